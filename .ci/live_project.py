@@ -79,7 +79,7 @@ class Project:
             self.write(
                 f"{name}/build.rs",
                 "fn main() -> Result<(), Box<dyn std::error::Error>> {\n"
-                f"    Ok(mcp_codegen::build_script::Builder::new(){calls}.compile()?)\n}}\n",
+                f"    Ok(mcp_bindgen_codegen::build_script::Builder::new(){calls}.compile()?)\n}}\n",
             )
             bindings = "".join(f'mcp_bindgen::include_bindings!("{server}");\n' for server in servers)
         else:

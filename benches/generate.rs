@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use criterion::{Criterion, SamplingMode};
-use mcp_codegen::{Bindings, Options};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::Snapshot;
 use mcp_samples::Fallible;
 
 mod lists;

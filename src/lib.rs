@@ -36,10 +36,10 @@
 
 /// Tools for models, prompt sections, templates and hosted servers.
 #[cfg(feature = "agents")]
-pub use mcp_agents as agents;
+pub use mcp_bindgen_agents as agents;
 /// The description of a server: configuration and snapshots.
-pub use mcp_model as model;
-pub use mcp_runtime::*;
+pub use mcp_bindgen_model as model;
+pub use mcp_bindgen_runtime::*;
 
 /// ```no_run
 /// mcp_bindgen::mcp_template!("tests/templates/sums.md");
@@ -52,11 +52,11 @@ pub use mcp_runtime::*;
 /// # }
 /// ```
 #[cfg(all(feature = "macros", feature = "agents"))]
-pub use mcp_macros::mcp_template;
+pub use mcp_bindgen_macros::mcp_template;
 #[cfg(feature = "macros")]
-pub use mcp_macros::mcp_tools;
+pub use mcp_bindgen_macros::mcp_tools;
 
-/// Includes the bindings that `mcp_codegen::build_script::Builder` generated for a server.
+/// Includes the bindings that `mcp_bindgen_codegen::build_script::Builder` generated for a server.
 ///
 /// ```ignore
 /// mcp_bindgen::include_bindings!("github");

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use common::assert_golden;
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::Snapshot;
 
 #[test]
 fn every_feature_generates_its_golden_file() {

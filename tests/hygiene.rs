@@ -9,8 +9,8 @@ use std::fs;
 use std::process::Command;
 
 use common::{Crate, Run, dependency, finish, root};
-use mcp_codegen::{Bindings, Options, format_file};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options, format_file};
+use mcp_bindgen_model::Snapshot;
 
 #[test]
 #[ignore = "takes minutes; run with `cargo test --test hygiene -- --ignored`"]

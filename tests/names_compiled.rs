@@ -13,8 +13,8 @@ mod squatters;
 use std::process::Command;
 
 use common::{Crate, dependency};
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::{Prefix, Snapshot};
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::{Prefix, Snapshot};
 use mcp_samples::{from_environment, seed};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

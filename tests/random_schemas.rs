@@ -7,8 +7,8 @@
 mod common;
 
 use common::{Crate, dependency};
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::Snapshot;
 use mcp_samples::{from_environment, schemas, seed};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

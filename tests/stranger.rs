@@ -116,7 +116,7 @@ fn a_build_script_rebuilds_when_its_files_change() {
     let tables = format!(
         "[dependencies]\nmcp-bindgen = {}\n[build-dependencies]\nmcp-codegen = {}",
         dependency("."),
-        dependency("mcp-codegen")
+        dependency("mcp-bindgen-codegen")
     );
     let package = Crate::new("stranger-scripted", "2024", &tables);
     package.write("mcp.toml", SMALL_CONFIG);
@@ -125,7 +125,7 @@ fn a_build_script_rebuilds_when_its_files_change() {
         "build.rs",
         r#"
         fn main() -> Result<(), Box<dyn std::error::Error>> {
-            mcp_codegen::build_script::Builder::new().server("github").compile()?;
+            mcp_bindgen_codegen::build_script::Builder::new().server("github").compile()?;
             Ok(())
         }
         "#,
@@ -196,13 +196,13 @@ fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
 fn a_build_script_notices_overrides_that_change_come_and_go() {
     let tables = |more: &str| {
         let library = dependency(".");
-        let codegen = dependency("mcp-codegen");
+        let codegen = dependency("mcp-bindgen-codegen");
         format!("[dependencies]\nmcp-bindgen = {library}\n{more}[build-dependencies]\nmcp-codegen = {codegen}\n")
     };
     let script = |server: &str| {
         format!(
-            "fn main() -> Result<(), mcp_codegen::build_script::BuildError> {{\n    \
-             mcp_codegen::build_script::Builder::new().server(\"{server}\").tools([\"create_issue\"]).compile()\n}}\n"
+            "fn main() -> Result<(), mcp_bindgen_codegen::build_script::BuildError> {{\n    \
+             mcp_bindgen_codegen::build_script::Builder::new().server(\"{server}\").tools([\"create_issue\"]).compile()\n}}\n"
         )
     };
     let library = |server: &str| format!("mcp_bindgen::include_bindings!(\"{server}\");\n");
@@ -281,7 +281,7 @@ fn a_failing_build_script_says_why_in_words() {
     let package = Crate::new(
         "stranger-failing",
         "2024",
-        &format!("[build-dependencies]\nmcp-codegen = {}", dependency("mcp-codegen")),
+        &format!("[build-dependencies]\nmcp-codegen = {}", dependency("mcp-bindgen-codegen")),
     );
     package.write("mcp.toml", "[servers.github]\ncomand = \"server\"\n");
     package.write("src/lib.rs", "");
@@ -289,7 +289,7 @@ fn a_failing_build_script_says_why_in_words() {
         "build.rs",
         r#"
         fn main() -> Result<(), Box<dyn std::error::Error>> {
-            mcp_codegen::build_script::Builder::new().server("github").compile()?;
+            mcp_bindgen_codegen::build_script::Builder::new().server("github").compile()?;
             Ok(())
         }
         "#,

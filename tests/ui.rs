@@ -293,9 +293,9 @@ fn file_name(path: &Path) -> String {
 
 /// Bindings as a later version would make them.
 fn newer_bindings(list: &str) -> String {
-    let snapshot = mcp_model::Snapshot::parse(list).expect("the list can be read");
-    let (tokens, _) = mcp_codegen::Bindings::generate(&snapshot, &mcp_codegen::Options::new("github"));
-    let text = mcp_codegen::format(tokens).expect("the bindings can be formatted");
+    let snapshot = mcp_bindgen_model::Snapshot::parse(list).expect("the list can be read");
+    let (tokens, _) = mcp_bindgen_codegen::Bindings::generate(&snapshot, &mcp_bindgen_codegen::Options::new("github"));
+    let text = mcp_bindgen_codegen::format(tokens).expect("the bindings can be formatted");
     let (before, after) = text.split_once("__format!(4)").expect("the bindings begin with their format");
     format!("{before}__format!(5){after}")
 }

@@ -11,10 +11,10 @@
 //! tool that cannot be said costs no other: [`Definitions::diagnostics`] says what became of it.
 //!
 //! ```
-//! use mcp_agents::{Provider, Toolset};
-//! use mcp_model::Snapshot;
-//! use mcp_runtime::Client;
-//! use mcp_runtime::middleware::{Policy, Stack};
+//! use mcp_bindgen_agents::{Provider, Toolset};
+//! use mcp_bindgen_model::Snapshot;
+//! use mcp_bindgen_runtime::Client;
+//! use mcp_bindgen_runtime::middleware::{Policy, Stack};
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
 //!
@@ -24,7 +24,7 @@
 //!     number: u64,
 //! }
 //!
-//! # let client = Client::new(mcp_model::ServerConfig::stdio("files", "my-mcp-server"));
+//! # let client = Client::new(mcp_bindgen_model::ServerConfig::stdio("files", "my-mcp-server"));
 //! # let text = r#"{ "tools": [
 //! #     { "name": "read_file", "description": "Reads a file.", "inputSchema": { "type": "object", "properties": { "path": { "type": "string" } } } },
 //! #     { "name": "delete_file", "inputSchema": { "type": "object" } } ] }"#;

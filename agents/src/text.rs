@@ -1,6 +1,6 @@
 //! Text of strangers, where a model or a person reads it: it is never markup, never a heading, and does nothing unseen.
 
-use mcp_model::misleads;
+use mcp_bindgen_model::misleads;
 
 /// The longest first sentence that is shown of a description, in characters.
 pub(crate) const SENTENCE_AT_MOST: usize = 200;

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_agents::{
+use mcp_bindgen_agents::{
     HostedServers, McpSection, ModelCall, Prompt, PromptParams, PromptState, Provider, Section, SectionServer, Toolset,
 };
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ClientOptions, SecretError, SecretRef, SecretSource};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ClientOptions, SecretError, SecretRef, SecretSource};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tracing::field::{Field, Visit};
@@ -194,7 +194,7 @@ async fn hand_over(watch: &Watch) {
         assert!(!body.contains(BROKEN.trim()) && !body.contains(ARGUMENT) && !body.contains(ENV));
     }
     assert_eq!((declared, refused), (10, 55), "declared, refused");
-    let spec = mcp_runtime::ServerSpec::new("bare").config("{\"url\": 7}");
+    let spec = mcp_bindgen_runtime::ServerSpec::new("bare").config("{\"url\": 7}");
     watch.error(&HostedServers::new().with_bindings(&spec).unwrap_err());
 }
 

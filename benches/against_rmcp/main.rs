@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use mcp_model::write_if_changed;
+use mcp_bindgen_model::write_if_changed;
 use mcp_samples::{Fallible, repository};
 
 const PROGRAM: &str = include_str!("measure.rs.in");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcp_model::write_if_changed;
+use mcp_bindgen_model::write_if_changed;
 use mcp_samples::{Fallible, repository};
 
 use crate::lists::fastest;

@@ -15,7 +15,7 @@ mod values;
 use std::path::Path;
 use std::process::ExitCode;
 
-use mcp_codegen::{Bindings, Options, format};
+use mcp_bindgen_codegen::{Bindings, Options, format};
 use mcp_samples::{Fallible, by_hand};
 
 use crates::{Crates, Side};

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use mcp_bindgen_schema::Role;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{Samples, sample_lines};
 use mcp_samples::values::Generator;
-use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::lists::List;

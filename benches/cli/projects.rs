@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use mcp_model::{Snapshot, write_if_changed};
+use mcp_bindgen_model::{Snapshot, write_if_changed};
 use mcp_samples::{Fallible, repository};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mcp_model::write_if_changed;
+use mcp_bindgen_model::write_if_changed;
 use mcp_samples::{Fallible, repository};
 
 use crate::costs::{self, Cost};

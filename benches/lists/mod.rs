@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
 use mcp_samples::{Fallible, repository};
 use serde_json::Value;
 

@@ -496,5 +496,5 @@ pub(crate) struct Run {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    mcp_model::parse_duration(text).ok_or_else(|| "a whole number above zero with ms, s, m or h".to_owned())
+    mcp_bindgen_model::parse_duration(text).ok_or_else(|| "a whole number above zero with ms, s, m or h".to_owned())
 }

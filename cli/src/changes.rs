@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, write_if_changed};
+use mcp_bindgen_model::{FileError, write_if_changed};
 
 use crate::project;
 

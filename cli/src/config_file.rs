@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, FileError, read_text, write_if_changed};
+use mcp_bindgen_model::{Config, FileError, read_text, write_if_changed};
 use similar::{ChangeTag, TextDiff};
 use toml_edit::{DocumentMut, Item, Table};
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mcp_codegen::{Diagnostic, Listed, Severity};
-use mcp_model::{DiagnosticLevels, Overrides, printable};
+use mcp_bindgen_codegen::{Diagnostic, Listed, Severity};
+use mcp_bindgen_model::{DiagnosticLevels, Overrides, printable};
 use serde_json::{Value, json};
 
 use crate::output::Output;

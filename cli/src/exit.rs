@@ -3,8 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use mcp_model::FileError;
-use mcp_runtime::{CallError, ConnectError, ConnectErrorKind, Dispatched};
+use mcp_bindgen_model::FileError;
+use mcp_bindgen_runtime::{CallError, ConnectError, ConnectErrorKind, Dispatched};
 
 /// The exit codes, for the help text.
 pub(crate) const EXIT_CODES: &str = "\

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_runtime::{CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
 use crate::exit::{Exit, Failure};

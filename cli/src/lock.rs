@@ -57,7 +57,7 @@ fn opened(folder: &Path) -> io::Result<File> {
 #[cfg(not(unix))]
 fn opened(folder: &Path) -> io::Result<File> {
     let folder = fs::canonicalize(folder)?;
-    let digest = mcp_model::sha256(folder.as_os_str().as_encoded_bytes());
+    let digest = mcp_bindgen_model::sha256(folder.as_os_str().as_encoded_bytes());
     let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let path = std::env::temp_dir().join(format!("mcp-bindgen-{digest}.lock"));
     File::options().create(true).truncate(false).write(true).open(path)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 use serde_json::{Value, json};
 
 use crate::args::{Arguments, Colour, Command, Format};

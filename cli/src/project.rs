@@ -3,8 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{CODES, Options};
-use mcp_model::{Config, FileError, ServerConfig, is_server_name, nearest, printable};
+use mcp_bindgen_codegen::{CODES, Options};
+use mcp_bindgen_model::{Config, FileError, ServerConfig, is_server_name, nearest, printable};
 
 use crate::exit::Failure;
 use crate::output::Output;

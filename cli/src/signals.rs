@@ -31,7 +31,7 @@ impl Signals {
             // A command that has ended looks at nothing.
             let _ = received.send(Some(exit));
             let _ = tokio::time::timeout(drain + TIME_TO_CLOSE, handlers.next()).await;
-            mcp_runtime::kill_servers();
+            mcp_bindgen_runtime::kill_servers();
             std::process::exit(exit as i32)
         };
         thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(listen))?;

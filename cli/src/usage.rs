@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 
 use crate::exit::Exit;
 use crate::output::failure_json;

@@ -1,4 +1,4 @@
-use mcp_model::{Snapshot, UnknownKeys};
+use mcp_bindgen_model::{Snapshot, UnknownKeys};
 use proc_macro2::TokenStream;
 
 use crate::emit;
@@ -8,7 +8,7 @@ use crate::plan::{AlikeShapes, Declared, Plan};
 use crate::planned::PlannedBindings;
 use crate::rules::RuleFault;
 use crate::typify::replace_types;
-use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
+use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
 
 /// The one entry to the generator.
 #[derive(Debug)]
@@ -116,14 +116,14 @@ impl Bindings {
     /// Never fails: what cannot be typed becomes `serde_json::Value` at the smallest place, with a diagnostic.
     ///
     /// ```
-    /// use mcp_codegen::{Bindings, Options};
-    /// use mcp_model::Snapshot;
+    /// use mcp_bindgen_codegen::{Bindings, Options};
+    /// use mcp_bindgen_model::Snapshot;
     ///
     /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
     /// let (tokens, diagnostics) = Bindings::generate(&snapshot, &Options::new("demo"));
     /// assert!(tokens.to_string().contains("pub async fn demo_ping"));
     /// assert!(diagnostics.is_empty());
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[must_use]
     pub fn generate(snapshot: &Snapshot, options: &Options) -> (TokenStream, Diagnostics) {
@@ -165,8 +165,8 @@ impl Bindings {
     /// The shapes that stand in several places of a server, which `shared` could make one type, and those that it does.
     ///
     /// ```
-    /// use mcp_codegen::{Bindings, Options};
-    /// use mcp_model::Snapshot;
+    /// use mcp_bindgen_codegen::{Bindings, Options};
+    /// use mcp_bindgen_model::Snapshot;
     ///
     /// let place = r#"{"type": "object", "properties": {"place": {"type": "object", "properties": {"x": {"type": "number"}}}}}"#;
     /// let list = format!(r#"{{"tools": [{{"name": "go", "inputSchema": {place}, "outputSchema": {place}}}]}}"#);
@@ -174,7 +174,7 @@ impl Bindings {
     /// assert_eq!(shapes[0].suggested, "Place");
     /// assert_eq!(shapes[0].places[0].place, "go/place");
     /// assert_eq!(shapes[0].places[1].place, "go/$output/place");
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[must_use]
     pub fn alike_shapes(snapshot: &Snapshot, options: &Options) -> Vec<AlikeShapes> {

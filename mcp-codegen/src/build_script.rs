@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, Overrides, Prefix, Types, UnknownKeys, write_if_changed};
+use mcp_bindgen_model::{FileError, Overrides, Prefix, Types, UnknownKeys, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::Parser;
@@ -18,7 +18,7 @@ use crate::live::{Door, VARIABLE};
 use crate::options::{Options, is_module_name};
 use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
 use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
-use mcp_schema::diagnostics::Severity;
+use mcp_bindgen_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
 ///
@@ -29,7 +29,7 @@ use mcp_schema::diagnostics::Severity;
 /// ```no_run
 /// // build.rs
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     mcp_codegen::build_script::Builder::new().server("github").compile()?;
+///     mcp_bindgen_codegen::build_script::Builder::new().server("github").compile()?;
 ///     Ok(())
 /// }
 /// ```
@@ -162,8 +162,8 @@ impl Builder {
     /// Derives beside the usual ones, see [`Options::derive`].
     ///
     /// ```no_run
-    /// # fn main() -> Result<(), mcp_codegen::build_script::BuildError> {
-    /// use mcp_codegen::build_script::Builder;
+    /// # fn main() -> Result<(), mcp_bindgen_codegen::build_script::BuildError> {
+    /// use mcp_bindgen_codegen::build_script::Builder;
     ///
     /// Builder::new().server("github").derive(["Ord", "PartialOrd"]).rename("create_issue", "open_issue").compile()
     /// # }
@@ -314,7 +314,7 @@ impl Builder {
         }
         let mut seen = BTreeSet::new();
         if let Some((twice, _)) = servers.iter().find(|(name, _)| !seen.insert(name)) {
-            return Err(BuildError::Usage(format!("server `{}` is bound twice", mcp_model::printable(twice))));
+            return Err(BuildError::Usage(format!("server `{}` is bound twice", mcp_bindgen_model::printable(twice))));
         }
         let rules = &self.every.rules;
         let single = [
@@ -331,7 +331,7 @@ impl Builder {
         let servers: Vec<_> = servers.into_iter().map(|(name, settings)| (name, settings.or(&self.every))).collect();
         for (name, settings) in &servers {
             if let Some(module) = settings.module.as_ref().filter(|module| !is_module_name(module)) {
-                let message = format!("no module can be called `{}`", mcp_model::printable(module));
+                let message = format!("no module can be called `{}`", mcp_bindgen_model::printable(module));
                 return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
             }
         }
@@ -408,7 +408,10 @@ impl Settings {
 
 fn module_path(path: &str) -> Result<TokenStream, BuildError> {
     let parsed = syn::Path::parse_mod_style.parse_str(path).map_err(|_| {
-        BuildError::Usage(format!("`{}` is no path of a module: write `\"::mcp_bindgen\"`", mcp_model::printable(path)))
+        BuildError::Usage(format!(
+            "`{}` is no path of a module: write `\"::mcp_bindgen\"`",
+            mcp_bindgen_model::printable(path)
+        ))
     })?;
     Ok(parsed.into_token_stream())
 }

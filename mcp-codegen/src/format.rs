@@ -36,8 +36,8 @@ pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
 /// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
 ///
 /// ```
-/// use mcp_codegen::{Bindings, Options, format_types};
-/// use mcp_model::Snapshot;
+/// use mcp_bindgen_codegen::{Bindings, Options, format_types};
+/// use mcp_bindgen_model::Snapshot;
 ///
 /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
 /// let (tokens, _) = Bindings::generate(&snapshot, &Options::new("demo"));

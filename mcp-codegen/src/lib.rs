@@ -32,7 +32,7 @@ pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBindin
 #[cfg(feature = "format")]
 pub use format::{format, format_file, format_types};
 pub use markdown::opening_sentence;
-pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Listed, Severity};
+pub use mcp_bindgen_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Listed, Severity};
 pub use options::{Options, is_module_name};
 pub use overrides::apply_overrides;
 #[doc(hidden)]

@@ -144,7 +144,7 @@ pub(crate) fn first_sentence(text: &str) -> Option<String> {
 /// The first sentence of a text as it stands there: nothing of it is escaped, and nothing made visible.
 ///
 /// ```
-/// assert_eq!(mcp_codegen::opening_sentence("\n Lists issues, e.g. Closed ones. Slow."), "Lists issues, e.g. Closed ones.");
+/// assert_eq!(mcp_bindgen_codegen::opening_sentence("\n Lists issues, e.g. Closed ones. Slow."), "Lists issues, e.g. Closed ones.");
 /// ```
 #[must_use]
 pub fn opening_sentence(text: &str) -> &str {

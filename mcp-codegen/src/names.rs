@@ -1,10 +1,10 @@
-//! Stage 4: names of [`mcp_schema::names`] as tokens.
+//! Stage 4: names of [`mcp_bindgen_schema::names`] as tokens.
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 use syn::parse::Parser;
 
-pub(crate) use mcp_schema::names::{
+pub(crate) use mcp_bindgen_schema::names::{
     Enumeration, Identity, METHODS, Style, ToolNames, Wanted, branch_labels, branches, extra, fields, fields_or,
     fingerprint, first_free, identifiers, offers, renamed_types, setters, tools, variants,
 };

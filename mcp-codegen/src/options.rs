@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mcp_model::{Config, PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_model::{Config, PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
+use mcp_bindgen_schema::names::PrefixedNames;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
 /// ```
-/// use mcp_codegen::Options;
+/// use mcp_bindgen_codegen::Options;
 ///
 /// let options = Options::new("github").module("gh").tools(["create_issue", "list_*"]);
 /// ```
@@ -255,7 +255,7 @@ impl Options {
     /// The key of the configuration that has a tool left out, where one does: `tools`, or `exclude`.
     ///
     /// ```
-    /// use mcp_codegen::Options;
+    /// use mcp_bindgen_codegen::Options;
     ///
     /// let options = Options::new("github").tools(["list_*", "delete_repo"]).exclude(["delete_*"]);
     /// let left_out = ["list_issues", "create_issue", "delete_repo"].map(|tool| options.left_out_by(tool));

@@ -1,8 +1,8 @@
 //! Snapshots as they should be.
 
-use mcp_model::{FileError, Overrides, Snapshot, printable};
-use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Reporter};
-use mcp_schema::{Document, Role};
+use mcp_bindgen_model::{FileError, Overrides, Snapshot, printable};
+use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Reporter};
+use mcp_bindgen_schema::{Document, Role};
 use serde_json::Value;
 
 /// What overrides make of a snapshot, with the schemas in them read as the generator reads them.
@@ -11,14 +11,14 @@ use serde_json::Value;
 /// Everything of them that does not fit the snapshot, or else every place of theirs that is no schema.
 ///
 /// ```
-/// use mcp_codegen::apply_overrides;
-/// use mcp_model::{Overrides, Snapshot};
+/// use mcp_bindgen_codegen::apply_overrides;
+/// use mcp_bindgen_model::{Overrides, Snapshot};
 ///
 /// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "count", "inputSchema": { "type": "object" } }] }"#)?;
 /// let overrides = Overrides::parse(r#"{ "tools": { "count": { "outputSchema": { "type": "int" } } } }"#)?;
 /// let faults = apply_overrides(&snapshot, &overrides).unwrap_err();
 /// assert_eq!(faults[0].message, "the type is not a JSON type: `int`");
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 pub fn apply_overrides(snapshot: &Snapshot, overrides: &Overrides) -> Result<Snapshot, Vec<FileError>> {
     let mended = overrides.apply(snapshot).map_err(|_| overrides.misfits(snapshot))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use mcp_model::{ConfigPlace, FileError, Snapshot, matches_glob, nearest, printable};
+use mcp_bindgen_model::{ConfigPlace, FileError, Snapshot, matches_glob, nearest, printable};
 use serde_json::Value;
 
 use crate::options::Options;
@@ -67,8 +67,8 @@ impl Options {
     /// The patterns that do nothing with the tools of a snapshot, as misspelt ones do.
     ///
     /// ```
-    /// use mcp_codegen::{Idle, Options};
-    /// use mcp_model::{ServerConfig, Snapshot};
+    /// use mcp_bindgen_codegen::{Idle, Options};
+    /// use mcp_bindgen_model::{ServerConfig, Snapshot};
     ///
     /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "list_issues"}, {"name": "delete_repo"}]}"#)?;
     /// let server = ServerConfig::npm("github", "x").tools(["delete_*"]).exclude(["delete_*", "lst_*"]);
@@ -76,7 +76,7 @@ impl Options {
     /// assert_eq!((idle[0].key, idle[0].reason), ("tools", Idle::Excluded));
     /// assert_eq!(idle[1].to_string(), "no tool matches `lst_*`");
     /// assert_eq!(idle.len(), 2);
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[must_use]
     pub fn idle_patterns(&self, snapshot: &Snapshot) -> Vec<IdlePattern> {

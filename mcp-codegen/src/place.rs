@@ -8,7 +8,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use mcp_schema::{Document, Role, Shape, ShapeId, Slot, Unknown};
+use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot, Unknown};
 
 /// The step into a tool's structured result.
 const OUTPUT: &str = "$output";
@@ -100,7 +100,7 @@ impl Step {
 /// A name as it is written in a place.
 pub(crate) fn escaped(name: &str) -> String {
     let mark = if name == EACH || name == OUTPUT { "~" } else { "" };
-    format!("{mark}{}", mcp_model::pointer_segment(name))
+    format!("{mark}{}", mcp_bindgen_model::pointer_segment(name))
 }
 
 fn unescaped(part: &str) -> Result<String, String> {
@@ -199,7 +199,7 @@ fn steps_below(document: &Document<'_>, holder: ShapeId) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_schema::diagnostics::Reporter;
+    use mcp_bindgen_schema::diagnostics::Reporter;
     use serde_json::{Value, json};
 
     use super::*;

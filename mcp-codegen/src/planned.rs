@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use mcp_model::Snapshot;
-use mcp_schema::Document;
-use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Document;
+use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
 
 use crate::bindings::{OfferBinding, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
@@ -18,15 +18,15 @@ use crate::typify::{Replaced, replace_types};
 /// costs more than everything that is asked of it here.
 ///
 /// ```
-/// use mcp_codegen::{Bindings, Options};
-/// use mcp_model::Snapshot;
+/// use mcp_bindgen_codegen::{Bindings, Options};
+/// use mcp_bindgen_model::Snapshot;
 ///
 /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
 /// let planned = Bindings::plan(&snapshot, &Options::new("demo"));
 /// assert_eq!(planned.tools()[0].handler, "demo_ping");
 /// assert_eq!(planned.schemas().len(), 1);
 /// assert!(planned.offers().is_empty() && planned.diagnostics().is_empty());
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Debug)]
 pub struct PlannedBindings<'s> {
@@ -153,14 +153,14 @@ impl<'s> PlannedBindings<'s> {
     /// with the first of them.
     ///
     /// ```
-    /// use mcp_codegen::{Bindings, Options};
-    /// use mcp_model::Snapshot;
+    /// use mcp_bindgen_codegen::{Bindings, Options};
+    /// use mcp_bindgen_model::Snapshot;
     ///
     /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
     /// let sources = Bindings::plan(&snapshot, &Options::new("demo")).tool_sources();
     /// assert_eq!(sources[0].0, 0);
     /// assert!(sources[0].1.contains("pub struct DemoPingParams"));
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[cfg(feature = "format")]
     #[must_use]

@@ -1,6 +1,6 @@
 //! What the user says of the generated code: `derive`, `rename`, `extern`, `shared` and switches, and where each was said.
 
-use mcp_model::{ConfigPlace, FileError, RustConfig, RustRule};
+use mcp_bindgen_model::{ConfigPlace, FileError, RustConfig, RustRule};
 use proc_macro2::Span;
 
 /// The rules of a server, the configuration's first.

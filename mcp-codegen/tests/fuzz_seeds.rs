@@ -1,6 +1,6 @@
 //! The harness of the fuzz targets over mutations of the fixtures, on stable Rust.
 //!
-//! `FUZZ_SECONDS=600 PROPTEST_RNG_SEED=7 cargo test -p mcp-codegen --release --test fuzz_seeds` runs longer, from elsewhere.
+//! `FUZZ_SECONDS=600 PROPTEST_RNG_SEED=7 cargo test -p mcp-bindgen-codegen --release --test fuzz_seeds` runs longer, from elsewhere.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 #![allow(clippy::indexing_slicing, clippy::disallowed_methods)]

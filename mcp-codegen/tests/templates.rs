@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
-use mcp_codegen::Options;
-use mcp_codegen::project::expand_template;
-use mcp_codegen::template::{KnownServer, Script, located};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::Options;
+use mcp_bindgen_codegen::project::expand_template;
+use mcp_bindgen_codegen::template::{KnownServer, Script, located};
+use mcp_bindgen_model::Snapshot;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -52,7 +52,7 @@ impl Project {
     fn write(&self, name: &str, text: &str) {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        mcp_model::write_if_changed(&path, text.as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(&path, text.as_bytes()).unwrap();
     }
 
     fn expand(&self, input: TokenStream) -> String {
@@ -179,8 +179,10 @@ fn everything_that_is_wrong_is_said_at_once() {
 #[test]
 fn a_name_of_two_servers_is_refused() {
     let snapshot = Snapshot::parse(FILES).unwrap();
-    let options =
-        [Options::new("one").prefix(mcp_model::Prefix::None), Options::new("two").prefix(mcp_model::Prefix::None)];
+    let options = [
+        Options::new("one").prefix(mcp_bindgen_model::Prefix::None),
+        Options::new("two").prefix(mcp_bindgen_model::Prefix::None),
+    ];
     let servers: Vec<KnownServer<'_>> = options.iter().map(|options| KnownServer::new(&snapshot, options)).collect();
     let script = Script::parse("[[@read:x|path=\"a\"]]").unwrap();
     let faults = script.check(&servers, &[]).unwrap_err();

@@ -1,9 +1,9 @@
 //! Where the opt-in backend is not built in.
 #![cfg(not(feature = "typify"))]
 
-use mcp_codegen::project::Project;
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Snapshot, Types, write_if_changed};
+use mcp_bindgen_codegen::project::Project;
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Snapshot, Types, write_if_changed};
 
 #[test]
 fn all_tools_keep_the_default_types_and_one_diagnostic_says_so() {
@@ -33,6 +33,6 @@ fn a_macro_that_asks_for_it_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     write_if_changed(&folder.path().join("mcp/demo.json"), b"{\"tools\": []}").unwrap();
     let input = quote::quote!("demo", types = "typify");
-    let said = mcp_codegen::project::expand_macro(input, Some(folder.path().to_owned())).to_string();
+    let said = mcp_bindgen_codegen::project::expand_macro(input, Some(folder.path().to_owned())).to_string();
     assert!(said.contains("compile_error") && said.contains("of server `demo` needs feature `typify`"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! The macro of `mcp-bindgen`. Use it through that crate: everything is in `mcp-codegen`, where it can be tested.
+//! The macro of `mcp-bindgen`. Use it through that crate: everything is in `mcp-bindgen-codegen`, where it can be tested.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ use proc_macro::TokenStream;
 #[proc_macro]
 pub fn mcp_tools(input: TokenStream) -> TokenStream {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    mcp_codegen::project::expand_macro(input.into(), manifest_dir).into()
+    mcp_bindgen_codegen::project::expand_macro(input.into(), manifest_dir).into()
 }
 
 /// Binds a template: its actions are checked against the snapshots of the servers, and it becomes a function.
@@ -59,5 +59,5 @@ pub fn mcp_tools(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn mcp_template(input: TokenStream) -> TokenStream {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    mcp_codegen::project::expand_template(input.into(), manifest_dir).into()
+    mcp_bindgen_codegen::project::expand_template(input.into(), manifest_dir).into()
 }

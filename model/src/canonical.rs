@@ -8,7 +8,7 @@ use crate::sha256::sha256;
 ///
 /// ```
 /// let value = serde_json::json!({ "b": [1, 2], "a": null });
-/// assert_eq!(mcp_model::canonical_json(&value), r#"{"a":null,"b":[1,2]}"#);
+/// assert_eq!(mcp_bindgen_model::canonical_json(&value), r#"{"a":null,"b":[1,2]}"#);
 /// ```
 pub fn canonical_json(value: &Value) -> String {
     let mut text = String::new();

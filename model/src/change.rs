@@ -55,7 +55,7 @@ macro_rules! kinds {
         /// The kinds of differences. Each has an id that never changes meaning; `docs/book/src/changes.md` has an example of each.
         ///
         /// ```
-        /// use mcp_model::ChangeKind;
+        /// use mcp_bindgen_model::ChangeKind;
         ///
         /// assert_eq!(ChangeKind::by_id("MCPD0012"), Some(ChangeKind::NowRequired));
         /// assert_eq!(ChangeKind::NowRequired.name(), "now-required");

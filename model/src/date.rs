@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A day of the calendar, written `2027-01-31`.
 ///
 /// ```
-/// use mcp_model::Date;
+/// use mcp_bindgen_model::Date;
 ///
 /// assert!(Date::parse("2027-01-31") < Date::parse("2027-02-01"));
 /// assert_eq!(Date::parse("2027-02-29"), None);

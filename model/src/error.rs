@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// What is wrong, in which file, where, and what to do about it. It never holds the value of a secret.
 ///
 /// ```
-/// let error = mcp_model::FileError::new("unknown key `comand` in server `github`")
+/// let error = mcp_bindgen_model::FileError::new("unknown key `comand` in server `github`")
 ///     .in_file("mcp.toml")
 ///     .at(3, 1)
 ///     .with_help("did you mean `command`?");

@@ -33,10 +33,10 @@ pub struct Lenient {
 /// Where the text is not JSON even so.
 ///
 /// ```
-/// let read = mcp_model::parse_leniently(r#"{ "maximum": 1e400, "minimum": 0 }"#)?;
+/// let read = mcp_bindgen_model::parse_leniently(r#"{ "maximum": 1e400, "minimum": 0 }"#)?;
 /// assert!(read.is_mended);
 /// assert_eq!(read.value["minimum"], 0);
-/// assert!(mcp_model::is_beyond_doubles(&read.value["maximum"]));
+/// assert!(mcp_bindgen_model::is_beyond_doubles(&read.value["maximum"]));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {

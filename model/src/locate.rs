@@ -8,9 +8,9 @@ use crate::text::line_and_column;
 ///
 /// ```
 /// let text = "{\n  \"tools\": [\n    { \"name\": \"a\" }\n  ]\n}\n";
-/// assert_eq!(mcp_model::locate(text, "/tools/0/name"), Some((3, 7)));
-/// assert_eq!(mcp_model::locate(text, "/tools/0"), Some((3, 5)));
-/// assert_eq!(mcp_model::locate(text, "/tools/1"), None);
+/// assert_eq!(mcp_bindgen_model::locate(text, "/tools/0/name"), Some((3, 7)));
+/// assert_eq!(mcp_bindgen_model::locate(text, "/tools/0"), Some((3, 5)));
+/// assert_eq!(mcp_bindgen_model::locate(text, "/tools/1"), None);
 /// ```
 pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
     let mut scanner = Scanner { bytes: text.as_bytes(), position: 0 };
@@ -29,7 +29,7 @@ pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
 /// A key as a segment of a JSON pointer (RFC 6901, section 3).
 ///
 /// ```
-/// assert_eq!(mcp_model::pointer_segment("a/b~c"), "a~1b~0c");
+/// assert_eq!(mcp_bindgen_model::pointer_segment("a/b~c"), "a~1b~0c");
 /// ```
 #[must_use]
 pub fn pointer_segment(key: &str) -> String {

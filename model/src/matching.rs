@@ -7,8 +7,8 @@ const SUGGESTIONS: usize = 5;
 /// Returns `true` if a name fits a glob: `*` stands for any characters, `?` for one.
 ///
 /// ```
-/// assert!(mcp_model::matches_glob("list_*", "list_issues"));
-/// assert!(!mcp_model::matches_glob("list_*", "create_issue"));
+/// assert!(mcp_bindgen_model::matches_glob("list_*", "list_issues"));
+/// assert!(!mcp_bindgen_model::matches_glob("list_*", "create_issue"));
 /// ```
 pub fn matches_glob(pattern: &str, name: &str) -> bool {
     WildMatch::new(pattern).matches(name)
@@ -17,8 +17,8 @@ pub fn matches_glob(pattern: &str, name: &str) -> bool {
 /// The candidates that somebody who wrote `name` may have meant, likeliest first: five at most, often none.
 ///
 /// ```
-/// assert_eq!(mcp_model::nearest("comand", ["command", "args", "cwd"]), ["command"]);
-/// assert!(mcp_model::nearest("zebra", ["command", "args"]).is_empty());
+/// assert_eq!(mcp_bindgen_model::nearest("comand", ["command", "args", "cwd"]), ["command"]);
+/// assert!(mcp_bindgen_model::nearest("zebra", ["command", "args"]).is_empty());
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(name);

@@ -8,7 +8,7 @@ use crate::printable;
 /// What a placeholder stands for, and where its value comes from. `Display` shows it as it is written.
 ///
 /// ```
-/// use mcp_model::{SecretRef, ServerConfig};
+/// use mcp_bindgen_model::{SecretRef, ServerConfig};
 ///
 /// let server = ServerConfig::http("a", "https://h").header("Authorization", "Bearer ${keyring:a token}");
 /// assert_eq!(server.placeholders(), [SecretRef::Keyring("a token".to_owned())]);

@@ -8,7 +8,7 @@ use std::thread;
 /// No more threads are started than there are `worth_a_thread` things for each; this one works too.
 ///
 /// ```
-/// let lengths = mcp_model::side_by_side(&["a", "bcd"], 1, |text| text.len());
+/// let lengths = mcp_bindgen_model::side_by_side(&["a", "bcd"], 1, |text| text.len());
 /// assert_eq!(lengths, [1, 3]);
 /// ```
 pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {

@@ -16,12 +16,12 @@ const WHAT: &str = "the snapshot";
 /// What a server offers: the file `mcp/<server>.json`.
 ///
 /// ```
-/// use mcp_model::Snapshot;
+/// use mcp_bindgen_model::Snapshot;
 ///
 /// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] }"#)?;
 /// assert_eq!(snapshot.tools[0]["name"], "echo");
 /// assert!(snapshot.to_text().starts_with("{\n  \"format\": 1,\n  \"tools\": ["));
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {

@@ -65,8 +65,8 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 /// invisible characters come out as escapes.
 ///
 /// ```
-/// assert_eq!(mcp_model::printable("red \u{1b}[31m\u{202e}txt"), r"red \u{1b}[31m\u{202e}txt");
-/// assert_eq!(mcp_model::printable("créer une 課題"), "créer une 課題");
+/// assert_eq!(mcp_bindgen_model::printable("red \u{1b}[31m\u{202e}txt"), r"red \u{1b}[31m\u{202e}txt");
+/// assert_eq!(mcp_bindgen_model::printable("créer une 課題"), "créer une 課題");
 /// ```
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -89,8 +89,8 @@ pub fn printable(text: &str) -> String {
 /// them, bidirectional marks, and what is invisible.
 ///
 /// ```
-/// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{e0041}'].into_iter().all(mcp_model::misleads));
-/// assert!(!mcp_model::misleads('課'));
+/// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{e0041}'].into_iter().all(mcp_bindgen_model::misleads));
+/// assert!(!mcp_bindgen_model::misleads('課'));
 /// ```
 #[must_use]
 pub fn misleads(character: char) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A template of RFC 6570, of levels 1 to 3, and of level 4 what texts and lists of texts need: `{/path*}`, `{name:3}`.
 ///
 /// ```
-/// use mcp_model::{TemplateValue, UriTemplate};
+/// use mcp_bindgen_model::{TemplateValue, UriTemplate};
 ///
 /// let template = UriTemplate::parse("repo://{owner}/{repo}/contents{/path*}{?ref}")?;
 /// let path = ["src".to_owned(), "a file.rs".to_owned()];

@@ -1,7 +1,7 @@
 //! Types as `schemars` sees them.
 
-use mcp_runtime::__private::{Form, Input, Mismatch, Print, Wire};
-use mcp_runtime::{CallError, ServerSpec, Tool, ToolResult, ToolSpec};
+use mcp_bindgen_runtime::__private::{Form, Input, Mismatch, Print, Wire};
+use mcp_bindgen_runtime::{CallError, ServerSpec, Tool, ToolResult, ToolSpec};
 use schemars::{JsonSchema, SchemaGenerator, schema_for};
 use serde_json::{Value, json};
 
@@ -20,8 +20,8 @@ static SERVER: ServerSpec = ServerSpec::new("greeter");
 struct GreetParams;
 struct GreetOutput;
 
-mcp_runtime::__private::__json_schema!(GreetParams, input_schema of GreetParams);
-mcp_runtime::__private::__json_schema!(GreetOutput, output_schema of GreetParams);
+mcp_bindgen_runtime::__private::__json_schema!(GreetParams, input_schema of GreetParams);
+mcp_bindgen_runtime::__private::__json_schema!(GreetOutput, output_schema of GreetParams);
 
 impl Wire for GreetParams {
     fn read(_: Input<'_>) -> Result<Self, Mismatch> {

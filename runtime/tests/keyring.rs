@@ -8,8 +8,8 @@
 mod server;
 
 use keyring_core::Entry;
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ConnectErrorKind as Kind, LocalSecrets, SecretRef, SecretSource};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ConnectErrorKind as Kind, LocalSecrets, SecretRef, SecretSource};
 
 fn in_keyring(name: &str) -> SecretRef {
     SecretRef::Keyring(name.to_owned())
@@ -60,8 +60,8 @@ async fn entries_are_read_and_what_stands_in_the_way_is_said() {
 #[cfg(feature = "auth")]
 mod tokens {
     use keyring_core::{Entry, Error, mock};
-    use mcp_model::ServerConfig;
-    use mcp_runtime::{Client, ClientOptions, KeyringTokenStore, OAuth, StoredTokens, TokenStore};
+    use mcp_bindgen_model::ServerConfig;
+    use mcp_bindgen_runtime::{Client, ClientOptions, KeyringTokenStore, OAuth, StoredTokens, TokenStore};
     use serde_json::Map;
 
     use crate::server::{Server, agree};

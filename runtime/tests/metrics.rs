@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use common::{Mark, good, object};
-use mcp_runtime::middleware::{Policy, Stack, Verdict};
-use mcp_runtime::{CallTool, Client, ToolCall, ToolSpec};
+use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
+use mcp_bindgen_runtime::{CallTool, Client, ToolCall, ToolSpec};
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };

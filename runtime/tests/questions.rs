@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::object;
 use common::usage::Usage;
-use mcp_runtime::{Client, ClientOptions, ElicitationAnswer, SamplingAnswer};
+use mcp_bindgen_runtime::{Client, ClientOptions, ElicitationAnswer, SamplingAnswer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::RwLock;

@@ -19,8 +19,8 @@ use std::time::Duration;
 use common::{fixture_server, object};
 use leaks::http::{FAULTS, scripted};
 use leaks::{HANDED, Recorder, STDIO, Watch};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Cassette, Client, ClientOptions, ToolResult};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, Cassette, Client, ClientOptions, ToolResult};
 use serde_json::{Map, json};
 use tokio::task::JoinSet;
 
@@ -198,12 +198,12 @@ async fn use_all(watch: &Watch, what: &str, recorded: &Recorded) {
 
 fn look_at_result(watch: &Watch, what: &str, result: ToolResult) {
     watch.debug(what, &result);
-    if let Err(error) = mcp_runtime::__private::decode::<Vec<i64>>(result.clone()) {
+    if let Err(error) = mcp_bindgen_runtime::__private::decode::<Vec<i64>>(result.clone()) {
         watch.error(what, &error);
     }
     #[cfg(feature = "validation")]
     {
-        use mcp_runtime::{ToolSpec, validate};
+        use mcp_bindgen_runtime::{ToolSpec, validate};
         const SPEC: ToolSpec =
             ToolSpec::new("good", "{}").output_schema(r#"{"additionalProperties": {"type": "null"}}"#);
         if let Err(refusal) = validate::result(const { &SPEC }, &result) {

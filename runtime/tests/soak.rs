@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use common::usage::Usage;
 use common::{Mark, bad, object};
-use mcp_runtime::{CallError, Client, ClientOptions, Dispatched};
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions, Dispatched};
 use serde_json::json;
 
 const TASKS: usize = 64;
@@ -57,7 +57,7 @@ const DONE: u8 = 1;
 const NOT_DISPATCHED: u8 = 2;
 const UNKNOWN: u8 = 3;
 
-fn outcome_of(number: usize, result: Result<mcp_runtime::ToolResult, CallError>) -> u8 {
+fn outcome_of(number: usize, result: Result<mcp_bindgen_runtime::ToolResult, CallError>) -> u8 {
     match result {
         Ok(result) => {
             assert_eq!(result.text(), number.to_string(), "the answer to another call");

@@ -8,7 +8,7 @@ mod watchdog;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mcp_runtime::__private::{Wire, from_value, to_value};
+use mcp_bindgen_runtime::__private::{Wire, from_value, to_value};
 use serde_json::{Map, Value, json};
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ macro_rules! union {
     ($name:ident { $($variant:ident($type:ty)),* $(,)? } $($rest:tt)*) => {
         #[derive(Clone, Debug, PartialEq)]
         enum $name { $($variant($type)),* }
-        mcp_runtime::__private::__untagged_union!($name { $($variant,)* } $($rest)*);
+        mcp_bindgen_runtime::__private::__untagged_union!($name { $($variant,)* } $($rest)*);
     };
 }
 
@@ -28,33 +28,33 @@ struct Point {
     x: i64,
     y: Option<i64>,
 }
-mcp_runtime::__private::__object!(Point { x: required "x", y: optional "y", });
+mcp_bindgen_runtime::__private::__object!(Point { x: required "x", y: optional "y", });
 
 #[derive(Clone, Debug, PartialEq)]
 struct Loose {
     x: Value,
     y: Option<Value>,
 }
-mcp_runtime::__private::__object!(Loose { x: required "x", y: optional "y", });
+mcp_bindgen_runtime::__private::__object!(Loose { x: required "x", y: optional "y", });
 
 #[derive(Clone, Debug, PartialEq)]
 struct Open {
     extra: BTreeMap<String, Value>,
 }
-mcp_runtime::__private::__object!(Open {} extra extra);
+mcp_bindgen_runtime::__private::__object!(Open {} extra extra);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Grows {
     Known,
     Other(String),
 }
-mcp_runtime::__private::__string_enum!(Grows { Known = "known", } open Other);
+mcp_bindgen_runtime::__private::__string_enum!(Grows { Known = "known", } open Other);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closed {
     Late,
 }
-mcp_runtime::__private::__string_enum!(Closed { Late = "late", });
+mcp_bindgen_runtime::__private::__string_enum!(Closed { Late = "late", });
 
 union!(ValueFirst { Anything(Value), Point(Point), Text(String), Flag(bool), List(Vec<i64>), Nothing(()) });
 union!(ValueLast { Nothing(()), List(Vec<i64>), Flag(bool), Text(String), Point(Point), Anything(Value) });
@@ -109,7 +109,7 @@ fn a_branch_that_keeps_more_wins_where_all_lose_something() {
         y: Option<i64>,
         extra: BTreeMap<String, Value>,
     }
-    mcp_runtime::__private::__object!(Kept { y: optional "y", } extra extra);
+    mcp_bindgen_runtime::__private::__object!(Kept { y: optional "y", } extra extra);
     assert!(matches!(from_value(&value).unwrap(), Lossy::Kept(_)));
 }
 
@@ -139,7 +139,7 @@ macro_rules! links {
             next: Deep,
             other: Option<Deep>,
         }
-        mcp_runtime::__private::__object!($name { next: required "next", other: optional "other", });
+        mcp_bindgen_runtime::__private::__object!($name { next: required "next", other: optional "other", });
     )*};
 }
 links!(A B C);

@@ -15,9 +15,9 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::object;
-use mcp_runtime::events::Event;
-use mcp_runtime::middleware::Stack;
-use mcp_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use mcp_bindgen_runtime::events::Event;
+use mcp_bindgen_runtime::middleware::Stack;
+use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
 use serde_json::json;
 
 /// Answers at once.

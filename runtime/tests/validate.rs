@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_runtime::__private::{Form, Input, Mismatch, Print, Wire};
-use mcp_runtime::validate::{Validator, arguments, result};
-use mcp_runtime::{CallError, ServerSpec, Tool, ToolCall, ToolResult, ToolSpec, parse_arguments};
+use mcp_bindgen_runtime::__private::{Form, Input, Mismatch, Print, Wire};
+use mcp_bindgen_runtime::validate::{Validator, arguments, result};
+use mcp_bindgen_runtime::{CallError, ServerSpec, Tool, ToolCall, ToolResult, ToolSpec, parse_arguments};
 use serde_json::{Value, json};
 
 fn validator(schema: Value) -> Validator {

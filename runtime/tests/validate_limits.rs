@@ -7,7 +7,7 @@ mod watchdog;
 
 use std::time::{Duration, Instant};
 
-use mcp_runtime::validate::{UnusableSchema, Validator};
+use mcp_bindgen_runtime::validate::{UnusableSchema, Validator};
 use serde_json::{Map, Value, json};
 
 /// Far above what a case takes without optimisation on a busy machine.

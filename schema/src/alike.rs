@@ -13,8 +13,8 @@ use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unkn
 /// they take it, and with `false` where they give it).
 ///
 /// ```
-/// use mcp_schema::diagnostics::Reporter;
-/// use mcp_schema::{Alike, Document, Role};
+/// use mcp_bindgen_schema::diagnostics::Reporter;
+/// use mcp_bindgen_schema::{Alike, Document, Role};
 ///
 /// let entities = serde_json::json!({"type": "object", "properties": {"entities": {"type": "array", "items": {
 ///     "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}}});

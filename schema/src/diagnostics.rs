@@ -171,7 +171,7 @@ impl Diagnostic {
         if self.message.is_empty() {
             self.code.title.to_owned()
         } else {
-            format!("{}: {}", self.code.title, mcp_model::printable(&self.message))
+            format!("{}: {}", self.code.title, mcp_bindgen_model::printable(&self.message))
         }
     }
 
@@ -179,15 +179,16 @@ impl Diagnostic {
     #[must_use]
     pub fn position(&self, text: &str) -> Option<(usize, usize)> {
         let places = ["", "/result"].map(|root| format!("{root}/{}/{}", self.listed.key(), self.index));
-        let exact = places.iter().find_map(|place| mcp_model::locate(text, &format!("{place}{}", self.pointer)));
-        exact.or_else(|| places.iter().find_map(|place| mcp_model::locate(text, place)))
+        let exact =
+            places.iter().find_map(|place| mcp_bindgen_model::locate(text, &format!("{place}{}", self.pointer)));
+        exact.or_else(|| places.iter().find_map(|place| mcp_bindgen_model::locate(text, place)))
     }
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Code { id, severity, help, .. } = self.code;
-        let (tool, pointer) = (mcp_model::printable(&self.tool), mcp_model::printable(&self.pointer));
+        let (tool, pointer) = (mcp_bindgen_model::printable(&self.tool), mcp_bindgen_model::printable(&self.pointer));
         let listed = self.listed;
         write!(formatter, "{severity}[{id}]: {} ({listed} {tool}, {pointer}); {help}", self.summary())
     }

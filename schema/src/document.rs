@@ -52,8 +52,8 @@ impl<'a> Document<'a> {
     /// a value may be of both branches.
     ///
     /// ```
-    /// use mcp_schema::diagnostics::Reporter;
-    /// use mcp_schema::{Document, Role, Shape, Unknown};
+    /// use mcp_bindgen_schema::diagnostics::Reporter;
+    /// use mcp_bindgen_schema::{Document, Role, Shape, Unknown};
     ///
     /// let branch = |key: &str| {
     ///     let inner = serde_json::json!({"type": "object", "properties": {key: {"type": "integer"}}});
@@ -74,8 +74,8 @@ impl<'a> Document<'a> {
     /// struct is not strict, those that it says there are none of. What a server answers is not read strictly.
     ///
     /// ```
-    /// use mcp_schema::diagnostics::Reporter;
-    /// use mcp_schema::{Document, Role, Shape, Unknown};
+    /// use mcp_bindgen_schema::diagnostics::Reporter;
+    /// use mcp_bindgen_schema::{Document, Role, Shape, Unknown};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}});
     /// let mut document = Document::read(&schema, Role::Input, &mut Reporter::new("create_issue", 0, "/inputSchema"));

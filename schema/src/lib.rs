@@ -2,8 +2,8 @@
 //! have, and everything that has a question about a schema asks them: the generator, drift, the command line.
 //!
 //! ```
-//! use mcp_schema::diagnostics::Reporter;
-//! use mcp_schema::{Document, Role, Shape};
+//! use mcp_bindgen_schema::diagnostics::Reporter;
+//! use mcp_bindgen_schema::{Document, Role, Shape};
 //!
 //! let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}});
 //! let mut reporter = Reporter::new("create_issue", 0, "/inputSchema");

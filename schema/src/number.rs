@@ -113,8 +113,8 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
 /// ```
 /// use serde_json::json;
 ///
-/// assert!(mcp_schema::same(&json!({"a": 1, "b": [100]}), &json!({"b": [1e2], "a": 1.0})));
-/// assert!(!mcp_schema::same(&json!(9007199254740992_u64), &json!(9007199254740993_u64)));
+/// assert!(mcp_bindgen_schema::same(&json!({"a": 1, "b": [100]}), &json!({"b": [1e2], "a": 1.0})));
+/// assert!(!mcp_bindgen_schema::same(&json!(9007199254740992_u64), &json!(9007199254740993_u64)));
 /// ```
 #[must_use]
 pub fn same(left: &Value, right: &Value) -> bool {

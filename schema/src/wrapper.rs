@@ -21,8 +21,8 @@ const TITLE: &str = "Output";
 /// let schema = serde_json::json!({
 ///     "type": "object", "properties": { "result": { "type": "integer" } }, "required": ["result"], "x-fastmcp-wrap-result": true,
 /// });
-/// assert!(mcp_schema::wraps_result(&schema));
-/// assert!(!mcp_schema::wraps_result(&serde_json::json!({ "type": "object", "properties": { "result": {} } })));
+/// assert!(mcp_bindgen_schema::wraps_result(&schema));
+/// assert!(!mcp_bindgen_schema::wraps_result(&serde_json::json!({ "type": "object", "properties": { "result": {} } })));
 /// ```
 #[must_use]
 pub fn wraps_result(output_schema: &Value) -> bool {

@@ -93,6 +93,7 @@ impl<'t> Cursor<'t> {
 
     /// What stands here, for a message.
     pub(crate) fn seen(&self) -> String {
-        self.char().map_or_else(|| "the end".to_owned(), |c| format!("`{}`", mcp_model::printable(&c.to_string())))
+        self.char()
+            .map_or_else(|| "the end".to_owned(), |c| format!("`{}`", mcp_bindgen_model::printable(&c.to_string())))
     }
 }

@@ -37,7 +37,7 @@ impl fmt::Display for Place {
 /// `3:5: the message`, safe to show.
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.place, mcp_model::printable(&self.message))
+        write!(formatter, "{}: {}", self.place, mcp_bindgen_model::printable(&self.message))
     }
 }
 
@@ -53,7 +53,7 @@ impl Fault {
     /// The fault as a compiler would show it: the file, the place in it, and its line with carets below.
     ///
     /// ```
-    /// use mcp_template::Template;
+    /// use mcp_bindgen_template::Template;
     ///
     /// let text = "Open issues:\n[[@github_list_issues|state=\"open\"]\n";
     /// let faults = Template::parse(text).unwrap_err();
@@ -66,7 +66,7 @@ impl Fault {
     #[must_use]
     pub fn rendered(&self, file: &str, text: &str) -> String {
         let line = self.place.line;
-        let head = format!("{}:{self}", mcp_model::printable(file));
+        let head = format!("{}:{self}", mcp_bindgen_model::printable(file));
         let margin = " ".repeat(line.to_string().len());
         match excerpt(text, self.place) {
             Some((excerpt, caret)) => format!("{head}\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}"),
@@ -83,14 +83,14 @@ fn excerpt(text: &str, place: Place) -> Option<(String, String)> {
     let from = if line.chars().nth(WIDTH).is_some() { at.saturating_sub(BEFORE) } else { 0 };
     // A line can be as long as the text.
     let shown: Vec<char> = line.chars().skip(from).take(WIDTH).collect();
-    let printed = |part: &[char]| mcp_model::printable(&part.iter().collect::<String>());
+    let printed = |part: &[char]| mcp_bindgen_model::printable(&part.iter().collect::<String>());
     let (before, rest) = shown.split_at_checked(at - from)?;
     let opener = rest.iter().take_while(|c| matches!(c, '[' | '{' | '%' | '@')).count();
     let word = rest.iter().skip(opener).take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).count();
     let marked = rest.get(..opener + word).unwrap_or_default();
     let caret = format!("{}{}", " ".repeat(columns(&printed(before))), "^".repeat(columns(&printed(marked)).max(1)));
     let whole: String = shown.iter().collect();
-    Some((mcp_model::printable(whole.trim_end_matches('\r')), caret))
+    Some((mcp_bindgen_model::printable(whole.trim_end_matches('\r')), caret))
 }
 
 fn columns(text: &str) -> usize {
@@ -125,7 +125,7 @@ impl Faults {
 
 /// Names that somebody may have meant, as the end of a message; nothing where there are none.
 pub(crate) fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    let nearest = mcp_model::nearest(name, candidates);
+    let nearest = mcp_bindgen_model::nearest(name, candidates);
     if nearest.is_empty() {
         return String::new();
     }

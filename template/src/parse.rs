@@ -21,7 +21,7 @@ impl Template {
     /// A byte order mark at its beginning is dropped; everything else of its text stays as it is, line ends too.
     ///
     /// ```
-    /// use mcp_template::{PieceKind, Template};
+    /// use mcp_bindgen_template::{PieceKind, Template};
     ///
     /// let template = Template::parse("[[@github_list_issues:issues|state=\"open\"]]Sort these: {{ issues }}\n[[summary]]")?;
     /// let pieces = &template.segments[0].pieces;
@@ -30,7 +30,7 @@ impl Template {
     ///
     /// let faults = Template::parse("Hello\n  [[@github_list_issues|\"open\"]]").unwrap_err();
     /// assert_eq!(faults[0].to_string(), "2:25: every value needs its name: write `key=value`");
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     ///
     /// # Errors

@@ -32,12 +32,12 @@ impl Template {
     /// Its actions and completions, in the order of the text.
     ///
     /// ```
-    /// use mcp_template::Template;
+    /// use mcp_bindgen_template::Template;
     ///
     /// let template = Template::parse("{% for n in numbers %}[[@github_get_issue:issue_{{n}}|number=n]]{% endfor %}[[sum]]")?;
     /// let in_loop: Vec<_> = template.slots().map(|slot| slot.in_loop).collect();
     /// assert_eq!(in_loop, [true, false]);
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     pub fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
         self.segments.iter().flat_map(|segment| {
@@ -60,12 +60,12 @@ impl Template {
     /// The names that its results have, as far as they are known before it runs: those without expressions in them.
     ///
     /// ```
-    /// use mcp_template::Template;
+    /// use mcp_bindgen_template::Template;
     ///
     /// let template = Template::parse("[[@time_now]] [[@mcp:page_{{n}}|server=\"web\", tool=\"get\"]] [[json:facts]]")?;
     /// assert_eq!(template.names().into_iter().collect::<Vec<_>>(), ["facts", "time_now"]);
     /// assert!(template.may_give("page_7") && !template.may_give("page"));
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     #[must_use]
     pub fn names(&self) -> BTreeSet<&str> {

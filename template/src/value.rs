@@ -68,7 +68,7 @@ fn number(cursor: &mut Cursor<'_>) -> Result<Term, Fault> {
     };
     let length = rest.bytes().enumerate().take_while(|place| is_part(*place)).count();
     let digits = cursor.advance(length);
-    let fault = |what: &str| Err(start.fault(format!("`{}` is {what}", mcp_model::printable(digits))));
+    let fault = |what: &str| Err(start.fault(format!("`{}` is {what}", mcp_bindgen_model::printable(digits))));
     // In JSON that is a double.
     if digits == "-0" {
         return Ok(Term::Literal(Value::from(0)));

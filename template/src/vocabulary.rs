@@ -130,7 +130,7 @@ pub(crate) fn is_keyword(name: &str) -> bool {
 /// Returns `true` if minijinja reads the word as the name of a variable.
 ///
 /// ```
-/// use mcp_template::is_variable;
+/// use mcp_bindgen_template::is_variable;
 ///
 /// assert!(is_variable("issue_1") && !is_variable("for") && !is_variable("1st"));
 /// ```

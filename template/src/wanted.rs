@@ -25,13 +25,13 @@ impl Template {
     /// What is wanted, of the names that minijinja finds nowhere assigned before they are used.
     ///
     /// ```
-    /// use mcp_template::Template;
+    /// use mcp_bindgen_template::Template;
     ///
     /// let template = Template::parse("[[@now:time]] {{ time }} {{ name }} {{ note|default(\"\") }}")?;
     /// let wanted = template.wanted(["time", "name", "note"].map(str::to_owned));
     /// assert_eq!(wanted.keys().collect::<Vec<_>>(), ["name", "note"]);
     /// assert!(wanted["note"].is_optional && !wanted["name"].is_optional);
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     pub fn wanted(&self, undeclared: impl IntoIterator<Item = String>) -> BTreeMap<String, Wanted> {
         let given = self.given();

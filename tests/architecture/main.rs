@@ -21,19 +21,19 @@ const TLS: [&str; 6] = ["rustls", "native-tls", "openssl", "ring", "aws-lc-rs", 
 /// The published packages, their source folders, and the arrows between them. An arrow may be followed further:
 /// who depends on codegen may name the model too.
 const PACKAGES: [(&str, &str, &[&str]); 9] = [
-    ("mcp-model", "model/src", &[]),
-    ("mcp-bindgen-schema", "schema/src", &["mcp-model"]),
+    ("mcp-bindgen-model", "model/src", &[]),
+    ("mcp-bindgen-schema", "schema/src", &["mcp-bindgen-model"]),
     ("mcp-bindgen-template", "template/src", &["mcp-bindgen-schema"]),
-    ("mcp-runtime", "runtime/src", &["mcp-bindgen-schema"]),
-    ("mcp-codegen", "mcp-codegen/src", &["mcp-bindgen-template"]),
-    ("mcp-bindgen-macros", "mcp-macros/src", &["mcp-codegen"]),
-    ("mcp-agents", "agents/src", &["mcp-bindgen-template", "mcp-runtime"]),
-    ("mcp-bindgen", "src", &["mcp-agents", "mcp-bindgen-macros"]),
-    ("mcp-bindgen-cli", "cli/src", &["mcp-agents", "mcp-codegen"]),
+    ("mcp-bindgen-runtime", "runtime/src", &["mcp-bindgen-schema"]),
+    ("mcp-bindgen-codegen", "mcp-codegen/src", &["mcp-bindgen-template"]),
+    ("mcp-bindgen-macros", "mcp-macros/src", &["mcp-bindgen-codegen"]),
+    ("mcp-bindgen-agents", "agents/src", &["mcp-bindgen-template", "mcp-bindgen-runtime"]),
+    ("mcp-bindgen", "src", &["mcp-bindgen-agents", "mcp-bindgen-macros"]),
+    ("mcp-bindgen-cli", "cli/src", &["mcp-bindgen-agents", "mcp-bindgen-codegen"]),
 ];
 
 /// The arrow that only the feature `live` draws.
-const BEHIND_A_FEATURE: (&str, &str) = ("mcp-codegen", "mcp-runtime");
+const BEHIND_A_FEATURE: (&str, &str) = ("mcp-bindgen-codegen", "mcp-bindgen-runtime");
 
 #[test]
 fn packages_depend_along_the_arrows_only() -> Fallible<()> {
@@ -97,7 +97,7 @@ fn templates_come_to_the_macro_with_agents() -> Fallible<()> {
     assert!(!tree_of("mcp-bindgen")?.third_party.contains("minijinja"), "the defaults read templates");
     let reads = |features: &[&str]| -> Fallible<bool> {
         let arguments = ["tree", "--offline", "--edges", "normal", "-p", "mcp-bindgen", "--invert", "minijinja"];
-        Ok(cargo(&[&arguments[..], features].concat())?.contains("mcp-codegen"))
+        Ok(cargo(&[&arguments[..], features].concat())?.contains("mcp-bindgen-codegen"))
     };
     assert!(reads(&["--features", "agents"])?, "agents and macros, and no templates");
     assert!(!reads(&["--no-default-features", "--features", "agents"])?, "templates without the macros");
@@ -107,7 +107,7 @@ fn templates_come_to_the_macro_with_agents() -> Fallible<()> {
 #[test]
 #[ignore = "reads crates that `cargo test` does not download: .ci/run dependencies"]
 fn the_runtime_comes_with_feature_live_and_no_other() -> Fallible<()> {
-    for package in ["mcp-bindgen-macros", "mcp-codegen"] {
+    for package in ["mcp-bindgen-macros", "mcp-bindgen-codegen"] {
         let described = workspace_packages()?.into_iter().find(|found| text(found, "name") == package);
         let features = described.and_then(|found| found.get("features").and_then(Value::as_object).cloned());
         let features: Vec<String> = features.into_iter().flatten().map(|(name, _)| name).collect();
@@ -115,9 +115,9 @@ fn the_runtime_comes_with_feature_live_and_no_other() -> Fallible<()> {
         for feature in features {
             let tree = tree_with(package, &feature)?;
             let heavy = found(&tree.third_party, &["tokio", "rmcp", "reqwest", "hyper"]);
-            let connects = tree.local.contains("mcp-runtime");
+            let connects = tree.local.contains("mcp-bindgen-runtime");
             println!("{package} with feature {feature}: {} third-party crates", tree.third_party.len());
-            assert_eq!(connects, feature == "live", "{package}, feature {feature}: mcp-runtime");
+            assert_eq!(connects, feature == "live", "{package}, feature {feature}: mcp-bindgen-runtime");
             assert_eq!(heavy.is_empty(), feature != "live", "{package}, feature {feature}: {heavy:?}");
         }
     }
@@ -127,7 +127,7 @@ fn the_runtime_comes_with_feature_live_and_no_other() -> Fallible<()> {
 #[test]
 #[ignore = "reads crates that `cargo test` does not download: .ci/run dependencies"]
 fn a_build_that_connects_reads_the_keyring_where_it_is_told_to() -> Fallible<()> {
-    for package in ["mcp-bindgen-macros", "mcp-codegen"] {
+    for package in ["mcp-bindgen-macros", "mcp-bindgen-codegen"] {
         for (features, reads) in [("live", false), ("live,keyring", true)] {
             let crates = tree_with(package, features)?.third_party;
             assert_eq!(crates.contains("keyring-core"), reads, "{package} with {features}: {crates:?}");
@@ -163,7 +163,7 @@ fn default_features_pull_in_no_tls() -> Fallible<()> {
 fn macros_and_programs_share_what_they_can() -> Fallible<()> {
     let arguments = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p} [{f}]"];
     let tree = cargo(&[&arguments[..], &["-p", "mcp-bindgen"]].concat())?;
-    for name in ["indexmap", "mcp-model", "memchr", "serde_core", "serde_json", "toml"] {
+    for name in ["indexmap", "mcp-bindgen-model", "memchr", "serde_core", "serde_json", "toml"] {
         let lines = tree.lines().map(|line| line.trim_end_matches(" (*)"));
         let kinds: BTreeSet<&str> = lines.filter(|line| line.split(' ').next() == Some(name)).collect();
         assert_eq!(kinds.len(), 1, "{name} is compiled for each of {kinds:?}");

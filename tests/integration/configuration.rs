@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mcp_codegen::build_script::{BuildError, Builder};
-use mcp_codegen::project::expand_macro;
-use mcp_model::{Prefix, write_if_changed};
+use mcp_bindgen_codegen::build_script::{BuildError, Builder};
+use mcp_bindgen_codegen::project::expand_macro;
+use mcp_bindgen_model::{Prefix, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -222,7 +222,7 @@ fn relative_paths_are_seen_from_the_crate() {
 #[test]
 fn setters_work_in_any_order() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n");
-    let prefix = || mcp_model::Prefix::Named("own".to_owned());
+    let prefix = || mcp_bindgen_model::Prefix::Named("own".to_owned());
     let before = Builder::new().tools(["list_*"]).prefix(prefix()).module("m").path("mcp/hub.json").server("hub");
     project.build(before).expect("it can be bound");
     let first = project.built("hub");
@@ -260,7 +260,7 @@ fn rules_of_a_builder_that_cannot_hold_are_refused() {
     project.build_refuses(every, "`rename` is for one server");
     // What is left out of every server has to be in one, and stays out of those that leave out more.
     project.build_refuses(Builder::new().exclude(["x_*"]).server("hub").server("git"), "no tool matches `x_*`");
-    let both = Builder::new().exclude(["merge_*"]).server("git").server("hub").prefix(mcp_model::Prefix::None);
+    let both = Builder::new().exclude(["merge_*"]).server("git").server("hub").prefix(mcp_bindgen_model::Prefix::None);
     project.build(both).expect("it can be bound");
     assert!(project.built("hub").contains("ListIssuesParams") && !project.built("hub").contains("MergeRequestParams"));
 }
@@ -332,7 +332,7 @@ fn book_documents_every_key() {
     let documented: Vec<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     let mut keys = 0;
     for text in ["zzzz = 1", "[defaults]\nzzzz = 1", "[servers.a]\nzzzz = 1"] {
-        let error = mcp_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect_err("an unknown key");
+        let error = mcp_bindgen_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect_err("an unknown key");
         let help = error.help.expect("it names the known ones");
         for key in help.split('`').skip(1).step_by(2).filter(|key| !["servers", "defaults"].contains(key)) {
             assert!(documented.contains(&key), "the table of configuration.md has no `{key}`");

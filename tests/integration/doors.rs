@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use mcp_codegen::build_script::Builder;
-use mcp_codegen::project::expand_macro;
-use mcp_codegen::{Bindings, Options, Severity, apply_overrides, format};
-use mcp_model::{Config, Overrides, Snapshot, write_if_changed};
+use mcp_bindgen_codegen::build_script::Builder;
+use mcp_bindgen_codegen::project::expand_macro;
+use mcp_bindgen_codegen::{Bindings, Options, Severity, apply_overrides, format};
+use mcp_bindgen_model::{Config, Overrides, Snapshot, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -186,15 +186,18 @@ fn options_mean_the_same_to_the_macro_and_the_build_script() {
     let expected = |prefix| Bindings::generate(&snapshot(text), &chosen().prefix(prefix)).0;
     let list = tracked("mcp/github.json");
 
-    let tokens = expected(mcp_model::Prefix::Named("hub".to_owned()));
+    let tokens = expected(mcp_bindgen_model::Prefix::Named("hub".to_owned()));
     let named = project.expand(quote!("github", tools = ["create_issue", "list_*"], mod = gh, prefix = "hub"));
     assert!(named == quote!(#list #tokens).to_string(), "the macro expands to something else");
 
-    let tokens = expected(mcp_model::Prefix::None);
+    let tokens = expected(mcp_bindgen_model::Prefix::None);
     let bare = project.expand(quote!("github", tools = ["create_issue", "list_*"], mod = gh, prefix = false));
     assert!(bare == quote!(#list #tokens).to_string(), "the macro expands to something else");
-    let builder =
-        Builder::new().server("github").tools(["create_issue", "list_*"]).module("gh").prefix(mcp_model::Prefix::None);
+    let builder = Builder::new()
+        .server("github")
+        .tools(["create_issue", "list_*"])
+        .module("gh")
+        .prefix(mcp_bindgen_model::Prefix::None);
     assert!(project.build("github", builder).0 == source("github", tokens), "the build script writes something else");
 }
 
@@ -204,7 +207,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
     let project = Project::new(&[("mcp/tracker.json", text)]);
     let options = Options::new("tracker")
         .exclude(["search"])
-        .unknown(mcp_model::UnknownKeys::Keep)
+        .unknown(mcp_bindgen_model::UnknownKeys::Keep)
         .derive(["Ord", "crate::Traced"])
         .rename("create_issue", "open_issue")
         .rename("create_issue/type", "kind")
@@ -231,8 +234,8 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         .derive(["Ord"])
         .server("tracker")
         .exclude(["search"])
-        .types(mcp_model::Types::Native)
-        .unknown(mcp_model::UnknownKeys::Keep)
+        .types(mcp_bindgen_model::Types::Native)
+        .unknown(mcp_bindgen_model::UnknownKeys::Keep)
         .derive(["crate::Traced"])
         .rename("create_issue", "open_issue")
         .rename("create_issue/type", "kind")

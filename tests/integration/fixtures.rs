@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, Snapshot};
+use mcp_bindgen_model::{Config, Snapshot};
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 

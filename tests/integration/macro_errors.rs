@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use mcp_codegen::project::expand_macro;
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Snapshot, write_if_changed};
+use mcp_bindgen_codegen::project::expand_macro;
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Snapshot, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::quote;
 

@@ -10,8 +10,8 @@ use mcp_bindgen::{
     CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
     ToolCall, ToolResult,
 };
-use mcp_codegen::{Bindings, Listed, Options};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Listed, Options};
+use mcp_bindgen_model::Snapshot;
 use serde_json::{Value, json};
 
 mcp_bindgen::mcp_tools!("prompts", path = "fixtures/features/prompts.json");

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::common::assert_golden;
 use mcp_bindgen::model::{Overrides, ServerConfig, Snapshot};
 use mcp_bindgen::{CallError, Client, ConnectErrorKind, Servers};
-use mcp_codegen::{Bindings, Options, apply_overrides, format};
+use mcp_bindgen_codegen::{Bindings, Options, apply_overrides, format};
 use serde_json::{Value, json};
 
 mcp_bindgen::mcp_tools!("github", path = "fixtures/overrides/github.json");

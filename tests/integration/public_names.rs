@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use syn::{Attribute, File, Item, ItemUse, Meta, UseTree, Visibility};
 
-/// The names that `mcp-runtime` shows, whatever its features. A helper of generated code has no place here.
+/// The names that `mcp-bindgen-runtime` shows, whatever its features. A helper of generated code has no place here.
 const RUNTIME: &[&str] = &[
     "Annotations",
     "Answer",
@@ -110,15 +110,15 @@ fn the_roots_show_what_is_meant() {
     let mut runtime = Root::of(&source("runtime/src/lib.rs"));
     runtime.add_macros("runtime/src");
     assert_eq!(runtime.globs, BTreeSet::new(), "a glob shows whatever its module does: name what is public");
-    assert_eq!(runtime.shown, set(RUNTIME), "found at the root of mcp-runtime, and meant: {ADVICE}");
+    assert_eq!(runtime.shown, set(RUNTIME), "found at the root of mcp-bindgen-runtime, and meant: {ADVICE}");
     let (macros, others): (BTreeSet<_>, BTreeSet<_>) =
         runtime.hidden.into_iter().partition(|name| runtime.macros.contains(name));
-    assert_eq!(others, set(HIDDEN), "hidden at the root of mcp-runtime, and meant: {ADVICE}");
+    assert_eq!(others, set(HIDDEN), "hidden at the root of mcp-bindgen-runtime, and meant: {ADVICE}");
     assert!(macros.len() > 10 && macros.iter().all(|name| name.starts_with("__")), "{macros:?}");
 
     let mut facade = Root::of(&source("src/lib.rs"));
     facade.add_macros("src");
-    assert_eq!(facade.globs, set(&["mcp_runtime"]), "what the facade shows whole");
+    assert_eq!(facade.globs, set(&["mcp_bindgen_runtime"]), "what the facade shows whole");
     assert_eq!(facade.shown, set(FACADE), "found at the root of mcp-bindgen, and meant: {ADVICE}");
     assert_eq!(facade.hidden, BTreeSet::new(), "hidden at the root of mcp-bindgen");
 }

@@ -74,9 +74,9 @@ fn summary_lists_every_chapter() {
 #[test]
 fn shown_struct_is_the_generated_one() {
     let shown = README.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
-    let snapshot = mcp_model::Snapshot::load(root().join("fixtures/snapshots/github.json")).unwrap();
-    let (tokens, _) = mcp_codegen::Bindings::generate(&snapshot, &mcp_codegen::Options::new("github"));
-    let generated = mcp_codegen::format(tokens).unwrap();
+    let snapshot = mcp_bindgen_model::Snapshot::load(root().join("fixtures/snapshots/github.json")).unwrap();
+    let (tokens, _) = mcp_bindgen_codegen::Bindings::generate(&snapshot, &mcp_bindgen_codegen::Options::new("github"));
+    let generated = mcp_bindgen_codegen::format(tokens).unwrap();
     let without_layout = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(without_layout(&generated).contains(&without_layout(shown)), "the README shows\n{shown}");
 }

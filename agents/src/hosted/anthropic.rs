@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_model::{ServerConfig, printable};
+use mcp_bindgen_model::{ServerConfig, printable};
 use serde_json::{Map, Value, json};
 
 use super::Declaration;

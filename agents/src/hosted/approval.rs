@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// `Debug` shows no arguments.
 ///
 /// ```
-/// use mcp_agents::HostedApproval;
+/// use mcp_bindgen_agents::HostedApproval;
 /// use serde_json::json;
 ///
 /// let response = json!({ "id": "resp_1", "output": [{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mcp_model::{ServerConfig, Transport, printable};
+use mcp_bindgen_model::{ServerConfig, Transport, printable};
 
 use super::declarations::NotHostedReason;
 use super::plan::Refusal;

@@ -55,9 +55,9 @@ impl HostedDeclarations {
     /// [limited to](crate::HostedServers::limited_to) the set.
     ///
     /// ```
-    /// use mcp_agents::{HostedServers, Provider, Toolset};
-    /// use mcp_model::{ServerConfig, Snapshot};
-    /// use mcp_runtime::{Client, LocalSecrets};
+    /// use mcp_bindgen_agents::{HostedServers, Provider, Toolset};
+    /// use mcp_bindgen_model::{ServerConfig, Snapshot};
+    /// use mcp_bindgen_runtime::{Client, LocalSecrets};
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "list" }, { "name": "merge" }] }"#)?;
@@ -140,7 +140,8 @@ impl fmt::Display for NotHosted {
         match &self.tools {
             None => write!(f, "{}: left to the program's own client: {}", self.server, self.message),
             Some(tools) => {
-                let tools: Vec<String> = tools.iter().map(|tool| format!("`{}`", mcp_model::printable(tool))).collect();
+                let tools: Vec<String> =
+                    tools.iter().map(|tool| format!("`{}`", mcp_bindgen_model::printable(tool))).collect();
                 let (server, tools, message) = (&self.server, tools.join(", "), &self.message);
                 write!(f, "{server}: {tools} left to the program's own client: {message}")
             }

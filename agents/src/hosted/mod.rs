@@ -10,8 +10,8 @@ mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_model::{Config, Drift, FileError, ServerConfig, Snapshot, Transport};
-use mcp_runtime::{SecretSource, ServerSpec, with_secrets};
+use mcp_bindgen_model::{Config, Drift, FileError, ServerConfig, Snapshot, Transport};
+use mcp_bindgen_runtime::{SecretSource, ServerSpec, with_secrets};
 use serde_json::Value;
 
 pub use self::approval::HostedApproval;
@@ -46,9 +46,9 @@ use crate::{Provider, Toolset};
 /// meant: leave a server that needs them without `hosted`.
 ///
 /// ```
-/// use mcp_agents::{HostedServers, Provider};
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::LocalSecrets;
+/// use mcp_bindgen_agents::{HostedServers, Provider};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::LocalSecrets;
 ///
 /// # async fn run() {
 /// let tracker = ServerConfig::http("tracker", "https://mcp.example.com/mcp")
@@ -155,10 +155,10 @@ impl HostedServers {
     /// the set has nothing is in [`not_hosted`](HostedDeclarations::not_hosted).
     ///
     /// ```
-    /// use mcp_agents::{HostedServers, Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
-    /// use mcp_model::{ServerConfig, Snapshot};
-    /// use mcp_runtime::LocalSecrets;
-    /// use mcp_runtime::middleware::Policy;
+    /// use mcp_bindgen_agents::{HostedServers, Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
+    /// use mcp_bindgen_model::{ServerConfig, Snapshot};
+    /// use mcp_bindgen_runtime::LocalSecrets;
+    /// use mcp_bindgen_runtime::middleware::Policy;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "list" }, { "name": "drop" }] }"#)?;

@@ -1,6 +1,6 @@
 //! A server as the tool `mcp` of OpenAI's Responses.
 
-use mcp_model::ServerConfig;
+use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value, json};
 
 use super::Declaration;

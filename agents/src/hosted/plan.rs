@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_model::{ServerConfig, matches_glob};
+use mcp_bindgen_model::{ServerConfig, matches_glob};
 
 use super::declarations::NotHostedReason;
 

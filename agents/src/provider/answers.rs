@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use mcp_runtime::ToolReply;
+use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
 use super::parts::{Part, Room, capped, parts};
@@ -114,8 +114,8 @@ impl Provider {
     /// Answers that share an id go under it as one result, since providers refuse a second one.
     ///
     /// ```
-    /// use mcp_agents::{Answered, Provider};
-    /// use mcp_runtime::{CallError, ToolReply};
+    /// use mcp_bindgen_agents::{Answered, Provider};
+    /// use mcp_bindgen_runtime::{CallError, ToolReply};
     ///
     /// let denied = ToolReply::from(CallError::denied("files", "remove", "read-only"));
     /// let messages = Provider::Anthropic.results(&[Answered::new("toolu_1", "files_remove", denied)]);
@@ -150,7 +150,7 @@ impl Provider {
             let mut all = Vec::new();
             for answer in &group.answers {
                 if is_shared {
-                    all.push(Part::Text(format!("`{}`:", mcp_model::printable(&answer.name))));
+                    all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
                 }
                 all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
             }
@@ -168,7 +168,7 @@ impl Provider {
 
 #[cfg(test)]
 mod tests {
-    use mcp_runtime::{CallError, ToolResult};
+    use mcp_bindgen_runtime::{CallError, ToolResult};
     use serde_json::json;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 use serde_json::{Map, Value};
 
 /// More than any model can say in one reply.
@@ -20,7 +20,7 @@ const SHOWN: usize = 40;
 /// errors of the model's. More than 4 MiB of JSON, or more than 128 levels of it, are refused.
 ///
 /// ```
-/// use mcp_agents::Arguments;
+/// use mcp_bindgen_agents::Arguments;
 /// use serde_json::json;
 ///
 /// let text = Arguments::from(r#"{"path": "/tmp"}"#);

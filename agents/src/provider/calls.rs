@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Answered, Arguments, Provider, anthropic, gemini, openai_chat, openai_responses};
-use mcp_runtime::ToolReply;
+use mcp_bindgen_runtime::ToolReply;
 
 /// One call that a model asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ impl Provider {
     /// is there to its end; where the provider withheld it, as a refusal, all of them are.
     ///
     /// ```
-    /// use mcp_agents::Provider;
+    /// use mcp_bindgen_agents::Provider;
     /// use serde_json::json;
     ///
     /// let reply = json!({"role": "assistant", "stop_reason": "tool_use", "content": [

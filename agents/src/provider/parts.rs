@@ -1,6 +1,6 @@
 //! What a model is shown of a reply: text and pictures, never nothing, and never too much.
 
-use mcp_runtime::ToolReply;
+use mcp_bindgen_runtime::ToolReply;
 use serde_json::{Map, Value};
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
@@ -211,7 +211,7 @@ pub(super) fn capped(parts: &mut Vec<Part>, most: usize) {
 
 #[cfg(test)]
 mod tests {
-    use mcp_runtime::{CallError, ToolResult};
+    use mcp_bindgen_runtime::{CallError, ToolResult};
     use serde_json::json;
 
     use super::*;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_model::printable;
-use mcp_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
 use rmcp::model::RequestId;
 
 use super::approval::digest_of;
@@ -94,13 +94,13 @@ impl Asking {
     }
 }
 
-/// Asks the client of the proxy whose call it is: for [`Approval`](mcp_runtime::middleware::Approval) layers of a proxy's
+/// Asks the client of the proxy whose call it is: for [`Approval`](mcp_bindgen_runtime::middleware::Approval) layers of a proxy's
 /// servers. It is what asks for what `approve` of a configuration names, too. Where the client cannot be asked, because it
 /// declares no elicitation, the answer is no; outside of a proxy nobody can be.
 ///
 /// ```
-/// use mcp_agents::proxy::ask_client;
-/// use mcp_runtime::middleware::Approval;
+/// use mcp_bindgen_agents::proxy::ask_client;
+/// use mcp_bindgen_runtime::middleware::Approval;
 ///
 /// let approval = Approval::of(["delete_*"], ask_client);
 /// # drop(approval);

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use mcp_model::printable;
-use mcp_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
 use rmcp::model::RequestId;
 use serde_json::Value;
 use tokio::sync::watch;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mcp_model::{Config, ServerConfig, is_server_name};
-use mcp_runtime::{CallTool, Client, ClientOptions};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_model::{Config, ServerConfig, is_server_name};
+use mcp_bindgen_runtime::{CallTool, Client, ClientOptions};
+use mcp_bindgen_schema::names::PrefixedNames;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
 use super::error::{ProxyError, ProxyFault};
@@ -51,9 +51,9 @@ impl ProxyBuilder {
     /// past them.
     ///
     /// ```
-    /// use mcp_agents::proxy::{Proxy, ask_client};
-    /// use mcp_model::ServerConfig;
-    /// use mcp_runtime::middleware::{Approval, Policy, Stack};
+    /// use mcp_bindgen_agents::proxy::{Proxy, ask_client};
+    /// use mcp_bindgen_model::ServerConfig;
+    /// use mcp_bindgen_runtime::middleware::{Approval, Policy, Stack};
     ///
     /// let proxy = Proxy::builder()
     ///     .server_with(ServerConfig::stdio("files", "my-mcp-server"), |client| {
@@ -61,7 +61,7 @@ impl ProxyBuilder {
     ///     })
     ///     .build()?;
     /// # drop(proxy);
-    /// # Ok::<(), mcp_agents::proxy::ProxyError>(())
+    /// # Ok::<(), mcp_bindgen_agents::proxy::ProxyError>(())
     /// ```
     pub fn server_with<C: CallTool + 'static>(
         self,
@@ -77,8 +77,8 @@ impl ProxyBuilder {
     ///
     /// ```
     /// # fn serve(far: tokio::io::DuplexStream) {}
-    /// use mcp_agents::proxy::Proxy;
-    /// use mcp_runtime::Client;
+    /// use mcp_bindgen_agents::proxy::Proxy;
+    /// use mcp_bindgen_runtime::Client;
     ///
     /// let proxy = Proxy::builder()
     ///     .connecting(
@@ -93,7 +93,7 @@ impl ProxyBuilder {
     ///     )
     ///     .build()?;
     /// # drop(proxy);
-    /// # Ok::<(), mcp_agents::proxy::ProxyError>(())
+    /// # Ok::<(), mcp_bindgen_agents::proxy::ProxyError>(())
     /// ```
     pub fn connecting<C: CallTool + 'static>(
         self,

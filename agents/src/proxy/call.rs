@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::{CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult};
 use rmcp::model::{CallToolRequestParams, ErrorData, ProgressNotificationParam, ProgressToken, RequestMetaObject};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use mcp_schema::names::Given;
+use mcp_bindgen_schema::names::Given;
 use serde_json::{Map, Value};
 
 use super::attached::Attached;

@@ -1,6 +1,6 @@
 //! A client of the proxy that has a session: what its servers ask is asked of it, and of nobody else.
 
-use mcp_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
+use mcp_bindgen_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
 use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerRequest};
 use rmcp::service::{OriginatingRequestId, Peer, RoleServer, ServiceError};
 use serde_json::{Map, Value, json};

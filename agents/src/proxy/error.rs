@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 
 /// Why there is no proxy: everything that is wrong at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! What happens behind a proxy, for whoever listens.
 
-use mcp_runtime::events::{Event, Events};
+use mcp_bindgen_runtime::events::{Event, Events};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 

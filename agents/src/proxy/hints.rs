@@ -1,6 +1,6 @@
 //! What a server says of its tools' behaviour, for the layers around its client.
 
-use mcp_runtime::{Annotations, ToolCall};
+use mcp_bindgen_runtime::{Annotations, ToolCall};
 use serde_json::Value;
 
 use super::attached::{Attached, Kind};

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use mcp_runtime::{CallError, CallOptions, Client, ConnectionState, Notification, Notifications, ResourceUpdates};
+use mcp_bindgen_runtime::{
+    CallError, CallOptions, Client, ConnectionState, Notification, Notifications, ResourceUpdates,
+};
 use rmcp::model::{CustomNotification, ErrorData, ProtocolVersion, ServerNotification};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSendError};
 use serde_json::{Map, Value};

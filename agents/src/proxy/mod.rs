@@ -86,13 +86,13 @@ impl Proxy {
     /// on, so that a program asks for it before it serves.
     ///
     /// ```
-    /// use mcp_agents::proxy::Proxy;
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_agents::proxy::Proxy;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let proxy = Proxy::builder().server(ServerConfig::stdio("files", "my-mcp-server")).build()?;
     /// let events = proxy.events();
     /// # drop(events);
-    /// # Ok::<(), mcp_agents::proxy::ProxyError>(())
+    /// # Ok::<(), mcp_bindgen_agents::proxy::ProxyError>(())
     /// ```
     #[must_use]
     pub fn events(&self) -> ProxyEvents {

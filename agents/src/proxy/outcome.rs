@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_model::printable;
-use mcp_runtime::{CallError, Dispatched, ToolResult};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::{CallError, Dispatched, ToolResult};
 use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mcp_schema::names::{Given, PrefixedNames};
+use mcp_bindgen_schema::names::{Given, PrefixedNames};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::future::join_all;
-use mcp_runtime::ClientOptions;
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_runtime::ClientOptions;
+use mcp_bindgen_schema::names::PrefixedNames;
 use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerConfig};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::{OnceCell, watch};

@@ -22,7 +22,7 @@ impl Proxy {
     /// Serves it to the one client at stdin and stdout, until stdin ends. Nothing else may read or write them meanwhile.
     ///
     /// ```no_run
-    /// # async fn serve(proxy: mcp_agents::proxy::Proxy) -> Result<(), mcp_agents::proxy::ServeError> {
+    /// # async fn serve(proxy: mcp_bindgen_agents::proxy::Proxy) -> Result<(), mcp_bindgen_agents::proxy::ServeError> {
     /// proxy.serve_stdio().await
     /// # }
     /// ```

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ClientOptions, DynCallTool};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ClientOptions, DynCallTool};
 
 pub(super) type Calls = Arc<dyn DynCallTool>;
 type Connect = dyn Fn(ClientOptions) -> Client + Send + Sync;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_model::{is_server_name, printable};
+use mcp_bindgen_model::{is_server_name, printable};
 use minijinja::Environment;
 
 use super::error::PromptError;

@@ -125,7 +125,7 @@ impl fmt::Display for PromptWarning {
                 "server `{name}` of section `{skipped}` is not used: section `{used}` declares one of that name, {difference}"
             ),
             Self::UnknownSection { section } => {
-                let section = mcp_model::printable(section);
+                let section = mcp_bindgen_model::printable(section);
                 write!(f, "the state speaks of a section `{section}`, which this prompt does not have")
             }
         }

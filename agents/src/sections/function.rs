@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_runtime::{CallError, CallOptions, DynCallTool, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallOptions, DynCallTool, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ use crate::toolset::{Function, Functions, PROGRAM, Running, Typed, schema_of};
 /// A function of the program that a model may call while its section is open.
 ///
 /// ```
-/// use mcp_agents::SectionTool;
+/// use mcp_bindgen_agents::SectionTool;
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///

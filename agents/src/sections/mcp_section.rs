@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::{join_all, select_all};
-use mcp_runtime::{Client, ConnectError, ConnectionState, ToolChanges};
+use mcp_bindgen_runtime::{Client, ConnectError, ConnectionState, ToolChanges};
 
 use super::inventory::Inventory;
 use super::section::{AnySection, Section};
@@ -19,8 +19,8 @@ use super::server::{Handle, SectionServer};
 /// A clone is the same section with the same connections.
 ///
 /// ```no_run
-/// use mcp_agents::{McpSection, Prompt, PromptParams, PromptState};
-/// use mcp_model::ServerConfig;
+/// use mcp_bindgen_agents::{McpSection, Prompt, PromptParams, PromptState};
+/// use mcp_bindgen_model::ServerConfig;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let mcp = McpSection::new([
@@ -80,8 +80,8 @@ impl McpSection {
     /// `tools_by_server` (by the server's name, each tool with `name` and `description`: what the inventory shows of them).
     ///
     /// ```
-    /// use mcp_agents::McpSection;
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_agents::McpSection;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let mcp = McpSection::new([ServerConfig::uvx("git", "mcp-server-git")])
     ///     .template("Use the {{ tool_count }} tools of {{ server_names }} to manage the repository.");
@@ -96,9 +96,9 @@ impl McpSection {
     /// As a section, to add what any section may have: policies, a summary, children.
     ///
     /// ```
-    /// use mcp_agents::{McpSection, Visibility};
-    /// use mcp_model::ServerConfig;
-    /// use mcp_runtime::middleware::Policy;
+    /// use mcp_bindgen_agents::{McpSection, Visibility};
+    /// use mcp_bindgen_model::ServerConfig;
+    /// use mcp_bindgen_runtime::middleware::Policy;
     ///
     /// let mcp = McpSection::new([ServerConfig::uvx("git", "mcp-server-git")]);
     /// let section = mcp

@@ -1,7 +1,7 @@
 //! Names: which are taken, and which are none.
 
-use mcp_model::{is_server_name, matches_glob, printable};
-use mcp_schema::names::{SET_CALLS, is_accepted};
+use mcp_bindgen_model::{is_server_name, matches_glob, printable};
+use mcp_bindgen_schema::names::{SET_CALLS, is_accepted};
 
 use crate::toolset::{PROGRAM, SECTIONS};
 

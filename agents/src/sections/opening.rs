@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use mcp_model::{nearest, printable};
-use mcp_runtime::{ToolReply, ToolResult};
+use mcp_bindgen_model::{nearest, printable};
+use mcp_bindgen_runtime::{ToolReply, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::function::SectionTool;

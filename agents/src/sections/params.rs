@@ -86,7 +86,7 @@ fn print<P: SectionParams>(value: &dyn Any) -> Result<Value, String> {
 /// They are data. Templates print them, nothing in them is ever read as a template. `Debug` shows their types alone.
 ///
 /// ```
-/// use mcp_agents::PromptParams;
+/// use mcp_bindgen_agents::PromptParams;
 /// use schemars::JsonSchema;
 /// use serde::Serialize;
 ///

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 
-use mcp_runtime::middleware::Stack;
-use mcp_runtime::{CallTool, DynCallTool};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_runtime::middleware::Stack;
+use mcp_bindgen_runtime::{CallTool, DynCallTool};
+use mcp_bindgen_schema::names::PrefixedNames;
 use minijinja::Environment;
 
 use super::check::{self, Placed};
@@ -162,7 +162,7 @@ impl Inner {
             };
             for server in found {
                 if servers.iter().any(|other| other.name() == server.name()) {
-                    let message = format!("two servers are called `{}`", mcp_model::printable(server.name()));
+                    let message = format!("two servers are called `{}`", mcp_bindgen_model::printable(server.name()));
                     return Err(RenderError::Server { section: node.path.clone(), message });
                 }
                 servers.push(server);

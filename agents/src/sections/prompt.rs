@@ -15,7 +15,7 @@ use super::state::PromptState;
 /// conversations: what differs between those is in [`PromptParams`] and [`PromptState`].
 ///
 /// ```
-/// use mcp_agents::{Prompt, PromptParams, PromptState, Section};
+/// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section};
 ///
 /// let prompt = Prompt::new()
 ///     .section(Section::new("task", "Task").template("Triage the new issues."))

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_model::{ServerConfig, printable};
-use mcp_runtime::{CallTool, Client, ConnectError, DynCallTool, ToolReply};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_model::{ServerConfig, printable};
+use mcp_bindgen_runtime::{CallTool, Client, ConnectError, DynCallTool, ToolReply};
+use mcp_bindgen_schema::names::PrefixedNames;
 
 use super::check::Placed;
 use super::error::{PromptWarning, RenderError};
@@ -97,7 +97,7 @@ impl RenderedPrompt {
     /// [`state`](Self::state) from then on. Several calls of one turn add up.
     ///
     /// ```
-    /// use mcp_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
+    /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Nothing {}

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcp_runtime::middleware::Policy;
+use mcp_bindgen_runtime::middleware::Policy;
 
 use super::function::SectionTool;
 use super::inventory::Inventory;
@@ -19,9 +19,9 @@ use super::state::{PromptState, Visibility};
 /// default, else the first default of that type in the prompt, else `P::default()` where the section allows it.
 ///
 /// ```
-/// use mcp_agents::{Section, Visibility};
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::middleware::Policy;
+/// use mcp_bindgen_agents::{Section, Visibility};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::middleware::Policy;
 /// use schemars::JsonSchema;
 /// use serde::Serialize;
 ///
@@ -178,7 +178,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a server: a configuration, a [`Client`](mcp_runtime::Client), or a [`SectionServer`].
+    /// Adds a server: a configuration, a [`Client`](mcp_bindgen_runtime::Client), or a [`SectionServer`].
     pub fn server(mut self, server: impl Into<SectionServer>) -> Self {
         self.parts.servers.push(Declared::Fixed(server.into()));
         self
@@ -186,7 +186,7 @@ impl<P: SectionParams> Section<P> {
 
     /// Adds servers that depend on the parameters; asked for once the section is enabled and open. The same configuration is
     /// the same server, with the same connection, each time that the prompt is rendered, and so are clones of one
-    /// [`Client`](mcp_runtime::Client). The prompt keeps the last eight of a name, for conversations that take turns; the
+    /// [`Client`](mcp_bindgen_runtime::Client). The prompt keeps the last eight of a name, for conversations that take turns; the
     /// connections of others end with the prompts that were rendered with them.
     pub fn servers_from<L, S>(mut self, servers: impl Fn(&P) -> L + Send + Sync + 'static) -> Self
     where
@@ -207,7 +207,7 @@ impl<P: SectionParams> Section<P> {
     }
 
     /// Puts layers around this section's servers, and around its functions: approvals, sequential dependencies, transactions, caches and what else a
-    /// [`Stack`](mcp_runtime::middleware::Stack) has. Where another section declares the same server in the same way, what
+    /// [`Stack`](mcp_bindgen_runtime::middleware::Stack) has. Where another section declares the same server in the same way, what
     /// both put around it holds.
     ///
     /// Functions are called as tools of a server `program`, of whose behaviour nothing is known: `Policy::read_only` denies them.
@@ -220,9 +220,9 @@ impl<P: SectionParams> Section<P> {
     /// around it waits in vain.
     ///
     /// ```
-    /// use mcp_agents::Section;
-    /// use mcp_model::ServerConfig;
-    /// use mcp_runtime::middleware::SequentialDependency;
+    /// use mcp_bindgen_agents::Section;
+    /// use mcp_bindgen_model::ServerConfig;
+    /// use mcp_bindgen_runtime::middleware::SequentialDependency;
     ///
     /// let commit_after_diff = SequentialDependency::new("git_commit", ["git_diff"]);
     /// let section = Section::new("git", "Git")

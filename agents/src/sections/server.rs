@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_model::{ServerConfig, Snapshot, Transport, matches_glob};
-use mcp_runtime::middleware::Stack;
-use mcp_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_model::{ServerConfig, Snapshot, Transport, matches_glob};
+use mcp_bindgen_runtime::middleware::Stack;
+use mcp_bindgen_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
+use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::Value;
 
 use super::names::server_name_problem;
@@ -29,15 +29,15 @@ pub(super) type Layering = Arc<dyn Fn(SectionStack) -> SectionStack + Send + Syn
 /// Whatever else calls tools cannot be compared: where several sections have it, they have clones of one `SectionServer`.
 ///
 /// ```
-/// use mcp_agents::SectionServer;
-/// use mcp_model::{ServerConfig, Snapshot};
+/// use mcp_bindgen_agents::SectionServer;
+/// use mcp_bindgen_model::{ServerConfig, Snapshot};
 ///
 /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "list_issues", "inputSchema": { "type": "object" } }] }"#)?;
 /// let server = SectionServer::from(ServerConfig::npm("github", "@modelcontextprotocol/server-github"))
 ///     .snapshot(known)
 ///     .only(["list_*", "get_*"]);
 /// assert_eq!(server.name(), "github");
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Clone)]
 pub struct SectionServer {
@@ -280,7 +280,7 @@ impl Handle {
     pub(super) fn problem(&self, reserved: &[String]) -> Option<String> {
         let can_be_listed = self.client.is_some() || locked(&self.known).is_some() || self.bound.is_some();
         let nobody_knows = || {
-            let name = mcp_model::printable(&self.name);
+            let name = mcp_bindgen_model::printable(&self.name);
             format!("nobody knows the tools of `{name}`; give it a snapshot with `SectionServer::snapshot`")
         };
         server_name_problem(&self.name, reserved).or_else(|| (!can_be_listed).then(nobody_knows))

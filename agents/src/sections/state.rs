@@ -74,7 +74,7 @@ impl OpenSections {
 /// It is kept with the conversation, not in the prompt, so that one [`Prompt`](super::Prompt) serves any number of them.
 ///
 /// ```
-/// use mcp_agents::{PromptState, Visibility};
+/// use mcp_bindgen_agents::{PromptState, Visibility};
 ///
 /// let state = PromptState::new().with_fact("phase", "review").with_visibility("appendix", Visibility::Summary);
 /// let kept = serde_json::to_string(&state)?;

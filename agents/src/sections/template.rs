@@ -27,7 +27,8 @@ pub(super) fn problems(environment: &Environment<'_>, source: &str, names: &Name
     let mut unknown: Vec<String> = undeclared.filter(|name| !names.contains(name) && !is_global(name)).collect();
     unknown.sort();
     let problem = |name: String| {
-        let near = mcp_model::nearest(&name, names.iter().map(String::as_str)).first().map(|near| near.to_string());
+        let near =
+            mcp_bindgen_model::nearest(&name, names.iter().map(String::as_str)).first().map(|near| near.to_string());
         let help = match (near, names.is_empty()) {
             (Some(near), _) => format!("did you mean `{near}`?"),
             (None, true) => "its section has no parameters".to_owned(),

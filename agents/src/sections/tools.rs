@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolSpec};
+use mcp_bindgen_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 
 use super::function::SectionTool;

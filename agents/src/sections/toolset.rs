@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_runtime::ConnectError;
+use mcp_bindgen_runtime::ConnectError;
 use serde_json::Value;
 
 use super::opening::{OPEN_SECTIONS, READ_SECTION};
@@ -20,8 +20,8 @@ impl RenderedPrompt {
     /// an opened section takes tools away that were there before, or a server lists other tools than it did.
     ///
     /// ```
-    /// use mcp_agents::{Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
-    /// use mcp_model::{ServerConfig, Snapshot};
+    /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
+    /// use mcp_bindgen_model::{ServerConfig, Snapshot};
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "read", "inputSchema": { "type": "object" } }] }"#)?;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join;
 use futures_util::stream::{self, StreamExt};
-use mcp_model::matches_glob;
-use mcp_runtime::{CallErrorKind, CallOptions};
-use mcp_template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
+use mcp_bindgen_model::matches_glob;
+use mcp_bindgen_runtime::{CallErrorKind, CallOptions};
+use mcp_bindgen_template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use futures_util::future::BoxFuture;
-use mcp_template::Place;
+use mcp_bindgen_template::Place;
 use serde_json::{Map, Value};
 
 /// What a completion slot asks for: `[[name]]`, `[[kind:name|key=value]]`.
@@ -44,7 +44,7 @@ impl fmt::Debug for CompletionRequest {
 /// read as a template.
 ///
 /// ```
-/// use mcp_agents::{Completer, CompletionRequest};
+/// use mcp_bindgen_agents::{Completer, CompletionRequest};
 /// use serde_json::Value;
 ///
 /// struct Model;

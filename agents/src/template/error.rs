@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use mcp_model::printable;
-use mcp_runtime::CallError;
-use mcp_template::Place;
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::CallError;
+use mcp_bindgen_template::Place;
 
 use super::rendered::TemplateCall;
 

@@ -11,7 +11,7 @@ pub use std::string::String;
 pub use serde_json::Value;
 
 use futures_util::future::try_join_all;
-use mcp_runtime::{Client, ConnectError};
+use mcp_bindgen_runtime::{Client, ConnectError};
 use serde::Serialize;
 
 use super::{Template, TemplateError, TemplateErrorKind, TemplateProblem, TemplateRun};

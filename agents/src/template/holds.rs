@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_template::Place;
+use mcp_bindgen_template::Place;
 
 use super::slot::Slot;
 

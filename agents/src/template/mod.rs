@@ -62,8 +62,8 @@ use minijinja::Environment;
 
 pub use completer::{Completer, CompletionRequest};
 pub use error::{TemplateError, TemplateErrorKind, TemplateProblem};
-pub use mcp_template::Place;
-use mcp_template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
+pub use mcp_bindgen_template::Place;
+use mcp_bindgen_template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
 pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
 pub use run::TemplateRun;
 use slot::{Kind, Slot};
@@ -76,7 +76,7 @@ use calls::Callable;
 /// A template, read once; see the [module](self). Clones are cheap.
 ///
 /// ```
-/// use mcp_agents::{Template, Toolset};
+/// use mcp_bindgen_agents::{Template, Toolset};
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///

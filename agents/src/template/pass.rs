@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_template::{Place, RESERVED, is_variable};
+use mcp_bindgen_template::{Place, RESERVED, is_variable};
 use minijinja::value::{Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, State, Value};
 use serde_json::Value as Json;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_template::Place;
+use mcp_bindgen_template::Place;
 use serde_json::{Map, Value};
 
 /// A template's text, with what it came of.

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use mcp_model::nearest;
+use mcp_bindgen_model::nearest;
 use minijinja::{Environment, Value};
 use serde::Serialize;
 use serde::de::IgnoredAny;
@@ -33,10 +33,10 @@ const MOST_TEXT: usize = 64 * 1024 * 1024;
 /// A run of a template: await it. Dropping the future cancels what is under way.
 ///
 /// ```no_run
-/// # async fn run(template: mcp_agents::Template, toolset: mcp_agents::Toolset) -> Result<(), mcp_agents::TemplateError> {
+/// # async fn run(template: mcp_bindgen_agents::Template, toolset: mcp_bindgen_agents::Toolset) -> Result<(), mcp_bindgen_agents::TemplateError> {
 /// use std::time::Duration;
 ///
-/// use mcp_agents::CompletionRequest;
+/// use mcp_bindgen_agents::CompletionRequest;
 /// use serde_json::Value;
 ///
 /// let rendered = template

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_template::{Place, RESERVED};
+use mcp_bindgen_template::{Place, RESERVED};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
 use super::data::{self, NoJson};

@@ -1,6 +1,6 @@
 //! Slots as they are run: what of them is the same each time, and what has to be evaluated.
 
-use mcp_template::{Action, Argument, Completion, OnError, Part, Place, Target, Term, Text, is_variable};
+use mcp_bindgen_template::{Action, Argument, Completion, OnError, Part, Place, Target, Term, Text, is_variable};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 

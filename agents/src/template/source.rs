@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mcp_template::{Piece, PieceKind, Place, Segment};
+use mcp_bindgen_template::{Piece, PieceKind, Place, Segment};
 use minijinja::Value;
 
 use super::holds::{Given, Hold};

@@ -5,11 +5,11 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_model::{Config, matches_glob, parse_leniently};
-use mcp_runtime::{
+use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
+use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_schema::names::PrefixedNames;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,7 +29,7 @@ use super::{PROGRAM, Prepared, Toolset};
 ///
 /// Models are told of tools in the order in which servers and functions are added; those of one listed server are sorted by
 /// name, so that two listings make one set. What is given to call a tool with is what calls it: layers, such as those of a
-/// [`Stack`](mcp_runtime::middleware::Stack), belong there, and policies and approvals then hold however a call comes about.
+/// [`Stack`](mcp_bindgen_runtime::middleware::Stack), belong there, and policies and approvals then hold however a call comes about.
 /// A tool that could not be called whatever its arguments, because the configuration's `tools` and `exclude` or a policy by
 /// names deny it, is not in the set. Functions of the program are called as they are, unless
 /// [`functions_through`](Self::functions_through) has put layers around them.
@@ -148,20 +148,20 @@ impl ToolsetBuilder {
 
     /// Adds a server's tools as it lists them, by the name that it has in the configuration: those of a snapshot
     /// (`&snapshot.tools`) before anything is connected, or those of
-    /// [`Client::list_tools_raw`](mcp_runtime::Client::list_tools_raw). An entry of the list that is no tool costs itself
+    /// [`Client::list_tools_raw`](mcp_bindgen_runtime::Client::list_tools_raw). An entry of the list that is no tool costs itself
     /// alone; see [`Toolset::left_out`].
     ///
     /// ```
-    /// # fn run(client: mcp_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
-    /// use mcp_agents::Toolset;
-    /// use mcp_model::Snapshot;
+    /// # fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_model::Snapshot;
     ///
     /// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "read", "inputSchema": { "type": "object" } }] }"#)?;
     /// let toolset = Toolset::builder().server("files", &snapshot.tools, client).build()?;
     /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["files_read"]);
     /// # Ok(())
     /// # }
-    /// # run(mcp_runtime::Client::new(mcp_model::ServerConfig::stdio("files", "x"))).unwrap();
+    /// # run(mcp_bindgen_runtime::Client::new(mcp_bindgen_model::ServerConfig::stdio("files", "x"))).unwrap();
     /// ```
     pub fn server(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
         let calls = Calls::through(client);
@@ -180,9 +180,9 @@ impl ToolsetBuilder {
     /// Connects to a server, lists its tools and adds them. What is given is a client, or layers around one.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
-    /// use mcp_agents::Toolset;
-    /// use mcp_runtime::middleware::{Policy, Stack};
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_runtime::middleware::{Policy, Stack};
     ///
     /// let governed = Stack::new(client).policy(Policy::deny(["delete_*"]));
     /// let toolset = Toolset::builder().live(governed).await?.build()?;
@@ -259,7 +259,7 @@ impl ToolsetBuilder {
                 description: text("description").map(Arc::from),
                 input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
                 annotations: hints.map(Annotations::listed).unwrap_or_default(),
-                wraps: tool.get("outputSchema").is_some_and(mcp_schema::wraps_result),
+                wraps: tool.get("outputSchema").is_some_and(mcp_bindgen_schema::wraps_result),
                 handler: calls.handler(None),
                 rewrites: Rewrites::default(),
                 prepared: Prepared::default(),
@@ -278,16 +278,16 @@ impl ToolsetBuilder {
     /// Puts layers around the functions that are added from here on, as they stand around a server's tools: policies, approvals
     /// and events are then of functions, too. To them the server is the function's [`group`](Self::group), `program` without
     /// one, and the tool is its name. Of what a function does nothing is declared, so that
-    /// [`Approval::of_destructive`](mcp_runtime::middleware::Approval::of_destructive) asks for each, and
-    /// [`Policy::read_only`](mcp_runtime::middleware::Policy::read_only) denies all.
+    /// [`Approval::of_destructive`](mcp_bindgen_runtime::middleware::Approval::of_destructive) asks for each, and
+    /// [`Policy::read_only`](mcp_bindgen_runtime::middleware::Policy::read_only) denies all.
     ///
     /// Functions that were added before, and those of a set that is [continued](Toolset::extend), stay as they are; where it
     /// is called again, the new layers are around what comes after. What opens and reads sections of a prompt is never within
     /// them.
     ///
     /// ```
-    /// use mcp_agents::Toolset;
-    /// use mcp_runtime::middleware::{Approval, ApprovalAnswer, Stack};
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, Stack};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -307,7 +307,7 @@ impl ToolsetBuilder {
     ///     .function("cancel_order", "Cancels an order.", async |order: Order| Ok::<_, String>(order.number))
     ///     .build()?;
     /// # drop(toolset);
-    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     pub fn functions_through<C: CallTool + 'static>(mut self, layers: impl FnOnce(Functions) -> C) -> Self {
         let functions = Functions::default();
@@ -321,7 +321,7 @@ impl ToolsetBuilder {
     /// an error as well.
     ///
     /// ```
-    /// use mcp_agents::{Toolset, ToolsetError};
+    /// use mcp_bindgen_agents::{Toolset, ToolsetError};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_runtime::ToolCall;
+use mcp_bindgen_runtime::ToolCall;
 
 use super::Toolset;
 
@@ -35,23 +35,23 @@ impl fmt::Debug for Carried {
 
 impl Toolset {
     /// The same tools for one conversation, user or the like: a value that all calls of this set carry, one of each type, for
-    /// the layers around clients and functions ([`ToolCall::extension`](mcp_runtime::ToolCall::extension)). It is cheap, and
+    /// the layers around clients and functions ([`ToolCall::extension`](mcp_bindgen_runtime::ToolCall::extension)). It is cheap, and
     /// the set that it is asked of stays as it is. Subsets, deferred lists and what [`extend`](Self::extend) builds carry the
     /// value as well. It never goes to a server or a model.
     ///
     /// Layers that remember something, as a
-    /// [`SequentialDependency`](mcp_runtime::middleware::SequentialDependency) does, remember it for all who call through
+    /// [`SequentialDependency`](mcp_bindgen_runtime::middleware::SequentialDependency) does, remember it for all who call through
     /// them. Where several conversations have the same clients, tell them apart by a value and a scope: otherwise what one
     /// user has done counts for another.
     ///
     /// ```
-    /// use mcp_agents::Toolset;
-    /// use mcp_runtime::middleware::{SequentialDependency, Stack};
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_runtime::middleware::{SequentialDependency, Stack};
     ///
     /// #[derive(Clone)]
     /// struct Conversation(String);
     ///
-    /// # fn run(client: mcp_runtime::Client, tools: &[serde_json::Value]) -> Result<(), mcp_agents::ToolsetError> {
+    /// # fn run(client: mcp_bindgen_runtime::Client, tools: &[serde_json::Value]) -> Result<(), mcp_bindgen_agents::ToolsetError> {
     /// let governed = Stack::new(client).sequential(
     ///     SequentialDependency::new("publish", ["build"])
     ///         .scope(|call| call.extension().map(|Conversation(id)| id.clone()).unwrap_or_default()),
@@ -62,7 +62,7 @@ impl Toolset {
     /// # drop(toolset);
     /// # Ok(())
     /// # }
-    /// # run(mcp_runtime::Client::new(mcp_model::ServerConfig::stdio("releases", "x")), &[]).unwrap();
+    /// # run(mcp_bindgen_runtime::Client::new(mcp_bindgen_model::ServerConfig::stdio("releases", "x")), &[]).unwrap();
     /// ```
     #[must_use]
     pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {

@@ -1,6 +1,6 @@
 //! What the tools of one request may have together.
 
-use mcp_schema::provider::Load;
+use mcp_bindgen_schema::provider::Load;
 
 use crate::Provider;
 

@@ -44,11 +44,11 @@ impl Toolset {
     /// tokenizer, which takes a part of a second.
     ///
     /// ```
-    /// use mcp_agents::{Provider, Toolset};
+    /// use mcp_bindgen_agents::{Provider, Toolset};
     ///
     /// let nothing = Toolset::builder().build()?;
     /// assert_eq!(nothing.cost(Provider::Anthropic).bytes, "[]".len());
-    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     #[must_use]
     pub fn cost(&self, provider: Provider) -> Cost {

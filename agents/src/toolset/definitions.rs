@@ -54,7 +54,7 @@ impl Toolset {
     /// Schemas are rewritten once for each provider, so this may be called for every request.
     ///
     /// ```
-    /// use mcp_agents::{Provider, Toolset};
+    /// use mcp_bindgen_agents::{Provider, Toolset};
     /// # let toolset = Toolset::builder().build().unwrap();
     ///
     /// let definitions = toolset.definitions(Provider::OpenAiResponses);
@@ -163,7 +163,7 @@ impl Defining {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_runtime::Fake;
+    use mcp_bindgen_runtime::Fake;
     use serde_json::json;
 
     /// A set of tools with these loads, each of which could be strict.

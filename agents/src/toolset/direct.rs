@@ -1,9 +1,9 @@
 //! One call for the program itself, which wants the result as it came.
 
-use mcp_model::parse_leniently;
-use mcp_runtime::validate::Violation;
-use mcp_runtime::{CallError, CallOptions, ToolResult};
-use mcp_schema::WRAPPER_FIELD;
+use mcp_bindgen_model::parse_leniently;
+use mcp_bindgen_runtime::validate::Violation;
+use mcp_bindgen_runtime::{CallError, CallOptions, ToolResult};
+use mcp_bindgen_schema::WRAPPER_FIELD;
 use serde_json::{Map, Value};
 
 use super::dispatch::{Failure, fitted};
@@ -93,5 +93,5 @@ fn in_words(Violation { pointer, keyword, message, .. }: &Violation) -> String {
 /// Returns `true` if the outputSchema of a tool, as text, is that of a wrapper.
 pub(super) fn text_wraps(output_schema: &str) -> bool {
     let may_wrap = output_schema.contains(WRAPPER_FIELD);
-    may_wrap && parse_leniently(output_schema).is_ok_and(|read| mcp_schema::wraps_result(&read.value))
+    may_wrap && parse_leniently(output_schema).is_ok_and(|read| mcp_bindgen_schema::wraps_result(&read.value))
 }

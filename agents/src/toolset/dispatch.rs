@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mcp_model::printable;
-use mcp_runtime::validate::Violation;
-use mcp_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::validate::Violation;
+use mcp_bindgen_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
 use super::contained::{Panicked, contained};
@@ -40,7 +40,7 @@ impl Toolset {
     /// as long as it takes.
     ///
     /// ```
-    /// # async fn run(toolset: &mcp_agents::Toolset) {
+    /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) {
     /// let reply = toolset.dispatch("files_read", r#"{"path": "notes.md"}"#).await;
     /// println!("{}", reply.message);
     /// # }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
+use mcp_bindgen_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::names::{SECTIONS, is_set_call};

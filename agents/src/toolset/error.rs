@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_model::{nearest, printable};
+use mcp_bindgen_model::{nearest, printable};
 
 /// Why there is no set of tools: everything that is wrong with it at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +149,7 @@ fn listed(faults: &[ToolsetFault]) -> String {
 /// What is worth knowing of one tool of a set: nothing that stops the others.
 ///
 /// ```
-/// # use mcp_agents::{Provider, Toolset};
+/// # use mcp_bindgen_agents::{Provider, Toolset};
 /// # fn run(toolset: Toolset) {
 /// for diagnostic in toolset.definitions(Provider::Anthropic).diagnostics {
 ///     println!("{diagnostic}");

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::future::ready;
 use std::marker::PhantomData;
 
-use mcp_runtime::{Content, ToolResult};
+use mcp_bindgen_runtime::{Content, ToolResult};
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
@@ -167,7 +167,7 @@ mod tests {
         assert!(schema.pointer("/properties/number/default").is_none());
         assert_eq!(schema.pointer("/properties/note/default"), Some(&Value::Null));
         assert_eq!(schema.pointer("/$defs/Line/properties/gift/default"), Some(&Value::Null));
-        let strict = mcp_schema::provider::strict(&schema, mcp_schema::provider::Dialect::OpenAi);
+        let strict = mcp_bindgen_schema::provider::strict(&schema, mcp_bindgen_schema::provider::Dialect::OpenAi);
         assert!(strict.is_ok(), "{strict:?}");
     }
 

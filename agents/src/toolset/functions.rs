@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
 
 use super::entry::Function;
 use super::function::answered;

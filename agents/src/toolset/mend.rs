@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use mcp_model::{nearest, pointer_segment, printable};
-use mcp_runtime::validate::Violation;
+use mcp_bindgen_model::{nearest, pointer_segment, printable};
+use mcp_bindgen_runtime::validate::Violation;
 use serde_json::Value;
 
 use super::places::{Places, named_properties, named_values};
@@ -107,7 +107,7 @@ fn parameters(schema: &Value, places: Places<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_runtime::validate::Validator;
+    use mcp_bindgen_runtime::validate::Validator;
     use serde_json::{Map, json};
 
     use super::*;

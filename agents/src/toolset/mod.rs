@@ -60,8 +60,8 @@ pub(crate) const PROGRAM: &str = "program";
 /// `find_tools`, `call_tool`, `open_sections`, `read_section`.
 ///
 /// ```no_run
-/// # async fn run(github: mcp_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
-/// use mcp_agents::{Provider, Toolset};
+/// # async fn run(github: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use mcp_bindgen_agents::{Provider, Toolset};
 ///
 /// let toolset = Toolset::builder().live(github).await?.build()?;
 /// let definitions = toolset.definitions(Provider::Anthropic); // `tools` of the request

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_model::ServerConfig;
-use mcp_runtime::ServerSpec;
-use mcp_schema::names::{PrefixedNames, SET_CALLS, told_apart};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::ServerSpec;
+use mcp_bindgen_schema::names::{PrefixedNames, SET_CALLS, told_apart};
 
 use super::PROGRAM;
 use super::entry::{Entry, Handler};

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use mcp_model::printable;
-use mcp_runtime::validate::{UnusableSchema, Validator, Violation};
-use mcp_schema::provider::Nulls;
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::validate::{UnusableSchema, Validator, Violation};
+use mcp_bindgen_schema::provider::Nulls;
 use serde_json::Value;
 
 /// Empty until the first call comes.

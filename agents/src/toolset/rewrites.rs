@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use mcp_schema::provider::{Dialect, Lost, NotStrict, Rewrite, loose, strict};
+use mcp_bindgen_schema::provider::{Dialect, Lost, NotStrict, Rewrite, loose, strict};
 use serde_json::{Map, Value, json};
 
 use crate::Provider;

@@ -12,7 +12,7 @@ impl Toolset {
     /// Groups of functions are named as servers are.
     ///
     /// ```
-    /// use mcp_agents::Toolset;
+    /// use mcp_bindgen_agents::Toolset;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -27,7 +27,7 @@ impl Toolset {
     /// assert_eq!(set.subset(["shop/find_*"])?.names().collect::<Vec<_>>(), ["shop_find_order"]);
     /// let error = set.subset(["shop/fnd_order"]).unwrap_err();
     /// assert_eq!(error.to_string(), "no tool of the set fits `shop/fnd_order`; was `shop/find_order` meant?");
-    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     ///
     /// # Errors

@@ -12,7 +12,7 @@ impl Toolset {
     /// wrote stays one line, without controls and invisible characters, and nothing in it is markup or part of a template.
     ///
     /// ```
-    /// use mcp_agents::Toolset;
+    /// use mcp_bindgen_agents::Toolset;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -24,7 +24,7 @@ impl Toolset {
     ///     .function("find_order", "Finds an order. Slow on Mondays.", async |o: Order| Ok::<_, String>(o.number))
     ///     .build()?;
     /// assert_eq!(set.summary(), "shop (1 tool)\n- shop_find_order: Finds an order.\n");
-    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     #[must_use]
     pub fn summary(&self) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::{BoxFuture, join};
 use futures_util::stream::{self, StreamExt};
-use mcp_runtime::ToolReply;
+use mcp_bindgen_runtime::ToolReply;
 
 use super::words::unfinished;
 use super::{Entry, Toolset};
@@ -29,7 +29,7 @@ impl Toolset {
     /// Dropping the future cancels the calls that are under way; those that have not begun never do.
     ///
     /// ```
-    /// use mcp_agents::{Provider, Toolset};
+    /// use mcp_bindgen_agents::{Provider, Toolset};
     /// use serde_json::Value;
     ///
     /// /// The conversation after the reply.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_model::{nearest, printable};
-use mcp_runtime::{CallError, Dispatched};
+use mcp_bindgen_model::{nearest, printable};
+use mcp_bindgen_runtime::{CallError, Dispatched};
 
 /// Longer names are shown in part, and are near to no other.
 const LONGEST_NAME: usize = 128;

@@ -1,8 +1,8 @@
 //! Dispatches any text as arguments to every tool of any list. Shared with the fuzz target `dispatch`.
 
-use mcp_agents::{Provider, Toolset};
-use mcp_model::Snapshot;
-use mcp_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use mcp_bindgen_agents::{Provider, Toolset};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
 use serde_json::json;
 
 #[path = "../../../mcp-codegen/tests/harness/watchdog.rs"]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mcp_agents::{
+use mcp_bindgen_agents::{
     HostedDeclarations, HostedNoteKind, HostedServers, NotHostedReason, Prompt, PromptParams, PromptState, Provider,
     Section, SectionServer, Toolset, Visibility,
 };
-use mcp_model::{Config, Drift, ServerConfig, Snapshot};
-use mcp_runtime::middleware::Policy;
-use mcp_runtime::{Client, SecretError, SecretRef, SecretSource, ServerSpec, ToolSpec};
+use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::middleware::Policy;
+use mcp_bindgen_runtime::{Client, SecretError, SecretRef, SecretSource, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 4] = ["list_issues", "create_issue", "merge", "delete_issue"];
@@ -178,7 +178,7 @@ async fn a_configuration_s_file_says_which_servers_and_its_snapshots_which_tools
     let config = "[defaults]\ndrift = \"ignore\"\n\
         [servers.own]\nurl = \"https://own.example.com\"\n\
         [servers.tracker]\nurl = \"https://mcp.example.com\"\nhosted = true\nexclude = [\"delete_*\"]\n";
-    mcp_model::write_if_changed(&path("mcp.toml"), config.as_bytes()).unwrap();
+    mcp_bindgen_model::write_if_changed(&path("mcp.toml"), config.as_bytes()).unwrap();
     let load = || HostedServers::from_config(&Config::load(path("mcp.toml")).unwrap());
     let unlisted = load().unwrap();
     assert_eq!(unlisted.names().collect::<Vec<_>>(), ["tracker"]);
@@ -187,11 +187,11 @@ async fn a_configuration_s_file_says_which_servers_and_its_snapshots_which_tools
     assert!(unlisted.not_hosted[0].message.contains("run `mcp-bindgen sync`"));
 
     let snapshot = r#"{"tools": [{"name": "delete_all"}, {"name": "read"}, {"no": "name"}, 7]}"#;
-    mcp_model::write_if_changed(&path("mcp/tracker.json"), snapshot.as_bytes()).unwrap();
+    mcp_bindgen_model::write_if_changed(&path("mcp/tracker.json"), snapshot.as_bytes()).unwrap();
     let listed = load().unwrap().declarations(Provider::Anthropic, &Vault).await;
     assert_eq!(listed.tools[0]["configs"], json!({ "read": { "enabled": true } }));
 
-    mcp_model::write_if_changed(&path("mcp/tracker.json"), b"{").unwrap();
+    mcp_bindgen_model::write_if_changed(&path("mcp/tracker.json"), b"{").unwrap();
     assert!(load().unwrap_err().to_string().contains("tracker.json"));
 }
 

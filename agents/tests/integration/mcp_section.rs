@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::{self, *};
-use mcp_agents::{McpSection, OfferedTool, Prompt, PromptState, Section, SectionServer, Toolset, Visibility};
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::Policy;
-use mcp_runtime::{Client, ClientOptions, ServerSpec, ToolSpec};
+use mcp_bindgen_agents::{McpSection, OfferedTool, Prompt, PromptState, Section, SectionServer, Toolset, Visibility};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::Policy;
+use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};
 
@@ -16,7 +16,7 @@ fn golden(name: &str, text: &str) {
     support::assert_golden(name, &format!("{text}\n"));
 }
 
-fn text(section: impl Into<mcp_agents::AnySection>) -> String {
+fn text(section: impl Into<mcp_bindgen_agents::AnySection>) -> String {
     let prompt = Prompt::new().section(section).build().expect("the section is right");
     rendered(&prompt, &PromptState::new()).text().to_owned()
 }
@@ -143,7 +143,7 @@ fn descriptions_forge_nothing() {
     assert_eq!(bullets.len(), hostile.len(), "a line each");
     assert!(shown.lines().all(|line| line.chars().count() <= 260), "{shown}");
     assert!(
-        !shown.chars().any(|c| c != '\n' && mcp_model::printable(&c.to_string()) != c.to_string()),
+        !shown.chars().any(|c| c != '\n' && mcp_bindgen_model::printable(&c.to_string()) != c.to_string()),
         "nothing is hidden"
     );
     for forged in ["<", "{{", "{%", "[[", "```", "**", "~~"] {

@@ -5,11 +5,11 @@
 use std::path::Path;
 
 use crate::support::{self, *};
-use mcp_agents::{
+use mcp_bindgen_agents::{
     McpSection, Offered, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderedPrompt, Section,
     Visibility,
 };
-use mcp_model::ServerConfig;
+use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value, json};
 
 /// A server of one tool, in a shell, that notes each start of it in a file.

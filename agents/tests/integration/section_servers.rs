@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::support::*;
-use mcp_agents::{
+use mcp_bindgen_agents::{
     McpSection, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderError, RenderedPrompt, Section,
     SectionServer, SectionTool, Visibility,
 };
-use mcp_model::{ServerConfig, Snapshot};
-use mcp_runtime::middleware::{Approval, ApprovalAnswer, Policy, Transaction, Verdict};
-use mcp_runtime::{Client, DynCallTool, ServerSpec, ToolSpec};
+use mcp_bindgen_model::{ServerConfig, Snapshot};
+use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, Policy, Transaction, Verdict};
+use mcp_bindgen_runtime::{Client, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value, json};
 
 static TOOLS: [ToolSpec; 1] = [ToolSpec::new("index", r#"{"type":"object"}"#).prefixed("f_index")];

@@ -1,16 +1,16 @@
 //! What sections mean, case by case, and what a prompt of them looks like.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p mcp-agents --test integration` writes the golden texts anew.
+//! `SNAPSHOTS=overwrite cargo test -p mcp-bindgen-agents --test integration` writes the golden texts anew.
 
 use std::collections::BTreeMap;
 
 use crate::support::{self, *};
-use mcp_agents::{
+use mcp_bindgen_agents::{
     McpSection, Prompt, PromptError, PromptParams, PromptState, PromptWarning, RenderError, Section, SectionServer,
     Visibility,
 };
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::{Policy, SequentialDependency};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Policy, SequentialDependency};
 
 fn golden(name: &str, text: &str) {
     support::assert_golden(name, &format!("{text}\n"));
@@ -349,7 +349,7 @@ async fn servers_follow_the_parameters_and_keep_their_connections() {
         prompt.render(&params, &PromptState::new()).expect("it renders")
     };
     let (one, again, other) = (of("/a.db"), of("/a.db"), of("/b.db"));
-    let same = |a: &mcp_agents::RenderedPrompt, b: &mcp_agents::RenderedPrompt| {
+    let same = |a: &mcp_bindgen_agents::RenderedPrompt, b: &mcp_bindgen_agents::RenderedPrompt| {
         std::sync::Arc::ptr_eq(&a.servers()[0].caller(), &b.servers()[0].caller())
     };
     assert_eq!(

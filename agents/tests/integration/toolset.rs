@@ -1,9 +1,9 @@
 //! Sets of tools: what is in them, what they are called, what a provider is told of them.
 
-use mcp_agents::{DiagnosticKind, NameStyle, Provider, Toolset, ToolsetFault};
-use mcp_model::{Prefix, ServerConfig, Snapshot};
-use mcp_runtime::middleware::{Policy, Stack};
-use mcp_runtime::{Client, ClientOptions, Fake, ServerSpec, Servers, ToolSpec};
+use mcp_bindgen_agents::{DiagnosticKind, NameStyle, Provider, Toolset, ToolsetFault};
+use mcp_bindgen_model::{Prefix, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::middleware::{Policy, Stack};
+use mcp_bindgen_runtime::{Client, ClientOptions, Fake, ServerSpec, Servers, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -303,7 +303,7 @@ fn what_misleads_reaches_no_model() {
     let toolset = Toolset::builder().server("s", &[hostile], client("s")).build().unwrap();
     for provider in PROVIDERS {
         let text = serde_json::to_string(&toolset.definitions(provider).tools).unwrap();
-        let mislead = text.chars().filter(|c| mcp_model::misleads(*c)).count();
+        let mislead = text.chars().filter(|c| mcp_bindgen_model::misleads(*c)).count();
         assert_eq!(mislead, 0, "{text}");
         assert!(!text.contains("\\u"), "{text}");
         assert!(text.contains("\"Reads.[2J\"") && text.contains("ab"), "{text}");
@@ -355,7 +355,10 @@ fn a_summary_is_a_line_a_tool_whatever_strangers_write() {
     assert!(lines[2].chars().count() < 250 && lines[2].ends_with("word…"), "{summary}");
     assert_eq!(lines[4..6], ["github (3 tools)", "- gh_create_issue: Opens an issue."]);
     assert_eq!(lines[6], "- gh_get_issue: Get an issue");
-    assert!(lines.iter().all(|line| !line.starts_with('#') && !line.chars().any(mcp_model::misleads)), "{summary}");
+    assert!(
+        lines.iter().all(|line| !line.starts_with('#') && !line.chars().any(mcp_bindgen_model::misleads)),
+        "{summary}"
+    );
 }
 
 #[test]

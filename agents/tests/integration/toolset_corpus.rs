@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use mcp_agents::{DiagnosticKind, Provider, Toolset, ToolsetBuilder};
-use mcp_model::Snapshot;
-use mcp_runtime::Fake;
+use mcp_bindgen_agents::{DiagnosticKind, Provider, Toolset, ToolsetBuilder};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_runtime::Fake;
 use serde_json::{Value, json};
 
 const PROVIDERS: [Provider; 4] =

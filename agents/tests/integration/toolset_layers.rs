@@ -5,11 +5,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_agents::{McpSection, Prompt, PromptParams, PromptState, Section, SectionServer, SectionTool, Toolset};
-use mcp_model::{Prefix, ServerConfig, Snapshot};
-use mcp_runtime::events::{CallOutcome, CallSource, Event};
-use mcp_runtime::middleware::{Approval, ApprovalAnswer, CallFacts, Policy, SequentialDependency, Stack, Verdict};
-use mcp_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use mcp_bindgen_agents::{McpSection, Prompt, PromptParams, PromptState, Section, SectionServer, SectionTool, Toolset};
+use mcp_bindgen_model::{Prefix, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::events::{CallOutcome, CallSource, Event};
+use mcp_bindgen_runtime::middleware::{
+    Approval, ApprovalAnswer, CallFacts, Policy, SequentialDependency, Stack, Verdict,
+};
+use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

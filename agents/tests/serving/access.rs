@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use mcp_agents::proxy::{HttpOptions, ServeError};
+use mcp_bindgen_agents::proxy::{HttpOptions, ServeError};
 use serde_json::json;
 
 use crate::support::{Asking, Desk, MODERN, initialize, session};

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use futures_util::future::BoxFuture;
-use mcp_agents::proxy::{ApprovalStore, ApprovalStoreError, HttpOptions, MemoryApprovalStore, Proxy, ask_client};
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::{Approval, Stack};
-use mcp_runtime::{CallTool, Client, ClientOptions, ElicitationAnswer, ToolCall};
+use mcp_bindgen_agents::proxy::{
+    ApprovalStore, ApprovalStoreError, HttpOptions, MemoryApprovalStore, Proxy, ask_client,
+};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Approval, Stack};
+use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ElicitationAnswer, ToolCall};
 use serde_json::{Map, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -87,7 +89,7 @@ async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
         servers.push(proxy.serve_http(HttpOptions::new()).await.unwrap());
     }
     let counts = Arc::new(Mutex::new(vec![0; INSTANCES]));
-    let addresses = servers.iter().map(mcp_agents::proxy::HttpServer::address).collect();
+    let addresses = servers.iter().map(mcp_bindgen_agents::proxy::HttpServer::address).collect();
     let address = balance(addresses, counts.clone()).await;
 
     let asked = Arc::new(AtomicUsize::new(0));

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use mcp_agents::proxy::HttpOptions;
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallTool, Client, ClientOptions, ToolCall};
+use mcp_bindgen_agents::proxy::HttpOptions;
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ToolCall};
 use serde_json::json;
 
 use crate::support::{Desk, LEGACY, eventually};

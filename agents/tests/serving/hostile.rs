@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_agents::proxy::{HttpOptions, ServeError};
-use mcp_runtime::{CallTool, Client, ClientOptions, ToolCall};
+use mcp_bindgen_agents::proxy::{HttpOptions, ServeError};
+use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ToolCall};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -291,7 +291,7 @@ async fn a_server_that_dies_in_the_middle_fails_its_call_and_no_other() {
     let server = proxy.build().unwrap().serve_http(HttpOptions::new()).await.unwrap();
     for version in [LEGACY, MODERN] {
         let options = ClientOptions::new().protocol_version(version);
-        let client = Client::with_options(mcp_model::ServerConfig::http("proxy", server.url()), options);
+        let client = Client::with_options(mcp_bindgen_model::ServerConfig::http("proxy", server.url()), options);
         let call = |tool: &str, ms: u64| {
             let arguments = json!({ "ms": ms });
             let arguments = arguments.as_object().unwrap().clone();

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_agents::proxy::{HttpOptions, HttpServer, Proxy};
-use mcp_model::ServerConfig;
+use mcp_bindgen_agents::proxy::{HttpOptions, HttpServer, Proxy};
+use mcp_bindgen_model::ServerConfig;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

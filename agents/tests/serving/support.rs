@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_agents::proxy::{HttpServer, Proxy, ProxyBuilder};
-use mcp_runtime::{Client, ClientOptions};
+use mcp_bindgen_agents::proxy::{HttpServer, Proxy, ProxyBuilder};
+use mcp_bindgen_runtime::{Client, ClientOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
 use tokio::net::TcpStream;

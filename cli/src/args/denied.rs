@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use mcp_schema::drift::{Change, Class};
+use mcp_bindgen_schema::drift::{Change, Class};
 
 use crate::exit::Exit;
 

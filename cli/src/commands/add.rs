@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{Bindings, ToolBinding};
-use mcp_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, printable, without_secrets};
+use mcp_bindgen_codegen::{Bindings, ToolBinding};
+use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, printable, without_secrets};
 use serde_json::json;
 use toml_edit::{Array, InlineTable, Table, value};
 

@@ -1,6 +1,6 @@
 //! Values on the command line: `NAME=TEXT` and `NAME:=JSON`.
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_codegen::template::{KnownServer, Script};
-use mcp_codegen::{Options, apply_overrides};
-use mcp_model::{Config, Overrides, ServerConfig, Snapshot};
-use mcp_runtime::{Client, ClientOptions};
-use mcp_template::Fault;
+use mcp_bindgen_codegen::template::{KnownServer, Script};
+use mcp_bindgen_codegen::{Options, apply_overrides};
+use mcp_bindgen_model::{Config, Overrides, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{Client, ClientOptions};
+use mcp_bindgen_template::Fault;
 
 use super::source;
 use crate::exit::Failure;

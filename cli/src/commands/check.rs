@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, Date, ServerConfig, Snapshot, side_by_side};
-use mcp_schema::drift::Change;
+use mcp_bindgen_model::{Config, Date, ServerConfig, Snapshot, side_by_side};
+use mcp_bindgen_schema::drift::Change;
 
 use super::since::Base;
 use super::{faults, tell};

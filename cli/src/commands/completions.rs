@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::CommandFactory;
-use mcp_model::FileError;
+use mcp_bindgen_model::FileError;
 
 use crate::args::{Arguments, Shell};
 use crate::exit::{Exit, Failure};

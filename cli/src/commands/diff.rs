@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{DriftRules, Snapshot, read_text};
+use mcp_bindgen_model::{DriftRules, Snapshot, read_text};
 use serde_json::{Value, json};
 
 use super::tell;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, Overrides, Snapshot, read_text};
+use mcp_bindgen_model::{Config, Overrides, Snapshot, read_text};
 
 use crate::exit::Failure;
 use crate::output::Output;

@@ -6,8 +6,8 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{Bindings, format, format_file, relative};
-use mcp_model::{FileError, Prefix, printable, read_text, write_if_changed};
+use mcp_bindgen_codegen::{Bindings, format, format_file, relative};
+use mcp_bindgen_model::{FileError, Prefix, printable, read_text, write_if_changed};
 use serde_json::{Value, json};
 
 use super::source::{self, Bound};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Config, FileError, ServerConfig, Snapshot, side_by_side};
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, side_by_side};
 
 use super::source::{self, Bound};
 use crate::diagnostics::{self, Shown};

@@ -5,7 +5,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, SecretRef, ServerConfig, Transport, nearest, printable};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, nearest, printable};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table};
 

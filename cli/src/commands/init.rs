@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use mcp_model::{Config, FileError, printable, write_if_changed};
+use mcp_bindgen_model::{Config, FileError, printable, write_if_changed};
 use serde_json::json;
 
 use crate::args;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mcp_codegen::{Bindings, Diagnostic};
-use mcp_model::write_if_changed;
+use mcp_bindgen_codegen::{Bindings, Diagnostic};
+use mcp_bindgen_model::write_if_changed;
 
 use super::since::since_at;
 use super::source::{self, Bound};

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use mcp_model::{nearest, printable};
-use mcp_runtime::{Client, ClientOptions, GetPrompt, PromptRequest};
-use mcp_schema::flags::Flags;
+use mcp_bindgen_model::{nearest, printable};
+use mcp_bindgen_runtime::{Client, ClientOptions, GetPrompt, PromptRequest};
+use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
 use super::call::{answer, files, request};

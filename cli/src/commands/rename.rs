@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
-use mcp_model::FileError;
+use mcp_bindgen_model::FileError;
 use serde_json::json;
 
 use super::edit;

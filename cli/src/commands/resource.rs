@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mcp_model::{Snapshot, nearest, printable};
-use mcp_runtime::{CallError, Client, ClientOptions, ReadResource, ResourceContents, ResourceRequest};
+use mcp_bindgen_model::{Snapshot, nearest, printable};
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ReadResource, ResourceContents, ResourceRequest};
 use serde_json::{Value, json};
 
 use super::call::files::{self, Blob};

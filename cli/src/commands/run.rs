@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use mcp_agents::template::{TemplateErrorKind, TemplateProblem};
-use mcp_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
-use mcp_codegen::template::{Checked, Script, located};
-use mcp_model::{Config, nearest, printable, read_text};
-use mcp_runtime::middleware::ApprovalAnswer;
-use mcp_runtime::{CallTool as _, ClientOptions};
-use mcp_template::{Fault, MOST_FAULTS, Place};
+use mcp_bindgen_agents::template::{TemplateErrorKind, TemplateProblem};
+use mcp_bindgen_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
+use mcp_bindgen_codegen::template::{Checked, Script, located};
+use mcp_bindgen_model::{Config, nearest, printable, read_text};
+use mcp_bindgen_runtime::middleware::ApprovalAnswer;
+use mcp_bindgen_runtime::{CallTool as _, ClientOptions};
+use mcp_bindgen_template::{Fault, MOST_FAULTS, Place};
 use serde_json::{Map, Value, json};
 
 use super::called_servers::CalledServers;

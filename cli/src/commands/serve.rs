@@ -5,10 +5,10 @@ use std::env;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
-use mcp_model::{Config, SecretRef, ServerConfig, Snapshot};
-use mcp_runtime::events::{CallOutcome, Event};
-use mcp_runtime::{Client, ConnectionState};
+use mcp_bindgen_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::events::{CallOutcome, Event};
+use mcp_bindgen_runtime::{Client, ConnectionState};
 use serde_json::json;
 
 use crate::args;

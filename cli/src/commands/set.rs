@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::Path;
 
-use mcp_model::Config;
+use mcp_bindgen_model::Config;
 use serde_json::json;
 use toml_edit::{Key, Value};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mcp_codegen::{AlikeShapes, Bindings};
-use mcp_model::printable;
+use mcp_bindgen_codegen::{AlikeShapes, Bindings};
+use mcp_bindgen_model::printable;
 use serde_json::{Value, json};
 
 use super::source;

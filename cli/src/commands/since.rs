@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, DriftRules, Snapshot};
+use mcp_bindgen_model::{Config, DriftRules, Snapshot};
 
 use crate::exit::Failure;
 use crate::git;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
-use mcp_model::{
+use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
+use mcp_bindgen_model::{
     Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text,
 };
 

@@ -1,8 +1,8 @@
 //! Servers as bindings know them, made while the program runs: so a template calls tools by the names that bindings have.
 
-use mcp_codegen::{Bindings, Options, ToolBinding};
-use mcp_model::Snapshot;
-use mcp_runtime::{ServerSpec, ToolSpec};
+use mcp_bindgen_codegen::{Bindings, Options, ToolBinding};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_runtime::{ServerSpec, ToolSpec};
 use serde_json::Value;
 
 /// The server with those of its tools that a template calls. Nothing of it is ever given back: a run has one template,

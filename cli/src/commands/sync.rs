@@ -51,7 +51,7 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
 }
 
 /// Writes what a server says, and gives what does not fit it.
-fn save(config: &mcp_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), Failure> {
+fn save(config: &mcp_bindgen_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), Failure> {
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
     let misfits = faults::of_live(config, &found.server.name, &live);
     let plan = Plan::new(

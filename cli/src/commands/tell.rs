@@ -1,6 +1,6 @@
 //! What was found, told to people line by line.
 
-use mcp_schema::drift::{self, Change};
+use mcp_bindgen_schema::drift::{self, Change};
 
 use crate::exit::Failure;
 use crate::output::Output;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap_complete::engine::CompletionCandidate;
-use mcp_model::{Config, ServerConfig, Snapshot, printable};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable};
 use serde_json::Value;
 
 use super::quoted::QUOTABLE;

@@ -15,7 +15,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::ArgValueCandidates;
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
-use mcp_schema::flags::{Flag, Flags};
+use mcp_bindgen_schema::flags::{Flag, Flags};
 
 use crate::args::{Arguments, OfferOptions};
 use crate::flags::{own_options, own_options_of, prompt_schema};

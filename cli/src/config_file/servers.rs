@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use mcp_model::{Config, FileError};
+use mcp_bindgen_model::{Config, FileError};
 use toml_edit::{Document, InlineTable, Item, Key, Table, TableLike, Value};
 
 use super::ConfigFile;

@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, matches_glob, nearest, printable};
+use mcp_bindgen_model::{Config, matches_glob, nearest, printable};
 use toml_edit::DocumentMut;
 
 use super::Finding;

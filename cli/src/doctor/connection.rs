@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 
-use mcp_model::{SecretRef, ServerConfig, Snapshot, Transport, is_secret_key, printable};
-use mcp_runtime::{ConnectError, ConnectErrorKind as Kind};
+use mcp_bindgen_model::{SecretRef, ServerConfig, Snapshot, Transport, is_secret_key, printable};
+use mcp_bindgen_runtime::{ConnectError, ConnectErrorKind as Kind};
 
 use super::Finding;
 use crate::exit::in_our_words;

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use mcp_model::{SecretRef, ServerConfig, Transport, is_secret_key};
+use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, is_secret_key};
 
 use super::Finding;
 use super::filled::needs;

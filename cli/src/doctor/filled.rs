@@ -1,7 +1,7 @@
 //! A server as connecting sees it, with what its placeholders stand for.
 
-use mcp_model::{SecretRef, ServerConfig, printable};
-use mcp_runtime::{LocalSecrets, SecretSource as _};
+use mcp_bindgen_model::{SecretRef, ServerConfig, printable};
+use mcp_bindgen_runtime::{LocalSecrets, SecretSource as _};
 
 /// What is shorter is in too many other words to be told from them.
 const SHORTEST: usize = 3;

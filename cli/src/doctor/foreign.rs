@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, ServerConfig};
+use mcp_bindgen_model::{Config, ServerConfig};
 
 use super::Finding;
 use crate::import::host::Folders;

@@ -11,8 +11,8 @@ mod source;
 
 use std::collections::BTreeMap;
 
-use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_runtime::ConnectError;
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::ConnectError;
 
 use crate::plan;
 
@@ -107,8 +107,8 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
     let shown = file.shown();
     match (&file.text, file.known()) {
         (None, _) => Finding::error(SUBJECT, format!("{shown} is not there"), sync),
-        (Some(text), None) if mcp_model::Snapshot::is_newer(text) => {
-            let help = mcp_model::Snapshot::parse(text).err().and_then(|error| error.help);
+        (Some(text), None) if mcp_bindgen_model::Snapshot::is_newer(text) => {
+            let help = mcp_bindgen_model::Snapshot::parse(text).err().and_then(|error| error.help);
             let help =
                 help.unwrap_or_else(|| "run `cargo install mcp-bindgen-cli` and update the dependency".to_owned());
             Finding::error(SUBJECT, format!("{shown} was written by a newer mcp-bindgen"), help)

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_model::Transport;
-use mcp_runtime::{Route, RouteError, bubblewrap, exposes_headers};
+use mcp_bindgen_model::Transport;
+use mcp_bindgen_runtime::{Route, RouteError, bubblewrap, exposes_headers};
 
 use super::Finding;
 use super::filled::Filled;

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn build_scripts_name_servers_too() {
-        let text = "use mcp_codegen::build_script::Builder;\nfn main() { Builder::new().server(\"a\").tools([\"x\"]).server(NAME); }";
+        let text = "use mcp_bindgen_codegen::build_script::Builder;\nfn main() { Builder::new().server(\"a\").tools([\"x\"]).server(NAME); }";
         assert_eq!(bound(text), ["a"]);
         assert!(bound("fn f() { App::new().server(\"mcp_tools\"); }").is_empty());
     }

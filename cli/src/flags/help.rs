@@ -1,7 +1,7 @@
 //! What `--help` behind the name of a tool shows.
 
-use mcp_model::printable;
-use mcp_schema::flags::{Flag, Flags};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_schema::flags::{Flag, Flags};
 use serde_json::Value;
 
 use super::width::{help_width, wrapped};

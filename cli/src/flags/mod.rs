@@ -6,7 +6,7 @@ mod shell;
 mod width;
 
 use clap::{Args, CommandFactory, FromArgMatches};
-use mcp_schema::flags::{Flags, OwnOption};
+use mcp_bindgen_schema::flags::{Flags, OwnOption};
 use serde_json::Value;
 
 use crate::args::{Behind, CallOptions, Format};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
+use mcp_bindgen_model::ServerConfig;
 use serde_json::Value;
 
 use super::command::Command;
@@ -325,8 +325,8 @@ fn place<'a>(label: &'a str, key: &'a str, workspace: &'a str, is_env: bool) -> 
 
 fn server_url(server: &ServerConfig) -> Option<&str> {
     match &server.transport {
-        mcp_model::Transport::Http { url, .. } | mcp_model::Transport::Sse { url, .. } => Some(url),
-        mcp_model::Transport::Stdio { .. } => None,
+        mcp_bindgen_model::Transport::Http { url, .. } | mcp_bindgen_model::Transport::Sse { url, .. } => Some(url),
+        mcp_bindgen_model::Transport::Stdio { .. } => None,
     }
 }
 

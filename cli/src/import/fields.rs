@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_model::parse_duration;
+use mcp_bindgen_model::parse_duration;
 use serde_json::{Map, Value};
 
 use super::placeholder::keys_in;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_model::FileError;
+use mcp_bindgen_model::FileError;
 use serde_json::{Map, Value};
 
 use super::entry::{Entry, Source};

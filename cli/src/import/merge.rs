@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 
 use super::entry::Entry;
 use super::variable::{server_name, settled, shown};

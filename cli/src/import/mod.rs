@@ -14,7 +14,7 @@ mod variable;
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, read_text};
+use mcp_bindgen_model::{FileError, read_text};
 
 use self::entry::Source;
 pub(crate) use self::entry::{Entry, Origin, relative};
@@ -133,7 +133,7 @@ mod tests {
             path if path.contains("vscode") || path.contains("/User/") => format!("{{ \"servers\": {server} }}"),
             _ => format!("{{ \"mcpServers\": {server} }}"),
         };
-        mcp_model::write_if_changed(path, text.as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(path, text.as_bytes()).unwrap();
     }
 
     #[test]
@@ -245,13 +245,13 @@ mod tests {
             Err(why) => why.clone(),
         };
         let home = root.path().join("home/.claude.json");
-        mcp_model::write_if_changed(&app.join(".mcp.json"), format!("{{ {} }}", servers("project")).as_bytes())
+        mcp_bindgen_model::write_if_changed(&app.join(".mcp.json"), format!("{{ {} }}", servers("project")).as_bytes())
             .unwrap();
-        mcp_model::write_if_changed(&home, user.as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(&home, user.as_bytes()).unwrap();
         let found = of_hosts(&[Host::ClaudeCode], &folders, &app);
         assert_eq!((found.entries.len(), reached(&found)), (1, "command local".to_owned()));
         assert_eq!(found.entries.first().unwrap().notes.len(), 2);
-        mcp_model::write_if_changed(&home, format!("{{ {} }}", servers("user")).as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(&home, format!("{{ {} }}", servers("user")).as_bytes()).unwrap();
         assert_eq!(reached(&of_hosts(&[Host::ClaudeCode], &folders, &app)), "command project");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-use mcp_model::{is_server_name, nearest, printable};
+use mcp_bindgen_model::{is_server_name, nearest, printable};
 
 use super::entry::Entry;
 use super::host::Host;
@@ -233,7 +233,7 @@ pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Ve
 mod tests {
     use std::path::PathBuf;
 
-    use mcp_model::ServerConfig;
+    use mcp_bindgen_model::ServerConfig;
 
     use super::super::entry::Origin;
     use super::*;

@@ -1,6 +1,6 @@
 //! A server as `mcp.toml` has it.
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 use toml_edit::{Array, InlineTable, Table, value};
 
 use super::entry::time_text;

@@ -2,7 +2,7 @@
 
 use jsonc_parser::ast;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use mcp_model::FileError;
+use mcp_bindgen_model::FileError;
 use serde_json::{Map, Value};
 use toml_edit::DocumentMut;
 

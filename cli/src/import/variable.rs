@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_model::{ConfigField, Secret, ServerConfig, is_server_name, printable, without_secrets};
+use mcp_bindgen_model::{ConfigField, Secret, ServerConfig, is_server_name, printable, without_secrets};
 
 /// A variable that has to be set where a server is used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_model::{TemplateVariable, UriTemplate};
+use mcp_bindgen_model::{TemplateVariable, UriTemplate};
 use serde_json::Value;
 
 use super::{Parameter, text};

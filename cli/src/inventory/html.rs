@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mcp_codegen::Listed;
-use mcp_schema::drift::Change;
+use mcp_bindgen_codegen::Listed;
+use mcp_bindgen_schema::drift::Change;
 use serde_json::Value;
 
 use super::{Offer, Parameter, Server, Tool};
@@ -57,7 +57,7 @@ fn asset(text: &str) -> String {
 
 /// By it a browser knows an asset for ours.
 fn hash(text: &str) -> String {
-    format!("'sha256-{}'", STANDARD.encode(mcp_model::sha256(text.as_bytes())))
+    format!("'sha256-{}'", STANDARD.encode(mcp_bindgen_model::sha256(text.as_bytes())))
 }
 
 /// A stranger's text in markup, between tags or in quotes: it begins and ends nothing, and hides nothing.

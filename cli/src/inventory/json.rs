@@ -1,7 +1,7 @@
 //! The inventory for machines: one entry for each tool, prompt and resource template, and at the end one for each server.
 
-use mcp_model::side_by_side;
-use mcp_schema::drift::Change;
+use mcp_bindgen_model::side_by_side;
+use mcp_bindgen_schema::drift::Change;
 use serde_json::{Value, json};
 
 use super::{Note, Offer, Parameter, Server, Tool, WORTH_A_THREAD};

@@ -9,10 +9,10 @@ mod table;
 mod texts;
 mod words;
 
-use mcp_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
-use mcp_model::{Snapshot, side_by_side};
-use mcp_schema::drift::Change;
-use mcp_schema::{Presence, Shape};
+use mcp_bindgen_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
+use mcp_bindgen_model::{Snapshot, side_by_side};
+use mcp_bindgen_schema::drift::Change;
+use mcp_bindgen_schema::{Presence, Shape};
 use serde_json::Value;
 
 pub(crate) use html::page;
@@ -105,7 +105,7 @@ pub(crate) struct Note {
 pub(crate) struct Given<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) options: &'a Options,
-    pub(crate) levels: &'a mcp_model::DiagnosticLevels,
+    pub(crate) levels: &'a mcp_bindgen_model::DiagnosticLevels,
     pub(crate) texts: SnapshotText<'a>,
     pub(crate) since: Option<Since>,
     /// Whether the code of each tool is wanted.

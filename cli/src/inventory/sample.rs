@@ -1,6 +1,6 @@
 //! A call of a tool as somebody would type it, with what it has to be given.
 
-use mcp_schema::{Document, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
+use mcp_bindgen_schema::{Document, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::{Map, Value, json};
 
 /// Objects deeper inside are left empty.
@@ -97,8 +97,8 @@ fn placeholder(name: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use mcp_schema::Role;
-    use mcp_schema::diagnostics::Reporter;
+    use mcp_bindgen_schema::Role;
+    use mcp_bindgen_schema::diagnostics::Reporter;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The inventory of a server for a terminal.
 
-use mcp_codegen::Listed;
-use mcp_model::{printable, side_by_side};
+use mcp_bindgen_codegen::Listed;
+use mcp_bindgen_model::{printable, side_by_side};
 
 use super::texts::{sentence, width, wrapped};
 use super::{Offer, Parameter, Server, Tool, WORTH_A_THREAD};

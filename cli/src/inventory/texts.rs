@@ -1,8 +1,8 @@
 //! Strangers' texts, cut and wrapped for people: by the columns that characters take, after what commands a terminal is
 //! made visible.
 
-use mcp_codegen::opening_sentence;
-use mcp_model::printable;
+use mcp_bindgen_codegen::opening_sentence;
+use mcp_bindgen_model::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Longer sentences are cut.

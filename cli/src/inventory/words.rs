@@ -1,6 +1,6 @@
 //! What values are, in words: out of shapes, so that whatever a schema is written like, the same reads the same.
 
-use mcp_schema::{Document, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
+use mcp_bindgen_schema::{Document, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::Value;
 
 /// Values deeper inside are not spelt out.
@@ -137,8 +137,8 @@ fn either(kinds: Vec<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_schema::Role;
-    use mcp_schema::diagnostics::Reporter;
+    use mcp_bindgen_schema::Role;
+    use mcp_bindgen_schema::diagnostics::Reporter;
     use serde_json::json;
 
     use super::*;

@@ -5,8 +5,8 @@ mod snapshot_file;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use mcp_model::{Date, DriftRules, FileError, Snapshot};
-use mcp_schema::drift::{self, Change};
+use mcp_bindgen_model::{Date, DriftRules, FileError, Snapshot};
+use mcp_bindgen_schema::drift::{self, Change};
 use similar::TextDiff;
 
 pub(crate) use snapshot_file::SnapshotFile;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use mcp_codegen::apply_overrides;
-use mcp_model::{Config, FileError, Overrides, Snapshot, read_text};
+use mcp_bindgen_codegen::apply_overrides;
+use mcp_bindgen_model::{Config, FileError, Overrides, Snapshot, read_text};
 
 use crate::project::leads_nowhere;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::FileError;
+use mcp_bindgen_model::FileError;
 
 use crate::exit::Failure;
 

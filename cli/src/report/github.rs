@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcp_model::{locate, pointer_segment, printable};
-use mcp_schema::drift::{self, Change, Class};
+use mcp_bindgen_model::{locate, pointer_segment, printable};
+use mcp_bindgen_schema::drift::{self, Change, Class};
 use serde_json::Value;
 
 use super::{Entry, Fault, Status, counted};
@@ -218,7 +218,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_model::Snapshot;
+    use mcp_bindgen_model::Snapshot;
     use serde_json::json;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! Reports for machines.
 
-use mcp_schema::drift::{Change, Class, Witness};
+use mcp_bindgen_schema::drift::{Change, Class, Witness};
 use serde_json::{Value, json};
 
 use super::{Entry, Since, Status};

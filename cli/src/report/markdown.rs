@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use mcp_model::printable;
-use mcp_schema::drift::{self, Change};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_schema::drift::{self, Change};
 
 use super::{Entry, Fault, Status, classes, counted, summary, to_review};
 
@@ -215,7 +215,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_model::Snapshot;
+    use mcp_bindgen_model::Snapshot;
     use serde_json::json;
 
     use super::*;

@@ -6,7 +6,7 @@ mod json;
 mod markdown;
 mod since;
 
-use mcp_schema::drift::{Change, Class};
+use mcp_bindgen_schema::drift::{Change, Class};
 
 pub(crate) use fault::Fault;
 pub(crate) use github::{annotations, failure_annotation};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_schema::drift::{Change, Class};
+use mcp_bindgen_schema::drift::{Change, Class};
 
 use super::{Entry, counted};
 

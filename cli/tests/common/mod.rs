@@ -43,7 +43,7 @@ impl Project {
     }
 
     pub(crate) fn write(&self, file: &str, text: &str) {
-        mcp_model::write_if_changed(&self.path(file), text.as_bytes()).expect("the file can be written");
+        mcp_bindgen_model::write_if_changed(&self.path(file), text.as_bytes()).expect("the file can be written");
     }
 
     /// A shell script that can be run.

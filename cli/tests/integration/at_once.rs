@@ -59,7 +59,7 @@ fn servers_that_are_added_at_once_are_all_there() {
     for child in children {
         ended(child).exits_with(0);
     }
-    let config = mcp_model::Config::load(project.path("mcp.toml")).unwrap();
+    let config = mcp_bindgen_model::Config::load(project.path("mcp.toml")).unwrap();
     assert_eq!(config.servers.len(), names.len(), "{}", project.read("mcp.toml"));
     let left: Vec<_> = fs::read_dir(project.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");

@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
 use serde_json::{Value, json};
 
 use crate::check::git;

@@ -202,7 +202,7 @@ fn help_of_hostile_tools_says_nothing_to_the_terminal() {
         let project = Project::empty();
         project.write("mcp.toml", "[servers.s]\ncommand = \"./no-such-program\"\n");
         project.write("mcp/s.json", &text);
-        let snapshot = mcp_model::Snapshot::load(project.path("mcp/s.json")).unwrap();
+        let snapshot = mcp_bindgen_model::Snapshot::load(project.path("mcp/s.json")).unwrap();
         for name in snapshot.tools.iter().take(3).filter_map(|tool| tool.get("name")?.as_str()) {
             if name.contains('\0') || name.is_empty() {
                 continue;

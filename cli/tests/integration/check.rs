@@ -344,7 +344,7 @@ fn what_a_sync_would_leave_unbuildable_is_told_before_and_by_it() {
     let mut tool = snapshot["tools"][0].clone();
     tool["name"] = "away".into();
     snapshot["tools"].as_array_mut().unwrap().push(tool);
-    let before = mcp_model::Snapshot::parse(&snapshot.to_string()).unwrap().to_text();
+    let before = mcp_bindgen_model::Snapshot::parse(&snapshot.to_string()).unwrap().to_text();
     project.write("mcp/fixture.json", &before);
     let config = project.read("mcp.toml");
     let fault = "server `fixture` has no tool that `away` in `tools` matches";

@@ -223,7 +223,7 @@ fn sources_are_read_as_rustc_reads_them() {
         "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/out\"]\n[package]\nname = \"app\"\n",
     );
     project.write("src/lib.rs", "/* mcp_tools!(\"commented\") */ const A: &str = r#\"mcp_tools!(\"in_string\")\"#;");
-    project.write("build.rs", "fn main() { mcp_codegen::build_script::Builder::new().server(\"wrong_1\"); }");
+    project.write("build.rs", "fn main() { mcp_bindgen_codegen::build_script::Builder::new().server(\"wrong_1\"); }");
     for (member, name) in [("one", "wrong_2"), ("out", "other_1"), ("own", "other_2")] {
         project.write(&format!("crates/{member}/Cargo.toml"), "[package]\nname = \"m\"\n");
         project.write(&format!("crates/{member}/src/lib.rs"), &format!("mcp_tools!(\"{name}\");"));

@@ -5,8 +5,8 @@ use crate::common;
 use std::fs;
 
 use common::{Project, fixtures};
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::Snapshot;
 
 #[test]
 fn every_list_expands_to_the_generators_tokens() {

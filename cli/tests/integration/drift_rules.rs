@@ -2,7 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
 use serde_json::{Value, json};
 
 use crate::check::git;

@@ -145,7 +145,7 @@ fn every_host_is_read_and_no_secret_leaves_its_file() {
         tells_no_secret(&config);
         searched += 1;
         // What everybody reads finds no secret either, and nothing that it does not know.
-        let read = mcp_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
+        let read = mcp_bindgen_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
         assert!(read.warnings.is_empty(), "{:?}", read.warnings);
         // What is written starts what was found.
         let json = json.json();

@@ -35,7 +35,7 @@ fn what_stands_around_a_secret_stays() {
     let run = run.says("what looks like a secret in `description` is left out");
     assert!(!run.stderr.contains("D_PASSWORD"), "{}", run.stderr);
     // Nobody who reads it finds a secret, or a part of one.
-    let read = mcp_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
+    let read = mcp_bindgen_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
     assert!(read.warnings.is_empty(), "{:?}", read.warnings);
 }
 

@@ -54,7 +54,7 @@ fn attributes_are_of_the_folder_that_snapshots_go_to() {
     }
 
     let project = Project::empty();
-    mcp_model::write_if_changed(&project.path(".gitattributes"), b"\xff").unwrap();
+    mcp_bindgen_model::write_if_changed(&project.path(".gitattributes"), b"\xff").unwrap();
     project.run(&["init"]).exits_with(1).says("the file is not UTF-8 text").says(" --> .gitattributes:1:1");
     assert!(!project.path("mcp.toml").exists(), "nothing is half done");
 }

@@ -7,8 +7,8 @@ use crate::common;
 use std::fs;
 
 use common::{Project, fixtures};
-use mcp_codegen::{Bindings, Options, apply_overrides, format};
-use mcp_model::{Overrides, Snapshot};
+use mcp_bindgen_codegen::{Bindings, Options, apply_overrides, format};
+use mcp_bindgen_model::{Overrides, Snapshot};
 use serde_json::{Value, json};
 
 const SERVER: &str = "[servers.github]\ncommand = \"SERVER\"\nargs = [\"--github\"]\n";

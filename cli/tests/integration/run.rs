@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{Project, Run};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::json;
 
 const CONFIG: &str = "[servers.hub]\ncommand = \"SERVER\"\n";

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_agents::proxy::{HttpOptions, Proxy};
-use mcp_agents::{McpSection, Prompt, PromptParams, PromptState, SectionServer, Toolset};
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_runtime::{Client, Fake, ServerSpec, ToolSpec};
+use mcp_bindgen_agents::proxy::{HttpOptions, Proxy};
+use mcp_bindgen_agents::{McpSection, Prompt, PromptParams, PromptState, SectionServer, Toolset};
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{Client, Fake, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
@@ -161,7 +161,7 @@ fn same_everywhere(servers: &[Listed]) -> Names {
     assert_eq!(listed(&project), bound, "list");
     let names: BTreeSet<String> = bound.values().cloned().collect();
     assert_eq!(names.len(), bound.len(), "no two tools share a name: {bound:?}");
-    assert!(names.iter().all(|name| mcp_schema::names::is_accepted(name)), "{names:?}");
+    assert!(names.iter().all(|name| mcp_bindgen_schema::names::is_accepted(name)), "{names:?}");
     assert_eq!(sections(&config, &snapshots), names, "sections");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert_eq!(runtime.block_on(proxied(&config, &servers.iter().collect::<Vec<_>>())), names, "the proxy");

@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 use super::structs::{Member, Setter};
 use super::{TypeEmitter, docs};
 use crate::names::ident;
-use mcp_schema::ShapeId;
+use mcp_bindgen_schema::ShapeId;
 
 impl TypeEmitter<'_, '_> {
     /// The builder of a struct and the function that begins one. Each required property has a type parameter: the type

@@ -1,7 +1,7 @@
 //! Documentation out of strangers' text. It stays readable, and can become neither code, nor a test, nor a link, nor
 //! markup, nor a trick with invisible characters.
 
-use mcp_schema::{SchemaId, Schemas, lookup};
+use mcp_bindgen_schema::{SchemaId, Schemas, lookup};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
 use quote::{ToTokens, TokenStreamExt};
 use serde_json::{Map, Value};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{TypeEmitter, docs};
 use crate::names::{self, Enumeration, ident};
 use crate::plan::Standard;
-use mcp_schema::{Shape, ShapeId, Slot};
+use mcp_bindgen_schema::{Shape, ShapeId, Slot};
 
 /// The variant of an open enumeration that holds what the schema does not list.
 const OTHER: &str = "Other";

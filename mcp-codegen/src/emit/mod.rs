@@ -23,7 +23,7 @@ use proc_macro2::TokenStream;
 use crate::names::ident;
 use crate::plan::{SchemaPlan, Spot};
 use crate::typify::Replacement;
-use mcp_schema::{Shape, ShapeId};
+use mcp_bindgen_schema::{Shape, ShapeId};
 
 /// What the types of one schema are emitted with.
 pub(crate) struct TypeEmitter<'e, 's> {

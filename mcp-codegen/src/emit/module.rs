@@ -18,7 +18,7 @@ const FORMAT: u32 = 4;
 pub(crate) fn module(
     plan: &Plan<'_>,
     replaced: &[Replaced],
-    snapshot: &mcp_model::Snapshot,
+    snapshot: &mcp_bindgen_model::Snapshot,
     options: &Options,
 ) -> TokenStream {
     let krate = &options.crate_path;
@@ -80,7 +80,7 @@ pub(crate) fn module(
 }
 
 /// The specification of a server, whose tools are `TOOLS`.
-pub(crate) fn server_spec(snapshot: &mcp_model::Snapshot, options: &Options) -> TokenStream {
+pub(crate) fn server_spec(snapshot: &mcp_bindgen_model::Snapshot, options: &Options) -> TokenStream {
     let name = &options.server;
     let config = options.config.as_ref().map(|config| {
         let config = config.to_string();

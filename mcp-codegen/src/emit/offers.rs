@@ -7,8 +7,8 @@ use super::{TypeEmitter, docs};
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::{Offer, Plan, PromptPlan, SchemaPlan, TemplatePlan};
-use mcp_schema::Role;
-use mcp_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::diagnostics::Reporter;
 
 /// Everything of prompts and resource templates; nothing where there are none.
 pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens: &mut TokenStream) {

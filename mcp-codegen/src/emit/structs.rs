@@ -7,7 +7,7 @@ use super::docs::Docs;
 use super::{TypeEmitter, docs};
 use crate::names::{self, ident};
 use crate::plan::Standard;
-use mcp_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
+use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;

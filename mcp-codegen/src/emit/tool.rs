@@ -8,7 +8,7 @@ use super::{TypeEmitter, docs};
 use crate::names::ident;
 use crate::plan::ToolPlan;
 use crate::typify::Replaced;
-use mcp_schema::{Shape, Slot, wrapped_field};
+use mcp_bindgen_schema::{Shape, Slot, wrapped_field};
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.

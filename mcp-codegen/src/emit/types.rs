@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::TypeEmitter;
 use crate::names::ident;
 use crate::plan::Standard;
-use mcp_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
+use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 
 /// What a number has that checks itself; a string has it but for the first.
 const ORDERED_NUMBER: [Standard; 3] = [Standard::Copy, Standard::PartialOrd, Standard::Ord];

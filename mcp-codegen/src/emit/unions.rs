@@ -7,7 +7,7 @@ use quote::quote;
 
 use super::{TypeEmitter, docs, enums};
 use crate::names::{branch_labels, branches, ident};
-use mcp_schema::{Presence, Shape, ShapeId, TagKey, UnionShape};
+use mcp_bindgen_schema::{Presence, Shape, ShapeId, TagKey, UnionShape};
 
 /// What the variant for branches that the schema does not list holds.
 const OTHER_HOLDS: &str = "Value";

@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use mcp_model::{Config, ServerConfig, Snapshot, digest, write_private};
-use mcp_runtime::{Client, ClientOptions, ConnectErrorKind};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, digest, write_private};
+use mcp_bindgen_runtime::{Client, ClientOptions, ConnectErrorKind};
 use serde_json::json;
 
 use super::build::{self, Build};

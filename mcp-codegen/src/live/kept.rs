@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fs4::TryLockError;
-use mcp_model::{FileError, write_private};
+use mcp_bindgen_model::{FileError, write_private};
 use serde_json::{Value, json};
 
 use super::build::Build;
@@ -137,7 +137,7 @@ mod tests {
         }
         let other = Kept::new(kept.folder.clone(), Build::Parent(1));
         assert_eq!(taken(&other).answer(), None, "of another build");
-        mcp_model::write_if_changed(&kept.folder.join("x.answer"), b"{\"build\":").unwrap();
+        mcp_bindgen_model::write_if_changed(&kept.folder.join("x.answer"), b"{\"build\":").unwrap();
         assert_eq!(taken(&kept).answer(), None, "half a record");
     }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        mcp_model::write_if_changed(&folder.path().join("kept"), b"a file").unwrap();
+        mcp_bindgen_model::write_if_changed(&folder.path().join("kept"), b"a file").unwrap();
         let error = kept(folder.path()).take("x", Duration::ZERO).err().unwrap();
         assert!(error.to_string().starts_with("cannot be kept here: "), "{error}");
     }

@@ -15,7 +15,7 @@ mod tell;
 
 use std::path::Path;
 
-use mcp_model::{Config, FileError, Live as Allowed, is_packaged, nearest, printable};
+use mcp_bindgen_model::{Config, FileError, Live as Allowed, is_packaged, nearest, printable};
 
 #[cfg(feature = "live")]
 pub(crate) use self::ask::Captured;
@@ -179,7 +179,7 @@ impl Live {
         &self,
         config: &Config,
         server: &str,
-        known: impl FnOnce() -> Option<mcp_model::Snapshot>,
+        known: impl FnOnce() -> Option<mcp_bindgen_model::Snapshot>,
     ) -> Option<Result<Captured, String>> {
         let asking = self.asking.as_ref().filter(|_| self.wanted.includes(server))?;
         Some(asking.ask(config, server, known().as_ref()))
@@ -194,7 +194,8 @@ fn is_checked_out(manifest_dir: &Path) -> bool {
 fn without_feature() -> FileError {
     let message =
         format!("{VARIABLE} asks for what servers offer now, and this build cannot connect: snapshots are used");
-    FileError::new(message).with_help("enable feature `live` of mcp-bindgen (macro) or mcp-codegen (build script)")
+    FileError::new(message)
+        .with_help("enable feature `live` of mcp-bindgen (macro) or mcp-bindgen-codegen (build script)")
 }
 
 fn no_such_server<'a>(config: &Config, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> FileError {
@@ -265,11 +266,11 @@ mod tests {
         assert_eq!((unconfigured.wanted, unconfigured.allowed), (Wanted::Nobody, false));
 
         let checked_out = folder.join("checkouts/servers-0123");
-        mcp_model::write_if_changed(&checked_out.join(".cargo-ok"), b"").unwrap();
+        mcp_bindgen_model::write_if_changed(&checked_out.join(".cargo-ok"), b"").unwrap();
         let member = live(&around("1"), &checked_out.join("crates/one"), &plain);
         assert_eq!((member.wanted, member.allowed), (Wanted::Nobody, false));
 
-        mcp_model::write_if_changed(&folder.join("Cargo.toml.orig"), b"").unwrap();
+        mcp_bindgen_model::write_if_changed(&folder.join("Cargo.toml.orig"), b"").unwrap();
         let packaged = live(&around("1"), folder, &plain);
         assert_eq!((packaged.wanted, packaged.allowed), (Wanted::Nobody, false));
     }

@@ -85,7 +85,7 @@ mod tests {
     fn arguments_may_be_in_a_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lines = "--crate-name\napp\n--out-dir\n/build/app/target/debug/deps\n";
-        mcp_model::write_if_changed(file.path(), lines.as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(file.path(), lines.as_bytes()).unwrap();
         let found = rustc(&format!("rustc @{}", file.path().display()));
         assert_eq!(found.as_deref(), Some("/build/app/target/debug/mcp-bindgen-live"));
     }

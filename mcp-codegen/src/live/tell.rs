@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mcp_model::{Date, DriftRules, FileError, Snapshot, printable};
-use mcp_schema::drift;
+use mcp_bindgen_model::{Date, DriftRules, FileError, Snapshot, printable};
+use mcp_bindgen_schema::drift;
 
 use super::VARIABLE;
 

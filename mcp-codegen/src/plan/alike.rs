@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_schema::{Alike, Class, Role, Shape, ShapeId};
+use mcp_bindgen_schema::{Alike, Class, Role, Shape, ShapeId};
 
 use super::{SchemaPlan, ToolPlan};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use mcp_schema::{Class, Document, Field, Role, Shape, ShapeId, Unknown};
+use mcp_bindgen_schema::{Class, Document, Field, Role, Shape, ShapeId, Unknown};
 
 use super::alike::{AlikeTypes, TypeAt};
 use super::located::locate;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_schema::{Presence, Role, Shape, ShapeId};
+use mcp_bindgen_schema::{Presence, Role, Shape, ShapeId};
 
 use super::{SchemaPlan, ToolPlan};
 use crate::names::{Identity, Wanted, renamed_types};

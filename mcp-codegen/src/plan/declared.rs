@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use mcp_model::Overridden;
+use mcp_bindgen_model::Overridden;
 use serde_json::{Map, Value};
 
 /// Stands for an `inputSchema` that is none.

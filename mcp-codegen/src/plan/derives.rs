@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use mcp_model::printable;
-use mcp_schema::{Presence, Shape, ShapeId, Slot, UnionShape, Unknown};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_schema::{Presence, Shape, ShapeId, Slot, UnionShape, Unknown};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use mcp_model::{nearest, pointer_segment, printable};
-use mcp_schema::{Document, Shape, ShapeId};
+use mcp_bindgen_model::{nearest, pointer_segment, printable};
+use mcp_bindgen_schema::{Document, Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
 

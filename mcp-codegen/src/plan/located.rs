@@ -1,7 +1,7 @@
 //! Where the places of the user's rules lead in a plan.
 
-use mcp_model::{nearest, printable};
-use mcp_schema::Role;
+use mcp_bindgen_model::{nearest, printable};
+use mcp_bindgen_schema::Role;
 
 use super::{SchemaPlan, ToolPlan};
 use crate::place::{Found, Lost, Place, escaped};

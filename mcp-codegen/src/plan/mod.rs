@@ -18,9 +18,9 @@ mod tool_idents;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mcp_model::{Snapshot, Types, UnknownKeys, canonical_json, side_by_side};
-use mcp_schema::Role;
-use mcp_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
+use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, canonical_json, side_by_side};
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
-use mcp_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
+use mcp_bindgen_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
 
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ pub(crate) type WirePath = (usize, String);
 
 impl Spot {
     fn path(&self, path: &mut String) {
-        let escaped = mcp_model::pointer_segment(&self.label);
+        let escaped = mcp_bindgen_model::pointer_segment(&self.label);
         // `~` stands before `0` or `1` in a key, so that none reads like the other steps.
         let _ = match self.step {
             Step::Field => write!(path, "/{escaped}"),

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mcp_model::{TemplateVariable, UriTemplate, canonical_json};
-use mcp_schema::diagnostics::{Code, Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter};
+use mcp_bindgen_model::{TemplateVariable, UriTemplate, canonical_json};
+use mcp_bindgen_schema::diagnostics::{
+    Code, Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter,
+};
 use serde_json::{Map, Value, json};
 
 use super::builders::BUILDER;

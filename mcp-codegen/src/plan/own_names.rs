@@ -1,4 +1,4 @@
-use mcp_model::Prefix;
+use mcp_bindgen_model::Prefix;
 
 use crate::names::Style;
 use crate::options::Options;
@@ -78,7 +78,7 @@ impl OwnNames {
 impl Options {
     /// Returns `true` if a tool of this server can have this prefixed name.
     pub(crate) fn leads(&self, prefixed: &str) -> bool {
-        let mut names = mcp_schema::names::PrefixedNames::default();
+        let mut names = mcp_bindgen_schema::names::PrefixedNames::default();
         names.add(&self.server, &self.prefix, []);
         names.may_have(&self.server, prefixed)
     }

@@ -1,7 +1,7 @@
 //! What a tool alone decides of its plan. It takes most of the time that a plan takes, and threads can share it.
 
-use mcp_schema::Role;
-use mcp_schema::diagnostics::{Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, RENAMED, Reporter};
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::diagnostics::{Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, RENAMED, Reporter};
 use serde_json::{Map, Value};
 
 use super::declared::{FREE_FORM, input_schema, output_schema};

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use mcp_model::{Types, UnknownKeys, printable};
-use mcp_schema::{Shape, ShapeId};
+use mcp_bindgen_model::{Types, UnknownKeys, printable};
+use mcp_bindgen_schema::{Shape, ShapeId};
 
 use super::alike::TypeAt;
 use super::derives::{self, Derives};

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, StructShape};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Role, SchemaId, Shape, ShapeId, StructShape};
 use proc_macro2::TokenStream;
 use serde_json::Value;
 

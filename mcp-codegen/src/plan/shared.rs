@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mcp_model::printable;
-use mcp_schema::{Class, Role, Shape, ShapeId, Unknown};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_schema::{Class, Role, Shape, ShapeId, Unknown};
 
 use super::alike::{AlikeTypes, TypeAt};
 use super::located::locate;

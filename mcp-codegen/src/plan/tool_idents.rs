@@ -1,5 +1,5 @@
-use mcp_model::Snapshot;
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::names::PrefixedNames;
 
 use crate::names::{Style, ToolNames, tools as names_of_tools};
 use crate::options::Options;
@@ -14,7 +14,7 @@ pub(crate) struct ToolIdents {
     pub(crate) variant: String,
     /// `github_create_issue`
     pub(crate) handler: String,
-    /// `github_create_issue` as models know the tool; see [`mcp_schema::names::PrefixedNames`].
+    /// `github_create_issue` as models know the tool; see [`mcp_bindgen_schema::names::PrefixedNames`].
     pub(crate) prefixed: String,
     /// `GithubCreateIssueParams`
     pub(crate) params: String,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, Snapshot};
+use mcp_bindgen_model::{FileError, Snapshot};
 
 use super::{Project, Source, shown_from};
 use crate::live::{Captured, differences, unreachable, unreachable_without_snapshot, unreadable};

@@ -1,6 +1,6 @@
 //! The grammar of `mcp_tools!`.
 
-use mcp_model::{Prefix, Types, UnknownKeys};
+use mcp_bindgen_model::{Prefix, Types, UnknownKeys};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
@@ -136,7 +136,7 @@ impl MacroInput {
 /// The error of an option that there is not.
 pub(super) fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
     let name = key.to_string();
-    let near = mcp_model::nearest(&name, known.iter().copied());
+    let near = mcp_bindgen_model::nearest(&name, known.iter().copied());
     let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let known = known.join("`, `");
     syn::Error::new(key.span(), format!("unknown option `{name}`{hint} (known: `{known}`)"))
@@ -177,7 +177,7 @@ pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Ru
             (key.to_string(), key.span())
         };
         if rules.iter().any(|known| known.key == key) {
-            return Err(syn::Error::new(span, format!("`{}` is already given", mcp_model::printable(&key))));
+            return Err(syn::Error::new(span, format!("`{}` is already given", mcp_bindgen_model::printable(&key))));
         }
         table.parse::<Token![=]>()?;
         let value: LitStr = table.parse()?;

@@ -13,7 +13,7 @@ mod template_input;
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, ConfigWarning, FileError, Overrides, Prefix, Snapshot, Types};
+use mcp_bindgen_model::{Config, ConfigWarning, FileError, Overrides, Prefix, Snapshot, Types};
 
 use crate::paths::relative;
 pub use macro_door::expand_macro;
@@ -26,7 +26,7 @@ use crate::options::Options;
 use crate::overrides::apply_overrides;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
-use mcp_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
+use mcp_bindgen_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
 
 /// The crate that bindings are generated for.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Project {
         }
         let files = std::fs::read_dir(self.manifest_dir.join("mcp")).into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().to_str()?.strip_suffix(".json").map(str::to_owned));
-        let mut names: Vec<String> = names.filter(|name| mcp_model::is_server_name(name)).collect();
+        let mut names: Vec<String> = names.filter(|name| mcp_bindgen_model::is_server_name(name)).collect();
         names.sort();
         names
     }
@@ -162,8 +162,8 @@ impl Project {
     /// # Errors
     /// Where there is no such server, no snapshot, or not one that can be read; where its overrides do not fit.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
-        if !mcp_model::is_server_name(server) {
-            let message = format!("`{}` is no name of a server", mcp_model::printable(server));
+        if !mcp_bindgen_model::is_server_name(server) {
+            let message = format!("`{}` is no name of a server", mcp_bindgen_model::printable(server));
             return Err(FileError::new(message).with_help("use lower-case letters, digits, `-` and `_`, at most 64"));
         }
         let given = path.is_some();
@@ -196,7 +196,7 @@ impl Project {
             let help = error.help.or_else(|| Some(mend()));
             shown_from(&self.manifest_dir, FileError { path: Some(path.clone()), help, ..error })
         };
-        let text = mcp_model::read_text(&path).map_err(named)?;
+        let text = mcp_bindgen_model::read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
         let shown = relative(&self.manifest_dir, &path);
         let source = Source {
@@ -331,8 +331,8 @@ impl Source {
             diagnostic.summary(),
             shown.display(),
             diagnostic.listed,
-            mcp_model::printable(&diagnostic.tool),
-            mcp_model::printable(&diagnostic.pointer),
+            mcp_bindgen_model::printable(&diagnostic.tool),
+            mcp_bindgen_model::printable(&diagnostic.pointer),
             diagnostic.code.help,
         )
     }
@@ -374,7 +374,7 @@ pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError>
         return Ok(());
     }
     Err(FileError::new(format!("`types = \"typify\"` of server `{server}` needs feature `typify`"))
-        .with_help("enable it for mcp-bindgen (macro) or mcp-codegen (build script), or leave `types` out"))
+        .with_help("enable it for mcp-bindgen (macro) or mcp-bindgen-codegen (build script), or leave `types` out"))
 }
 
 /// A door tells of one fault at a time; the command line tells of all.

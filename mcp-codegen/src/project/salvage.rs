@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use mcp_model::{Overrides, Snapshot, Types, parse_leniently};
+use mcp_bindgen_model::{Overrides, Snapshot, Types, parse_leniently};
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::{Value, json};
 

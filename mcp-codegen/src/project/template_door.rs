@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, nearest};
-use mcp_template::Fault;
+use mcp_bindgen_model::{FileError, nearest};
+use mcp_bindgen_template::Fault;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::LitStr;
@@ -103,7 +103,7 @@ impl TemplateFile {
     fn read(manifest_dir: &Path, literal: &LitStr) -> syn::Result<Self> {
         let path = manifest_dir.join(literal.value());
         let shown = relative(manifest_dir, &path);
-        let text = mcp_model::read_text(&path).map_err(|error| {
+        let text = mcp_bindgen_model::read_text(&path).map_err(|error| {
             let error =
                 if path.exists() { FileError { path: Some(shown.clone()), ..error } } else { missing(&path, &shown) };
             syn::Error::new(literal.span(), error)
@@ -207,7 +207,8 @@ impl Sources {
             Some(error) => Err(syn::Error::new(snapshot.span(), error)),
             None if self.read.contains_key(&snapshot.key) => Ok(()),
             None => {
-                let message = format!("the template calls no tool of `{}`", mcp_model::printable(&snapshot.key));
+                let message =
+                    format!("the template calls no tool of `{}`", mcp_bindgen_model::printable(&snapshot.key));
                 Err(syn::Error::new(snapshot.span(), message))
             }
         })

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use mcp_model::{Snapshot, printable};
-use mcp_schema::diagnostics::{Diagnostics, Listed};
-use mcp_template::{Action, Fault, MOST_FAULTS, Place, Takes, Target, Term, Tool, Tools};
+use mcp_bindgen_model::{Snapshot, printable};
+use mcp_bindgen_schema::diagnostics::{Diagnostics, Listed};
+use mcp_bindgen_template::{Action, Fault, MOST_FAULTS, Place, Takes, Target, Term, Tool, Tools};
 
 use super::Script;
 use crate::emit::docs;

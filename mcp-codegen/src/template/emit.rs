@@ -1,6 +1,6 @@
 //! The module of a template.
 
-use mcp_template::Takes;
+use mcp_bindgen_template::Takes;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 

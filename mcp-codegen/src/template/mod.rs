@@ -1,9 +1,9 @@
 //! Templates whose actions are checked against snapshots, before anything runs.
 //!
 //! ```
-//! use mcp_codegen::Options;
-//! use mcp_codegen::template::{KnownServer, Script};
-//! use mcp_model::Snapshot;
+//! use mcp_bindgen_codegen::Options;
+//! use mcp_bindgen_codegen::template::{KnownServer, Script};
+//! use mcp_bindgen_model::Snapshot;
 //!
 //! let list = r#"{"tools": [{"name": "list_commits", "inputSchema": {
 //!     "type": "object", "properties": {"owner": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["owner"]
@@ -18,7 +18,7 @@
 //! let script = Script::parse("[[@github_list_commits:commits|owner=owner, limt=3]]").unwrap_or_else(|_| unreachable!());
 //! let faults = script.check(&servers, &[]).err().unwrap_or_default();
 //! assert!(faults[0].message.contains("did you mean `limit`?"), "{faults:?}");
-//! # Ok::<(), mcp_model::FileError>(())
+//! # Ok::<(), mcp_bindgen_model::FileError>(())
 //! ```
 
 mod calls;
@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 pub use calls::{Checked, KnownServer};
 pub(crate) use emit::{Module, module, names};
-use mcp_template::{Action, Fault, Place, SlotKind, Target, Template, Wanted};
+use mcp_bindgen_template::{Action, Fault, Place, SlotKind, Target, Template, Wanted};
 pub use shown::located;
 
 use crate::options::Options;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use mcp_template::Fault;
+use mcp_bindgen_template::Fault;
 
 /// A fault with its place in the file, and the line that it is about.
 ///
 /// ```
 /// # use std::path::Path;
 /// let text = "Open issues:\n[[@github_list_issues|state=\"open\"]\n";
-/// let faults = mcp_codegen::template::Script::parse(text).unwrap_err();
-/// assert_eq!(mcp_codegen::template::located(&faults[0], Path::new("prompts/triage.md"), text), "\
+/// let faults = mcp_bindgen_codegen::template::Script::parse(text).unwrap_err();
+/// assert_eq!(mcp_bindgen_codegen::template::located(&faults[0], Path::new("prompts/triage.md"), text), "\
 /// `]]` or `,` and the next argument is expected here, not `]`
 ///  --> prompts/triage.md:2:35
 ///   |
@@ -24,5 +24,5 @@ pub fn located(fault: &Fault, path: &Path, text: &str) -> String {
     // Its first line has the place and the message.
     let excerpt = rendered.find('\n').and_then(|end| rendered.get(end..)).unwrap_or_default();
     let (line, column) = (fault.place.line, fault.place.column);
-    format!("{}\n --> {path}:{line}:{column}{excerpt}", mcp_model::printable(&fault.message))
+    format!("{}\n --> {path}:{line}:{column}{excerpt}", mcp_bindgen_model::printable(&fault.message))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_model::printable;
-use mcp_template::{Fault, MOST_FAULTS, PieceKind, Place, Segment, Template, Wanted};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_template::{Fault, MOST_FAULTS, PieceKind, Place, Segment, Template, Wanted};
 use minijinja::{Environment, Error};
 
 /// The variables that a template uses and does not give itself, or what is wrong with its minijinja.

@@ -14,8 +14,8 @@ mod root;
 #[cfg(feature = "typify")]
 mod same_names;
 
-use mcp_model::Types;
-use mcp_schema::diagnostics::{BACKEND_FALLBACK, Diagnostics, Reporter};
+use mcp_bindgen_model::Types;
+use mcp_bindgen_schema::diagnostics::{BACKEND_FALLBACK, Diagnostics, Reporter};
 use proc_macro2::{Ident, TokenStream};
 
 use crate::options::Options;
@@ -70,7 +70,7 @@ fn by_typify(tools: &[ToolPlan<'_>], options: &Options, diagnostics: &mut Diagno
 fn by_typify(tools: &[ToolPlan<'_>], _: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
     if let Some(first) = tools.first() {
         let reason = "it is not built in, and no tool has its types; enable feature `typify` of mcp-bindgen for the \
-                      macro, of mcp-codegen for build scripts, of mcp-bindgen-cli for the command line";
+                      macro, of mcp-bindgen-codegen for build scripts, of mcp-bindgen-cli for the command line";
         fall_back(first, "", reason.to_owned(), diagnostics);
     }
     tools.iter().map(|_| Replaced::default()).collect()

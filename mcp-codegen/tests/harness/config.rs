@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, FileError};
+use mcp_bindgen_model::{Config, FileError};
 
 use super::watchdog;
 

@@ -1,7 +1,7 @@
 //! What must hold of the differences between any two snapshots.
 
-use mcp_model::Snapshot;
-use mcp_schema::drift::{Change, diff};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::drift::{Change, diff};
 
 use super::watchdog;
 

@@ -9,8 +9,8 @@ pub(crate) mod overrides;
 pub(crate) mod secrets;
 pub(crate) mod watchdog;
 
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::Snapshot;
 
 /// What a text is put through; gives whether it was what the check is about at all.
 pub(crate) type Check = fn(&str) -> bool;

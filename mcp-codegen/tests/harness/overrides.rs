@@ -1,7 +1,7 @@
 //! What must hold of every text that claims to be overrides.
 
-use mcp_codegen::{Bindings, Options, apply_overrides, format};
-use mcp_model::{FileError, Overrides, Snapshot};
+use mcp_bindgen_codegen::{Bindings, Options, apply_overrides, format};
+use mcp_bindgen_model::{FileError, Overrides, Snapshot};
 
 use super::watchdog;
 

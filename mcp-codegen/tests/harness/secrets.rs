@@ -1,6 +1,6 @@
 //! A secret that is written out in a configuration is seen nowhere, whatever stands around it.
 
-use mcp_model::Config;
+use mcp_bindgen_model::Config;
 use serde_json::{Map, Value, json};
 
 use super::{config, watchdog};

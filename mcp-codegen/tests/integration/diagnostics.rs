@@ -1,6 +1,6 @@
 //! Every code is explained, and every explanation has a code.
 
-use mcp_codegen::CODES;
+use mcp_bindgen_codegen::CODES;
 
 const PAGE: &str = include_str!("../../../docs/book/src/diagnostics.md");
 

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::Snapshot;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")

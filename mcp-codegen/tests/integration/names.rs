@@ -8,8 +8,8 @@ use crate::squatters;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_codegen::{Bindings, Options, ToolBinding};
-use mcp_model::Prefix;
+use mcp_bindgen_codegen::{Bindings, Options, ToolBinding};
+use mcp_bindgen_model::Prefix;
 use parsed::{Parsed, snapshot};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use mcp_codegen::{Bindings, Options, apply_overrides, format};
-use mcp_model::{FileError, Overrides, Snapshot};
+use mcp_bindgen_codegen::{Bindings, Options, apply_overrides, format};
+use mcp_bindgen_model::{FileError, Overrides, Snapshot};
 use serde_json::{Value, json};
 
 fn mended(tool: Value, said: Value) -> Result<Snapshot, Vec<FileError>> {

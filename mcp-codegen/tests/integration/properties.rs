@@ -7,7 +7,7 @@ use crate::parsed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_codegen::{Bindings, Options, ToolBinding};
+use mcp_bindgen_codegen::{Bindings, Options, ToolBinding};
 use mcp_samples::schemas;
 use parsed::{Parsed, snapshot};
 use proptest::prelude::*;

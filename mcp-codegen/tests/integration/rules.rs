@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Config, ServerConfig, Snapshot, Types, UnknownKeys};
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, Types, UnknownKeys};
 
 fn tracker() -> Snapshot {
     Snapshot::parse(include_str!("../../../fixtures/lists/tracker.json")).unwrap()

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mcp_codegen::{AlikeShapes, Bindings, Options, format};
-use mcp_model::{Prefix, Snapshot, Types, UnknownKeys};
+use mcp_bindgen_codegen::{AlikeShapes, Bindings, Options, format};
+use mcp_bindgen_model::{Prefix, Snapshot, Types, UnknownKeys};
 use serde_json::{Value, json};
 
 fn memory() -> Snapshot {

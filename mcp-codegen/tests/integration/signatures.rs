@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Snapshot, Types};
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Snapshot, Types};
 use quote::ToTokens;
 use syn::{FnArg, GenericArgument, Item, ItemFn, ItemMod, PathArguments, ReturnType, Type};
 

@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use mcp_codegen::{Bindings, Diagnostics, Options};
-use mcp_model::{ServerConfig, Snapshot, Types};
+use mcp_bindgen_codegen::{Bindings, Diagnostics, Options};
+use mcp_bindgen_model::{ServerConfig, Snapshot, Types};
 use serde_json::{Value, json};
 
 const FALLBACK: &str = "MCP0015";

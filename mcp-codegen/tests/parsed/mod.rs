@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_codegen::{Bindings, Options};
-use mcp_model::Snapshot;
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::Snapshot;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Tool lists whose every name is after another's: words of Rust, of the library and of the generator, names that read
 //! the same, and names that the generator would make up.
 
-use mcp_codegen::Options;
-use mcp_model::Prefix;
+use mcp_bindgen_codegen::Options;
+use mcp_bindgen_model::Prefix;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;

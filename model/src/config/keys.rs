@@ -9,7 +9,7 @@ pub(super) const DEFAULTS: [&str; 5] = ["snapshots", "timeout", "drift", "pin", 
 /// `servers.*.isolation.home`. For tests that show what each of them does.
 ///
 /// ```
-/// let keys = mcp_model::config_keys();
+/// let keys = mcp_bindgen_model::config_keys();
 /// assert!(keys.iter().any(|key| key == "servers.*.approve"));
 /// ```
 #[must_use]

@@ -32,7 +32,7 @@ use crate::{FileError, read_text};
 /// The servers that a project uses.
 ///
 /// ```
-/// use mcp_model::Config;
+/// use mcp_bindgen_model::Config;
 ///
 /// let config = Config::parse_toml(
 ///     r#"
@@ -44,7 +44,7 @@ use crate::{FileError, read_text};
 /// )?;
 /// assert_eq!(config.server("github")?.name, "github");
 /// assert_eq!(config.snapshot_path("github"), std::path::Path::new("mcp/github.json"));
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Config {

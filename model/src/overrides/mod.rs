@@ -19,14 +19,14 @@ const FORMAT: u32 = 1;
 /// What a server should have said of its tools: the file `mcp/<server>.overrides.json` beside its snapshot.
 ///
 /// ```
-/// use mcp_model::{Overrides, Snapshot};
+/// use mcp_bindgen_model::{Overrides, Snapshot};
 ///
 /// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "count", "inputSchema": { "type": "object" } }] }"#)?;
 /// let overrides = Overrides::parse(r#"{ "format": 1, "tools": { "count": { "outputSchema": { "type": "integer" } } } }"#)?;
 /// let mended = overrides.apply(&snapshot)?;
 /// assert_eq!(mended.tools[0]["outputSchema"]["type"], "integer");
 /// assert_eq!(mended.overridden["count"].declared, snapshot.tools[0]);
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct Overrides {
 /// What is said of one tool.
 ///
 /// ```
-/// use mcp_model::{Overrides, ToolOverride};
+/// use mcp_bindgen_model::{Overrides, ToolOverride};
 ///
 /// let mut overrides = Overrides::default();
 /// let mut count = ToolOverride::default();
@@ -85,7 +85,7 @@ impl Overrides {
     /// The file of the overrides of a snapshot.
     ///
     /// ```
-    /// let path = mcp_model::Overrides::beside("mcp/github.json");
+    /// let path = mcp_bindgen_model::Overrides::beside("mcp/github.json");
     /// assert_eq!(path.to_str(), Some("mcp/github.overrides.json"));
     /// ```
     #[must_use]

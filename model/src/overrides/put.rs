@@ -9,7 +9,7 @@ impl Overrides {
     /// stays, in its order; a new tool comes last.
     ///
     /// ```
-    /// use mcp_model::{Overrides, ToolOverride};
+    /// use mcp_bindgen_model::{Overrides, ToolOverride};
     ///
     /// let mut overrides = Overrides::parse(r#"{ "tools": { "b": { "outputSchema": {} } }, "format": 1 }"#)?;
     /// let mut said = ToolOverride::default();
@@ -17,7 +17,7 @@ impl Overrides {
     /// overrides.put("a", said);
     /// let text = overrides.source().replace(char::is_whitespace, "");
     /// assert_eq!(text, r#"{"tools":{"b":{"outputSchema":{}},"a":{"outputSchema":{"type":"integer"}}},"format":1}"#);
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     pub fn put(&mut self, tool: &str, said: ToolOverride) {
         let mut file = match serde_json::from_str(&self.text) {

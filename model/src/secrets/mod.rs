@@ -62,7 +62,7 @@ impl ConfigField<'_> {
     /// The place, as a message says it, without secrets and safe to show.
     ///
     /// ```
-    /// assert_eq!(mcp_model::ConfigField::Env("API_KEY").label(), "env `API_KEY`");
+    /// assert_eq!(mcp_bindgen_model::ConfigField::Env("API_KEY").label(), "env `API_KEY`");
     /// ```
     #[must_use]
     pub fn label(self) -> String {
@@ -158,7 +158,7 @@ pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMu
 /// Returns `true` if everything that stands under a key is a secret, whatever it says: `password`, `apiKey`.
 ///
 /// ```
-/// assert!(mcp_model::is_secret_key("client_secret") && !mcp_model::is_secret_key("max_tokens"));
+/// assert!(mcp_bindgen_model::is_secret_key("client_secret") && !mcp_bindgen_model::is_secret_key("max_tokens"));
 /// ```
 pub fn is_secret_key(key: &str) -> bool {
     key::kind(key) == Some(key::Key::Secret)
@@ -168,7 +168,7 @@ pub fn is_secret_key(key: &str) -> bool {
 /// (`ghp_..`), or by what is said before it (`token=..`).
 ///
 /// ```
-/// let shown = mcp_model::without_secrets("note", "log in with --token=8d0f2a4c6e80", "[redacted]");
+/// let shown = mcp_bindgen_model::without_secrets("note", "log in with --token=8d0f2a4c6e80", "[redacted]");
 /// assert_eq!(shown, "log in with --token=[redacted]");
 /// ```
 pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, str> {
@@ -180,7 +180,7 @@ pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, s
 /// [default](Secret::is_default) of a placeholder, nothing in its place leaves the placeholder without one.
 ///
 /// ```
-/// use mcp_model::{ConfigField, replace_secrets};
+/// use mcp_bindgen_model::{ConfigField, replace_secrets};
 ///
 /// let all = ["--header".to_owned(), "X-Api-Key: 8d0f2a4c6e80".to_owned()];
 /// let field = ConfigField::Argument { command: "server", all: &all, index: 1 };

@@ -38,7 +38,7 @@ impl Drift {
 /// The keys `accept` and `class` of `[servers.x.drift]`: accepted changes, and rules with another class.
 ///
 /// ```
-/// use mcp_model::{Acceptance, ChangeKind, Class, Date, DriftRules};
+/// use mcp_bindgen_model::{Acceptance, ChangeKind, Class, Date, DriftRules};
 ///
 /// let rules = DriftRules::default()
 ///     .accept(Acceptance::new(ChangeKind::NowRequired, "every caller sends it").tool("create_*"))

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// [`write`](Self::write) it sees the files that this process sees, and may write where it may.
 ///
 /// ```
-/// use mcp_model::{Isolation, ServerConfig};
+/// use mcp_bindgen_model::{Isolation, ServerConfig};
 ///
 /// let server = ServerConfig::stdio("git", "mcp-server-git")
 ///     .isolation(Isolation::new().temp_home().no_network().read(["~/src"]).write(["./out"]));

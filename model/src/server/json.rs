@@ -13,7 +13,7 @@ impl ServerConfig {
     /// has set by accident. Connecting without it is an error that says so.
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let server = ServerConfig::stdio("git", "mcp-server-git").env("GIT_TOKEN", "abc").env("HOME", "${HOME}");
     /// assert_eq!(

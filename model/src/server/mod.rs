@@ -147,7 +147,7 @@ impl Types {
 /// `Debug` shows placeholders and never the value of a secret.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
+/// use mcp_bindgen_model::ServerConfig;
 ///
 /// let server = ServerConfig::npm("github", "@modelcontextprotocol/server-github")
 ///     .env("GITHUB_PERSONAL_ACCESS_TOKEN", "${GITHUB_TOKEN}")
@@ -159,7 +159,7 @@ impl Types {
 /// let ready = server.expand(|variable| (variable == "GITHUB_TOKEN").then(|| "hidden".to_owned()))?;
 /// assert_eq!(ready.env["GITHUB_PERSONAL_ACCESS_TOKEN"], "hidden");
 /// assert!(!format!("{ready:?}").contains("hidden"));
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -229,7 +229,7 @@ impl ServerConfig {
     /// `remote_use`.
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let server = ServerConfig::stdio("files", "files-server").remote_use(["list_*"]);
     /// assert!(server.lets_remote_use("list_files") && !server.lets_remote_use("delete_file"));
@@ -243,7 +243,7 @@ impl ServerConfig {
     /// `exclude`, `approve`, `remote_use`, `drift`, `pin`, and of a child process `isolation`. Who says how a server is reached need not repeat what was demanded of it.
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let reviewed = ServerConfig::stdio("files", "files-server").approve(["delete_*"]);
     /// let moved = ServerConfig::http("files", "https://files.example.com/mcp").with_demands_of(&reviewed);

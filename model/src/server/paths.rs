@@ -10,11 +10,11 @@ impl ServerConfig {
     /// [`Config::load`](crate::Config::load) sets the one of the file.
     ///
     /// ```
-    /// use mcp_model::{ServerConfig, Transport};
+    /// use mcp_bindgen_model::{ServerConfig, Transport};
     ///
     /// let server = ServerConfig::stdio("files", "./bin/server").in_folder("/app").expand(|_| None)?;
     /// assert!(matches!(server.transport, Transport::Stdio { command, .. } if command == "/app/bin/server"));
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[must_use]
     pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {

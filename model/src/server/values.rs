@@ -96,12 +96,12 @@ impl ServerConfig {
     /// was [expanded](Self::expand), these are the real ones.
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let server = ServerConfig::stdio("git", "mcp-server-git").args(["--token=abc", "--port=80"]).env("PASSWORD", "${P}");
     /// assert_eq!(server.secrets(), ["abc"]);
     /// assert_eq!(server.expand(|_| Some("hunter2".to_owned()))?.secrets(), ["abc", "hunter2"]);
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     pub fn secrets(&self) -> Vec<String> {
         let mut values = Vec::new();
@@ -117,7 +117,7 @@ impl ServerConfig {
     /// secret stands in.
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let server = ServerConfig::stdio("git", "mcp-server-git").args(["--token=abc"]).env("PASSWORD", "hunter2");
     /// let server = server.replace_secrets(|_, _, secret| format!("${{{}}}", secret.key.to_uppercase()));
@@ -134,7 +134,7 @@ impl ServerConfig {
     /// line, or names it, stays. Where that is not certain, more is taken for the secret, and never less.
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
+    /// use mcp_bindgen_model::ServerConfig;
     ///
     /// let server = ServerConfig::stdio("a", "sh").args(["-c", "API_KEY=abc; exec server"]);
     /// let server = server.replace_secrets_exactly(|_, _, secret| format!("${{{}}}", secret.key));

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_model::{Config, Drift, Isolation, Live, Pin, Prefix, ServerConfig, Transport, Types};
+use mcp_bindgen_model::{Config, Drift, Isolation, Live, Pin, Prefix, ServerConfig, Transport, Types};
 use serde_json::json;
 
 fn toml(text: &str) -> Config {
@@ -463,7 +463,7 @@ fn the_environment_names_servers_too() {
 fn the_configuration_is_found_in_the_crate_and_at_the_root_of_its_workspace() {
     let dir = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
-        mcp_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
     };
     let find = |folder: &str| {
         let found = Config::find(dir.path().join(folder))?;
@@ -487,7 +487,7 @@ fn the_configuration_is_found_in_the_crate_and_at_the_root_of_its_workspace() {
 fn a_packaged_crate_has_only_what_is_packaged_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
-        mcp_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
+        mcp_bindgen_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
     };
     put("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n");
     put("mcp.toml", "");
@@ -524,7 +524,7 @@ fn relative_paths_are_relative_to_the_file() {
         command = "/bin/server"
         cwd = "/srv"
         "#;
-    mcp_model::write_if_changed(&dir.path().join("app/mcp.toml"), text.as_bytes()).unwrap();
+    mcp_bindgen_model::write_if_changed(&dir.path().join("app/mcp.toml"), text.as_bytes()).unwrap();
     let config = Config::load(dir.path().join("app/mcp.toml")).unwrap();
     let app = dir.path().join("app");
     let expect = |name: &str, root: &str, relative: bool, command: &Path, cwd: Option<&Path>| {
@@ -631,11 +631,12 @@ fn files_are_read_by_their_names() {
     let path = dir.path().join(".mcp.json");
     let missing = Config::load(&path).unwrap_err();
     assert_eq!(missing.to_string(), format!("file not found\n --> {}", path.display()));
-    mcp_model::write_if_changed(&path, "\u{feff}{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}".as_bytes()).unwrap();
+    mcp_bindgen_model::write_if_changed(&path, "\u{feff}{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}".as_bytes())
+        .unwrap();
     let config = Config::load(&path).unwrap();
     assert_eq!(config.path.as_deref(), Some(path.as_path()));
     assert!(config.server("a").is_ok());
-    mcp_model::write_if_changed(&path, b"ab\n\xff").unwrap();
+    mcp_bindgen_model::write_if_changed(&path, b"ab\n\xff").unwrap();
     assert_eq!(
         Config::load(&path).unwrap_err().to_string(),
         format!("the file is not UTF-8 text\n --> {}:2:1", path.display())

@@ -1,7 +1,7 @@
 //! The table `[servers.x.drift]`: reading it, printing it, and the errors in it.
 #![allow(clippy::unwrap_used)]
 
-use mcp_model::{Acceptance, ChangeKind, Class, Config, Date, Drift, DriftRules, ServerConfig};
+use mcp_bindgen_model::{Acceptance, ChangeKind, Class, Config, Date, Drift, DriftRules, ServerConfig};
 
 const TABLE: &str = r#"
 [servers.hub]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_model::{Overrides, Snapshot, tool_digest};
+use mcp_bindgen_model::{Overrides, Snapshot, tool_digest};
 use serde_json::{Value, json};
 
 const SNAPSHOT: &str = r#"{
@@ -45,7 +45,7 @@ fn said(tools: &str) -> String {
 fn said_of(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let snapshot_path = folder.path().join("gh.json");
-    mcp_model::write_if_changed(&folder.path().join("gh.overrides.json"), text.as_bytes()).unwrap();
+    mcp_bindgen_model::write_if_changed(&folder.path().join("gh.overrides.json"), text.as_bytes()).unwrap();
     let read = Overrides::load_beside(snapshot_path).map(|read| read.expect("the file is there"));
     let error = read.and_then(|overrides| overrides.apply(&snapshot())).expect_err("it does not fit");
     let said = error.to_string().replace(&format!("{}/", folder.path().display()), "");

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, FileError, ServerConfig, UnknownKeys};
+use mcp_bindgen_model::{Config, FileError, ServerConfig, UnknownKeys};
 use serde_json::json;
 
 const TEXT: &str = r##"

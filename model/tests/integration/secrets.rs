@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mcp_model::{Config, ServerConfig, Transport};
+use mcp_bindgen_model::{Config, ServerConfig, Transport};
 use serde_json::{Value, json};
 
 /// A server of `mcp.toml`, and what is said of it.

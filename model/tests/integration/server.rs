@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcp_model::{Config, SecretRef, ServerConfig, Transport};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport};
 use serde_json::json;
 
 fn toml(text: &str) -> Config {

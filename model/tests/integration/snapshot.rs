@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use mcp_model::{Snapshot, canonical_json, locate, nearest, tool_digest, write_if_changed};
+use mcp_bindgen_model::{Snapshot, canonical_json, locate, nearest, tool_digest, write_if_changed};
 use serde_json::{Value, json};
 
 #[track_caller]

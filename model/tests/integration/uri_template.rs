@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_model::{ExpansionError, TemplateValue, UriTemplate};
+use mcp_bindgen_model::{ExpansionError, TemplateValue, UriTemplate};
 
 fn expand(template: &str, variables: &[(&str, &str)]) -> Result<String, ExpansionError> {
     let list = ["red", "green", "blue"].map(str::to_owned);

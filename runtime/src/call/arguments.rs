@@ -6,7 +6,7 @@ use serde_json::{Error, Map, Value};
 /// all, which is no arguments.
 ///
 /// ```
-/// use mcp_runtime::AsArguments;
+/// use mcp_bindgen_runtime::AsArguments;
 /// use serde_json::json;
 ///
 /// assert_eq!(*r#"{"n": 1}"#.as_arguments()?, json!({"n": 1}));

@@ -24,8 +24,8 @@ pub trait CallTool: Send + Sync {
     /// The same with options for every call that does not set them itself.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
-    /// use mcp_runtime::{CallOptions, CallTool, ToolCall};
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
+    /// use mcp_bindgen_runtime::{CallOptions, CallTool, ToolCall};
     ///
     /// let traced = client.with_call_options(CallOptions::new().meta("traceparent", "00-4bf92f3577b34da6-00f067aa0ba902b7-01"));
     /// traced.call_tool(ToolCall::new("files", "index", Default::default())).await?;
@@ -92,8 +92,8 @@ impl<C: CallTool> CallTool for WithOptions<C> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::{CallTool, Client, DynCallTool};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::{CallTool, Client, DynCallTool};
 ///
 /// fn takes_any(_: impl CallTool) {}
 ///

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Serialized as the server sent it, but for the order of keys.
 ///
 /// ```
-/// use mcp_runtime::Content;
+/// use mcp_bindgen_runtime::Content;
 ///
 /// let block = serde_json::json!({ "type": "text", "text": "hello", "annotations": { "audience": ["user"] } });
 /// let content = Content::from_json(block.clone());

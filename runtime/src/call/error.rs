@@ -13,7 +13,7 @@ use crate::ToolResult;
 /// Whether the server may have acted on a call that failed.
 ///
 /// ```
-/// use mcp_runtime::{CallError, Dispatched};
+/// use mcp_bindgen_runtime::{CallError, Dispatched};
 ///
 /// fn may_be_repeated(error: &CallError, is_idempotent: bool) -> bool {
 ///     match error.dispatched() {
@@ -252,7 +252,7 @@ fn unsent(dispatched: &Dispatched) -> &'static str {
 
 /// Where a value does not fit; nothing where it is the whole.
 pub(crate) fn place(pointer: &str) -> String {
-    if pointer.is_empty() { String::new() } else { format!(" at `{}`", mcp_model::printable(pointer)) }
+    if pointer.is_empty() { String::new() } else { format!(" at `{}`", mcp_bindgen_model::printable(pointer)) }
 }
 
 /// Constructors for fakes in tests and for layers around a client; variants may grow.

@@ -39,7 +39,7 @@ kinds! {
     /// The kinds of [`CallError`], which say neither what was called nor with what.
     ///
     /// ```
-    /// use mcp_runtime::{CallError, CallErrorKind};
+    /// use mcp_bindgen_runtime::{CallError, CallErrorKind};
     ///
     /// let error = CallError::denied("github", "delete_repo", "never");
     /// assert_eq!(error.kind(), CallErrorKind::Denied);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// none with the first call, and with the next ones those to what the last result asked.
 ///
 /// ```
-/// use mcp_runtime::PassedInput;
+/// use mcp_bindgen_runtime::PassedInput;
 /// use serde_json::json;
 ///
 /// let answers = json!({ "name": { "action": "accept", "content": { "name": "Ada" } } });

@@ -16,7 +16,7 @@ use super::progress::{Listener, Progress, ProgressStream, listen};
 ///
 /// ```
 /// use std::time::Duration;
-/// use mcp_runtime::CallOptions;
+/// use mcp_bindgen_runtime::CallOptions;
 ///
 /// let options = CallOptions::new()
 ///     .timeout(Duration::from_secs(10))
@@ -82,8 +82,8 @@ impl CallOptions {
     /// dropped.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
-    /// use mcp_runtime::{CallOptions, CallTool, ToolCall};
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
+    /// use mcp_bindgen_runtime::{CallOptions, CallTool, ToolCall};
     ///
     /// let (options, mut progress) = CallOptions::new().progress_stream();
     /// let call = ToolCall::new("files", "index", Default::default()).with(options);
@@ -115,7 +115,7 @@ impl CallOptions {
     /// attribute of spans. It never goes on the wire.
     ///
     /// ```
-    /// use mcp_runtime::CallOptions;
+    /// use mcp_bindgen_runtime::CallOptions;
     ///
     /// let options = CallOptions::new().source("triage agent");
     /// # let _ = options;
@@ -136,8 +136,8 @@ impl CallOptions {
     /// [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client, ask: impl AsyncFn(&serde_json::Value) -> serde_json::Map<String, serde_json::Value>) -> Result<(), mcp_runtime::CallError> {
-    /// use mcp_runtime::{CallOptions, CallTool, PassedInput, ToolCall};
+    /// # async fn run(client: mcp_bindgen_runtime::Client, ask: impl AsyncFn(&serde_json::Value) -> serde_json::Map<String, serde_json::Value>) -> Result<(), mcp_bindgen_runtime::CallError> {
+    /// use mcp_bindgen_runtime::{CallOptions, CallTool, PassedInput, ToolCall};
     ///
     /// let call = ToolCall::new("trips", "book", Default::default());
     /// let mut result = client.call_tool(call.clone().with(CallOptions::new().pass_input(PassedInput::new()))).await?;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use mcp_model::canonical_json;
+use mcp_bindgen_model::canonical_json;
 use serde_json::Value;
 
 use super::ToolCall;

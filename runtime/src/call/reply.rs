@@ -8,7 +8,7 @@ use super::{CallError, ToolResult};
 /// What became of a call, for a model: never an error that would stop a loop.
 ///
 /// ```
-/// use mcp_runtime::{CallError, ToolReply, ToolResult};
+/// use mcp_bindgen_runtime::{CallError, ToolReply, ToolResult};
 ///
 /// let found = ToolResult::from_json("files", "count", serde_json::json!({ "structuredContent": { "files": 3 } }));
 /// let reply = ToolReply::from(Ok::<_, CallError>(found));

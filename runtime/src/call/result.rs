@@ -85,7 +85,7 @@ impl ToolResult {
     /// The result of a tool that says that it failed (`isError`), and why. Whoever answers with it names server and tool.
     ///
     /// ```
-    /// use mcp_runtime::{CallError, ToolResult};
+    /// use mcp_bindgen_runtime::{CallError, ToolResult};
     ///
     /// let failed = ToolResult::error("there is no such issue");
     /// assert!(matches!(failed.success(), Err(CallError::Tool(result)) if result.text() == "there is no such issue"));

@@ -70,7 +70,7 @@ impl Annotations {
     /// The hints as a server lists them: `annotations` of a tool.
     ///
     /// ```
-    /// let hints = mcp_runtime::Annotations::listed(&serde_json::json!({ "readOnlyHint": true }));
+    /// let hints = mcp_bindgen_runtime::Annotations::listed(&serde_json::json!({ "readOnlyHint": true }));
     /// assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
     /// ```
     #[must_use]

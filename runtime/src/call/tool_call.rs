@@ -83,7 +83,7 @@ impl ToolCall {
     /// they are, also those that the types do not know.
     ///
     /// ```
-    /// use mcp_runtime::{ServerSpec, ToolCall, ToolSpec};
+    /// use mcp_bindgen_runtime::{ServerSpec, ToolCall, ToolSpec};
     ///
     /// static TOOLS: [ToolSpec; 1] = [ToolSpec::new("index", r#"{"type":"object"}"#)];
     /// static FILES: ServerSpec = ServerSpec::new("files").tools(&TOOLS);
@@ -110,8 +110,8 @@ impl ToolCall {
     /// call names now.
     ///
     /// ```
-    /// use mcp_runtime::middleware::CallFacts;
-    /// use mcp_runtime::{Annotations, ToolCall};
+    /// use mcp_bindgen_runtime::middleware::CallFacts;
+    /// use mcp_bindgen_runtime::{Annotations, ToolCall};
     ///
     /// let listed = serde_json::json!({ "destructiveHint": true });
     /// let call = ToolCall::new("files", "remove", Default::default()).described(Annotations::listed(&listed));
@@ -140,7 +140,7 @@ impl ToolCall {
     /// Attaches a value for layers around the client, one of each type. It never goes on the wire.
     ///
     /// ```
-    /// use mcp_runtime::ToolCall;
+    /// use mcp_bindgen_runtime::ToolCall;
     ///
     /// #[derive(Debug, PartialEq)]
     /// struct Tenant(u32);

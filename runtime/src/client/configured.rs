@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, Drift, ServerConfig, Snapshot, nearest, printable};
+use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot, nearest, printable};
 
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_model::matches_glob;
+use mcp_bindgen_model::matches_glob;
 
 use super::Client;
 use super::lease::Lease;

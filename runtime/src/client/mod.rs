@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_model::{ServerConfig, Snapshot};
+use mcp_bindgen_model::{ServerConfig, Snapshot};
 
 use self::lease::Lease;
 use self::supervisor::Supervisor;
@@ -38,8 +38,8 @@ pub use state::StateWatch;
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::{CallTool, Client, ToolCall};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::{CallTool, Client, ToolCall};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
 /// let result = client.call_tool(ToolCall::new("files", "list", Default::default())).await?;
@@ -73,8 +73,8 @@ impl Client {
     /// [`ClientOptions::idle_timeout`], every call fails with [`CallError::NotConnected`](crate::CallError::NotConnected).
     ///
     /// ```
-    /// # async fn run(serve: impl AsyncFn(tokio::io::DuplexStream)) -> Result<(), mcp_runtime::ConnectError> {
-    /// use mcp_runtime::Client;
+    /// # async fn run(serve: impl AsyncFn(tokio::io::DuplexStream)) -> Result<(), mcp_bindgen_runtime::ConnectError> {
+    /// use mcp_bindgen_runtime::Client;
     ///
     /// let (near, far) = tokio::io::duplex(64 * 1024);
     /// let (read, write) = tokio::io::split(near);
@@ -130,15 +130,15 @@ impl Client {
     /// approved by another's.
     ///
     /// ```no_run
-    /// use mcp_runtime::middleware::ApprovalAnswer;
-    /// use mcp_runtime::{Client, ClientOptions, ServerSpec};
+    /// use mcp_bindgen_runtime::middleware::ApprovalAnswer;
+    /// use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec};
     ///
     /// # static SERVER: ServerSpec = ServerSpec::new("github");
     /// let options = ClientOptions::new().on_approval(async |_| ApprovalAnswer::Approve);
     /// let client = Client::for_spec_with(&SERVER, options)?; // of bindings: `&github::SERVER`
     /// // Github::with(client).merge_pull_request(params).await?
     /// # drop(client);
-    /// # Ok::<(), mcp_runtime::ConnectError>(())
+    /// # Ok::<(), mcp_bindgen_runtime::ConnectError>(())
     /// ```
     ///
     /// # Errors
@@ -200,8 +200,8 @@ impl Client {
     /// tools as [`tool_changes`](Self::tool_changes) does.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) {
-    /// use mcp_runtime::events::Event;
+    /// # async fn run(client: mcp_bindgen_runtime::Client) {
+    /// use mcp_bindgen_runtime::events::Event;
     ///
     /// let mut events = client.events();
     /// while let Some(event) = events.next().await {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use mcp_model::{SecretRef, ServerConfig, Transport, digest};
+use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, digest};
 use serde_json::json;
 use tokio::runtime::Handle;
 

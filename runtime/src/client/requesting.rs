@@ -33,8 +33,8 @@ impl Client {
     /// [`subscribe`](Self::subscribe) sees to the latter.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
-    /// use mcp_runtime::CallOptions;
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
+    /// use mcp_bindgen_runtime::CallOptions;
     /// use serde_json::json;
     ///
     /// let params = json!({

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::Poll;
 
-use mcp_model::{Config, FileError, ServerConfig, nearest};
+use mcp_bindgen_model::{Config, FileError, ServerConfig, nearest};
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
 use crate::call::events::{Events, subscribe_to_all};
@@ -33,9 +33,9 @@ impl Servers {
     /// [`with_client`](Self::with_client) gives one of them others.
     ///
     /// ```
-    /// use mcp_model::Config;
-    /// use mcp_runtime::middleware::ApprovalAnswer;
-    /// use mcp_runtime::{ClientOptions, Servers};
+    /// use mcp_bindgen_model::Config;
+    /// use mcp_bindgen_runtime::middleware::ApprovalAnswer;
+    /// use mcp_bindgen_runtime::{ClientOptions, Servers};
     ///
     /// let text = "[servers.github]\nnpm = \"x\"\napprove = [\"merge_*\"]\n";
     /// let config = Config::parse_toml(text, "mcp.toml".as_ref())?;
@@ -46,7 +46,7 @@ impl Servers {
     /// let servers = Servers::from_config_with(config, options);
     /// // let gh = Github::connect_with(&servers).await?;
     /// # drop(servers);
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     pub fn from_config_with(config: Config, options: ClientOptions) -> Self {
         Self { clients: clients_of(&config, &options) }
@@ -143,8 +143,8 @@ impl Servers {
     /// Listens from now on to what happens to all servers that are there now; see [`Client::events`].
     ///
     /// ```
-    /// use mcp_model::ServerConfig;
-    /// use mcp_runtime::Servers;
+    /// use mcp_bindgen_model::ServerConfig;
+    /// use mcp_bindgen_runtime::Servers;
     ///
     /// let servers = Servers::new().with(ServerConfig::stdio("files", "my-mcp-server"));
     /// let events = servers.events();

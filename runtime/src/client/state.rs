@@ -14,7 +14,7 @@ use crate::rpc::subscriptions::Subscriptions;
 /// Sees every change of a [`ConnectionState`]; of several in quick succession the last.
 ///
 /// ```no_run
-/// # async fn run(client: mcp_runtime::Client) {
+/// # async fn run(client: mcp_bindgen_runtime::Client) {
 /// let mut watch = client.watch_state();
 /// while let Some(state) = watch.changed().await {
 ///     println!("{}: {state:?}", client.name());

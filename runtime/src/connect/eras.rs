@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
+use mcp_bindgen_model::ServerConfig;
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 
 #[cfg(feature = "cassette")]
@@ -159,7 +159,7 @@ async fn attempt(
         let mut message = link.notes.explain(message);
         #[cfg(feature = "stdio")]
         if matches!(kind, Kind::Transport | Kind::Timeout)
-            && matches!(config.transport, mcp_model::Transport::Stdio { .. })
+            && matches!(config.transport, mcp_bindgen_model::Transport::Stdio { .. })
             && options.streams.is_none()
             && !options.replays()
             && let Some(missed) = missed(config, &link.notes.stderr())

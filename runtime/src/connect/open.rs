@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 
 #[cfg(feature = "stdio")]
 use super::process::isolation::Sandbox;

@@ -120,7 +120,7 @@ impl ClientOptions {
     /// Lets the server ask the program's model, and declares that it can.
     ///
     /// ```
-    /// use mcp_runtime::{ClientOptions, SamplingAnswer};
+    /// use mcp_bindgen_runtime::{ClientOptions, SamplingAnswer};
     ///
     /// let options = ClientOptions::new().on_sampling(async |request| match request.params.get("messages") {
     ///     Some(messages) => SamplingAnswer::text("my-model", format!("about {messages}")),
@@ -147,7 +147,7 @@ impl ClientOptions {
     /// [`roots`](Self::roots), where they change.
     ///
     /// ```
-    /// use mcp_runtime::{ClientOptions, Root};
+    /// use mcp_bindgen_runtime::{ClientOptions, Root};
     ///
     /// let options = ClientOptions::new().on_roots(async || vec![Root::new("file:///home/me/project")]);
     /// # let _ = options;
@@ -172,7 +172,7 @@ impl ClientOptions {
     /// program's model; 60 by default. Each further request is refused. Roots are not counted.
     ///
     /// ```
-    /// use mcp_runtime::{ClientOptions, SamplingAnswer};
+    /// use mcp_bindgen_runtime::{ClientOptions, SamplingAnswer};
     ///
     /// let options = ClientOptions::new()
     ///     .on_sampling(async |_| SamplingAnswer::text("my-model", "an answer that costs something"))
@@ -196,13 +196,13 @@ impl ClientOptions {
     /// whatever `url` does: for programs that are only run in folders of their own.
     ///
     /// ```no_run
-    /// use mcp_runtime::{Client, ClientOptions, ServerSpec};
+    /// use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec};
     ///
     /// # static SERVER: ServerSpec = ServerSpec::new("github");
     /// let client = Client::for_spec_with(&SERVER, ClientOptions::new().trust_current_folder())?;
     /// // Github::with(client).create_issue(params).await?
     /// # drop(client);
-    /// # Ok::<(), mcp_runtime::ConnectError>(())
+    /// # Ok::<(), mcp_bindgen_runtime::ConnectError>(())
     /// ```
     pub fn trust_current_folder(mut self) -> Self {
         self.trusts_current_folder = true;
@@ -216,8 +216,8 @@ impl ClientOptions {
     /// [`Client::for_spec_with`](crate::Client::for_spec_with).
     ///
     /// ```
-    /// use mcp_runtime::ClientOptions;
-    /// use mcp_runtime::middleware::ApprovalAnswer;
+    /// use mcp_bindgen_runtime::ClientOptions;
+    /// use mcp_bindgen_runtime::middleware::ApprovalAnswer;
     ///
     /// let options = ClientOptions::new().on_approval(async |request| match request.tool.as_str() {
     ///     "merge_pull_request" => ApprovalAnswer::Approve,
@@ -310,9 +310,9 @@ impl ClientOptions {
     #[cfg(feature = "auth")]
     pub(crate) fn authorizer(
         &self,
-        server: &mcp_model::Transport,
+        server: &mcp_bindgen_model::Transport,
     ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
-        use mcp_model::Transport;
+        use mcp_bindgen_model::Transport;
         let Some(oauth) = &self.authorization else { return Ok(None) };
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = server else {
             return Err("OAuth is for servers with a `url`; what a child process needs stands in its `env`".to_owned());

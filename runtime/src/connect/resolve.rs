@@ -1,6 +1,6 @@
 //! From a configuration with placeholders to one that can be connected with, and to what must not be repeated of it.
 
-use mcp_model::{SecretRef, ServerConfig};
+use mcp_bindgen_model::{SecretRef, ServerConfig};
 
 use super::secrets::SecretSource;
 use crate::ground::redact::{PrivateValues, Redactor};
@@ -20,10 +20,10 @@ pub(crate) struct Resolved {
 /// Dropped before the answer: the future of the source is dropped, and nothing else has happened.
 ///
 /// ```
-/// use mcp_model::{ServerConfig, Transport};
-/// use mcp_runtime::{LocalSecrets, with_secrets};
+/// use mcp_bindgen_model::{ServerConfig, Transport};
+/// use mcp_bindgen_runtime::{LocalSecrets, with_secrets};
 ///
-/// # async fn run() -> Result<(), mcp_runtime::ConnectError> {
+/// # async fn run() -> Result<(), mcp_bindgen_runtime::ConnectError> {
 /// let server = ServerConfig::http("files", "https://${HOST:-files.example.com}/mcp");
 /// let ready = with_secrets(&server, &LocalSecrets).await?;
 /// assert!(matches!(&ready.transport, Transport::Http { url, .. } if url.starts_with("https://files")));
@@ -41,8 +41,8 @@ pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> 
 /// something of what the server answers.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::{KnownSecrets, LocalSecrets};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::{KnownSecrets, LocalSecrets};
 ///
 /// # async fn run() {
 /// let server = ServerConfig::stdio("files", "file-server").args(["--token", "8d0f2a4c6e80"]);

@@ -4,14 +4,14 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_model::SecretRef;
+use mcp_bindgen_model::SecretRef;
 
 use crate::ground::task::Boxed;
 
 /// Gives the values of placeholders at the moment of connecting: see [`ClientOptions::secrets`](crate::ClientOptions::secrets).
 ///
 /// ```
-/// use mcp_runtime::{ClientOptions, LocalSecrets, SecretError, SecretRef, SecretSource};
+/// use mcp_bindgen_runtime::{ClientOptions, LocalSecrets, SecretError, SecretRef, SecretSource};
 ///
 /// struct Vault;
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_model::{TemplateValue, UriTemplate};
+use mcp_bindgen_model::{TemplateValue, UriTemplate};
 use serde_json::{Map, Value};
 
 use crate::ground::wire::{Wire, to_value};
@@ -48,7 +48,7 @@ pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wi
         (_, list) => Some(TemplateValue::List(list?)),
     };
     let filled = parsed.expand(value);
-    filled.map_err(|error| invalid(format!("/{}", mcp_model::pointer_segment(&error.variable)), error.message))
+    filled.map_err(|error| invalid(format!("/{}", mcp_bindgen_model::pointer_segment(&error.variable)), error.message))
 }
 
 fn texts(list: &[Value]) -> Vec<String> {

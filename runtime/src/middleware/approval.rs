@@ -23,9 +23,9 @@ type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;
 /// [`ClientOptions::on_approval`](crate::ClientOptions::on_approval), and both hold.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Approval, ApprovalAnswer, Stack};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, Stack};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
 /// let stack = Stack::new(client).approval(Approval::of_destructive(async |request| {

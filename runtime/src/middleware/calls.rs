@@ -13,9 +13,9 @@ use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 /// around one.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::Calls;
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::Calls;
 /// use tower::limit::ConcurrencyLimit;
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));

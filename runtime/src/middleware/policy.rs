@@ -84,9 +84,9 @@ enum Rule {
 /// not come to a verdict in time, deny.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Policy, Stack, Verdict};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
 /// let stack = Stack::new(client).policy(Policy::deny(["delete_*"])).policy(Policy::new(|call| {
@@ -124,7 +124,7 @@ impl Policy {
     /// made with, and what the program attached to it, is in the rule's copy of it.
     ///
     /// ```
-    /// use mcp_runtime::middleware::{Policy, Verdict};
+    /// use mcp_bindgen_runtime::middleware::{Policy, Verdict};
     ///
     /// async fn quota_left(_tool: &str) -> u32 { 1 }
     ///

@@ -31,9 +31,9 @@ const JITTER: f64 = 0.5;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Retry, Stack};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Retry, Stack};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
 /// let stack = Stack::new(client).retry(Retry::new().tries(5).pauses(Duration::from_millis(50), Duration::from_secs(2)));

@@ -24,9 +24,9 @@ const SCOPES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 /// nobody knows whether that will succeed.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{SequentialDependency, Stack};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{SequentialDependency, Stack};
 ///
 /// #[derive(Debug)]
 /// struct Release(String);

@@ -44,9 +44,9 @@ use crate::{
 ///
 /// ```
 /// use std::time::Duration;
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Approval, ApprovalAnswer, Cache, Policy, Retry, Stack};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, Cache, Policy, Retry, Stack};
 ///
 /// let stack = Stack::new(Client::new(ServerConfig::stdio("files", "my-mcp-server")))
 ///     .policy(Policy::deny(["delete_*"]))
@@ -150,8 +150,8 @@ impl<C: CallTool> Stack<C> {
     /// client's [`events`](crate::Client::events), and around anything else, such as a [`Fake`](crate::Fake), the stack's own.
     ///
     /// ```
-    /// use mcp_runtime::Fake;
-    /// use mcp_runtime::middleware::Stack;
+    /// use mcp_bindgen_runtime::Fake;
+    /// use mcp_bindgen_runtime::middleware::Stack;
     ///
     /// let events = Stack::new(Fake::new()).events();
     /// # let _ = events;

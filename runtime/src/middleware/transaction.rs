@@ -28,9 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(300);
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Stack, Transaction};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Stack, Transaction};
 ///
 /// let basket = Arc::new(Mutex::new(vec!["a book".to_owned()]));
 /// let client = Client::new(ServerConfig::stdio("shop", "my-mcp-server"));

@@ -18,9 +18,9 @@ use crate::{CallError, ToolCall, ToolResult, ToolSpec};
 /// arguments of calls that a program has put together or changed.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Stack, Validate};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Stack, Validate};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
 /// let stack = Stack::new(client).validate(Validate::new());

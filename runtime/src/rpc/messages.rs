@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<Value> {
         return Some(message);
     }
     let text = String::from_utf8_lossy(text);
-    let mended = mcp_model::parse_leniently(&text).ok()?;
+    let mended = mcp_bindgen_model::parse_leniently(&text).ok()?;
     if !mended.is_lossy {
         return Some(mended.value);
     }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use mcp_model::nearest;
+use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Answer;

@@ -10,9 +10,9 @@ pub(crate) mod usage;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ClientOptions};
 pub(crate) use mcp_fixture_server::program as fixture_server;
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ClientOptions};
 use serde_json::{Map, Value};
 
 /// Writes a program in a process of its own: a process that another test starts meanwhile would hold a file of ours open for

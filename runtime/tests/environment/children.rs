@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mcp_runtime::Servers;
+use mcp_bindgen_runtime::Servers;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

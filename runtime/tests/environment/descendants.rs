@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ClientOptions};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ClientOptions};
 use serde_json::json;
 
 use crate::common::{Mark, fixture_server, good, object};
@@ -18,7 +18,7 @@ async fn client(config: ServerConfig, options: ClientOptions) -> Client {
     client
 }
 
-async fn attempt(client: &Client, what: &str, at: &str) -> Result<(), mcp_runtime::CallError> {
+async fn attempt(client: &Client, what: &str, at: &str) -> Result<(), mcp_bindgen_runtime::CallError> {
     client.call("attempt", object(json!({ "do": what, "at": at }))).await.map(drop)
 }
 
@@ -62,7 +62,7 @@ async fn program() {
     let _client = client(config, ClientOptions::new()).await;
     println!("started");
     if std::env::var_os("KILLS_SERVERS").is_some() {
-        mcp_runtime::kill_servers();
+        mcp_bindgen_runtime::kill_servers();
         std::process::exit(0);
     }
     std::future::pending::<()>().await;

@@ -19,7 +19,7 @@ mod descendants;
 use std::fmt::Debug;
 use std::process::Command;
 
-use mcp_runtime::{Client, ClientOptions, ServerSpec, Servers};
+use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec, Servers};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};

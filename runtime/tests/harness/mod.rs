@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{Client, ClientOptions};
+use mcp_bindgen_runtime::{Client, ClientOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 

@@ -7,8 +7,8 @@ use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, good};
-use mcp_model::{Config, Snapshot};
-use mcp_runtime::{Client, ClientOptions, ConnectErrorKind};
+use mcp_bindgen_model::{Config, Snapshot};
+use mcp_bindgen_runtime::{Client, ClientOptions, ConnectErrorKind};
 use serde_json::json;
 
 #[tokio::test]

@@ -7,8 +7,10 @@ use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, good, impatient, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, Content, Dispatched};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
+    CallError, Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, Content, Dispatched,
+};
 use serde_json::{Map, Value, json};
 
 /// Connecting fails in time, and leaves nothing behind.
@@ -223,9 +225,13 @@ async fn what_cannot_be_read_costs_its_place_alone() {
     let names: Vec<&str> = snapshot.tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(names, ["deep", "good", "half \u{fffd}", "number"]);
     let maximum = &snapshot.tools[3]["inputSchema"]["properties"]["n"]["maximum"];
-    assert!(mcp_model::is_beyond_doubles(maximum), "{maximum}");
+    assert!(mcp_bindgen_model::is_beyond_doubles(maximum), "{maximum}");
     let text = snapshot.to_text();
-    assert_eq!(mcp_model::Snapshot::parse(&text).expect("a snapshot").to_text(), text, "what sync writes stays");
+    assert_eq!(
+        mcp_bindgen_model::Snapshot::parse(&text).expect("a snapshot").to_text(),
+        text,
+        "what sync writes stays"
+    );
     client.close().await;
 }
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ClientOptions, ConnectErrorKind};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ClientOptions, ConnectErrorKind};
 use serde_json::{Map, json};
 use tokio::io::AsyncReadExt;
 

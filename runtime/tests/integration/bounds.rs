@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::scripted::{response, scripted, usual};
-use mcp_model::ServerConfig;
-use mcp_runtime::{Client, ConnectErrorKind};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{Client, ConnectErrorKind};
 
 const PAGE: usize = 8 * 1024 * 1024;
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Mark, fixture_server, good, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
     CallError, CallOptions, CallTool, Client, ClientOptions, Dispatched, DynCallTool, ElicitationAnswer, Root,
     SamplingAnswer, ToolCall, ToolReply, ToolResult,
 };

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use common::http::HttpFixture;
 use common::{Mark, bad, good, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
     CallError, CallOptions, CallTool, Cassette, CassetteError, Client, ClientOptions, ConnectErrorKind, Dispatched,
     ElicitationAnswer, ToolCall,
 };

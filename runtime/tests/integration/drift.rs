@@ -10,9 +10,9 @@ mod stale;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use mcp_model::{Drift, Pin, ServerConfig};
-use mcp_runtime::middleware::Stack;
-use mcp_runtime::{CallError, CallOptions, CallTool, Client, Dispatched, Servers, ToolCall, ToolSpec};
+use mcp_bindgen_model::{Drift, Pin, ServerConfig};
+use mcp_bindgen_runtime::middleware::Stack;
+use mcp_bindgen_runtime::{CallError, CallOptions, CallTool, Client, Dispatched, Servers, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use cases::{CASES, Case, Said};

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, good, named, object};
-use mcp_runtime::events::{CallOutcome, CallSource, Event, Events, ToolInvoked};
-use mcp_runtime::middleware::{ApprovalAnswer, Policy, Stack, Verdict};
-use mcp_runtime::{
+use mcp_bindgen_runtime::events::{CallOutcome, CallSource, Event, Events, ToolInvoked};
+use mcp_bindgen_runtime::middleware::{ApprovalAnswer, Policy, Stack, Verdict};
+use mcp_bindgen_runtime::{
     CallErrorKind, CallOptions, CallTool, Client, ClientOptions, ConnectionState, Dispatched, Fake, Servers, ToolCall,
     ToolSpec,
 };
@@ -128,7 +128,7 @@ async fn failures_say_what_the_server_may_have_done() {
     let outcome = calls(&told)[0].outcome;
     assert!(failed(CallErrorKind::OutcomeUnknown, Dispatched::Unknown)(outcome), "{told:?}");
 
-    let nowhere = Client::new(mcp_model::ServerConfig::stdio("nowhere", "/no/such/program"));
+    let nowhere = Client::new(mcp_bindgen_model::ServerConfig::stdio("nowhere", "/no/such/program"));
     let mut events = nowhere.events();
     nowhere.call("add", Default::default()).await.expect_err("there is no program");
     let told = self::told(&mut events).await;

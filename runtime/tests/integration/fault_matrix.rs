@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Mark, fixture_server};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions};
 use serde_json::Map;
 use tokio::sync::Semaphore;
 

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::{Mark, good, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::{Approval, ApprovalAnswer, ApprovalRequest, Cache, Policy, Retry, Stack};
-use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolSpec};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, ApprovalRequest, Cache, Policy, Retry, Stack};
+use mcp_bindgen_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolSpec};
 use serde_json::json;
 
 static REMOVE: ToolSpec = ToolSpec::new("remove", r#"{"type": "object"}"#).destructive(true);

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use common::http::HttpFixture;
 use common::scripted::{discovered, json_response, response, result, scripted, usual};
 use common::{impatient, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::{Retry, Stack};
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Retry, Stack};
+use mcp_bindgen_runtime::{
     CallError, CallOptions, CallTool, Client, ClientOptions, ConnectErrorKind as Kind, Dispatched, ElicitationAnswer,
     ElicitationRequest, ToolCall, ToolSpec,
 };

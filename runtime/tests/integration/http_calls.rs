@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::scripted::{json_response, response, scripted, usual};
-use mcp_model::{Drift, ServerConfig};
-use mcp_runtime::{CallError, CallTool, Cassette, Client, ClientOptions, Dispatched, ToolCall, ToolSpec};
+use mcp_bindgen_model::{Drift, ServerConfig};
+use mcp_bindgen_runtime::{CallError, CallTool, Cassette, Client, ClientOptions, Dispatched, ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::http::HttpFixture;
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, Dispatched};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, Dispatched};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 

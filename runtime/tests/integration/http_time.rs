@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use common::http::receive;
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions, ToolCall};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ToolCall};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;

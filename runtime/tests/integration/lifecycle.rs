@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, fixture_server, good, named, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
     CallError, Client, ClientOptions, ConnectErrorKind as Kind, ConnectionState as State, Dispatched, ServerSpec,
     Servers, StateWatch,
 };

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::{Mark, good, object};
-use mcp_runtime::{
+use mcp_bindgen_runtime::{
     CallError, CallOptions, CallTool, Client, ClientOptions, Content, Dispatched, ElicitationAnswer, GetPrompt,
     PromptRequest, ReadResource, ResourceContents, ResourceRequest, ResourceUpdates,
 };
@@ -133,7 +133,7 @@ async fn a_resource_that_is_not_there_or_does_not_come() {
         // The connection is as good as before.
         client.read("note:///today").await.expect("the note");
     }
-    let gone = Client::new(mcp_model::ServerConfig::stdio("gone", "/nonexistent/server"));
+    let gone = Client::new(mcp_bindgen_model::ServerConfig::stdio("gone", "/nonexistent/server"));
     let error = gone.read("note:///today").await.expect_err("there is no server");
     assert!(matches!(&error, CallError::NotConnected { .. }), "{error:?}");
 }

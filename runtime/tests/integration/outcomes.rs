@@ -10,8 +10,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, impatient, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ConnectError, ConnectErrorKind, Dispatched, ToolCall};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
+    CallError, CallTool, Client, ClientOptions, ConnectError, ConnectErrorKind, Dispatched, ToolCall,
+};
 use serde_json::{Map, Value, json};
 
 /// A server whose calls do what their arguments ask for, and its record of them.
@@ -307,7 +309,7 @@ async fn errors_are_values_with_their_causes() {
 async fn a_fake_reports_as_a_client_does() {
     struct Refuses;
     impl CallTool for Refuses {
-        async fn call_tool(&self, call: ToolCall) -> Result<mcp_runtime::ToolResult, CallError> {
+        async fn call_tool(&self, call: ToolCall) -> Result<mcp_bindgen_runtime::ToolResult, CallError> {
             Err(CallError::transport(call.server, call.tool, "unplugged"))
         }
     }

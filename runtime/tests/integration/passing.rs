@@ -6,10 +6,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
-use mcp_runtime::events::{CallOutcome, Event};
-use mcp_runtime::middleware::{Cache, SequentialDependency, Stack, Transaction};
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::events::{CallOutcome, Event};
+use mcp_bindgen_runtime::middleware::{Cache, SequentialDependency, Stack, Transaction};
+use mcp_bindgen_runtime::{
     CallError, CallOptions, CallTool, Client, ClientOptions, ElicitationAnswer, PassedInput, ToolCall, ToolResult,
 };
 use serde_json::{Map, Value, json};

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{Mark, fixture_server, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, Servers};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, Client, Servers};
 use serde_json::{Map, json};
 
 /// The fixture server, which starts only where a file is there, and counts how often it was started.
@@ -122,7 +122,7 @@ async fn pause_begins_anew_after_a_connection() {
     for pid in server.mark.processes() {
         let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
     }
-    while states.changed().await.expect("the client is there") != mcp_runtime::ConnectionState::Disconnected {}
+    while states.changed().await.expect("the client is there") != mcp_bindgen_runtime::ConnectionState::Disconnected {}
     server.is_up(true);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(adds(&client).await, "250 ms after an attempt that failed");

@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
 
-use mcp_runtime::__private::from_value;
+use mcp_bindgen_runtime::__private::from_value;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -10,20 +10,20 @@ use serde_json::{Map, Value, json};
 struct Circle {
     radius: f64,
 }
-mcp_runtime::__private::__object!(Circle { radius: required "radius", } tag "kind");
+mcp_bindgen_runtime::__private::__object!(Circle { radius: required "radius", } tag "kind");
 
 #[derive(Debug, PartialEq)]
 struct Square {
     side: f64,
 }
-mcp_runtime::__private::__object!(Square { side: required "side", } tag "kind");
+mcp_bindgen_runtime::__private::__object!(Square { side: required "side", } tag "kind");
 
 #[derive(Debug, PartialEq)]
 enum Shape {
     Circle(Circle),
     Square(Square),
 }
-mcp_runtime::__private::__tagged_union!(Shape by "kind" { Circle = "circle", Square = "square", });
+mcp_bindgen_runtime::__private::__tagged_union!(Shape by "kind" { Circle = "circle", Square = "square", });
 
 #[derive(Debug, PartialEq)]
 struct Drawing {
@@ -31,14 +31,14 @@ struct Drawing {
     counts: Option<Vec<i64>>,
     free: Option<Map<String, Value>>,
 }
-mcp_runtime::__private::__object!(Drawing { shapes: required "shapes", counts: optional "counts", free: optional "free", });
+mcp_bindgen_runtime::__private::__object!(Drawing { shapes: required "shapes", counts: optional "counts", free: optional "free", });
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Size {
     Small,
     One,
 }
-mcp_runtime::__private::__literal_enum!(Size { Small = "\"small\"", One = "1", });
+mcp_bindgen_runtime::__private::__literal_enum!(Size { Small = "\"small\"", One = "1", });
 
 #[test]
 fn a_tag_that_is_there_twice_is_refused() {

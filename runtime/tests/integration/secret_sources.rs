@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
     Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, LocalSecrets, SecretError, SecretRef, SecretSource,
 };
 

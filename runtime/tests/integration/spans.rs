@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::common::http::HttpFixture;
 use crate::common::{Mark, good, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::{Policy, Stack, Verdict};
-use mcp_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
+use mcp_bindgen_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall};
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

@@ -7,8 +7,8 @@ use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, fixture_server, good, named, object};
-use mcp_model::{ServerConfig, Snapshot};
-use mcp_runtime::{
+use mcp_bindgen_model::{ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{
     CallError, CallTool, Client, ClientOptions, ConnectErrorKind, Content, ServerSpec, Servers, ToolCall,
 };
 use serde_json::{Map, Value, json};
@@ -362,8 +362,12 @@ async fn servers_connect_side_by_side_and_the_failed_are_named() {
 async fn a_fake_stands_in_for_a_client() {
     struct Fake;
     impl CallTool for Fake {
-        async fn call_tool(&self, call: ToolCall) -> Result<mcp_runtime::ToolResult, CallError> {
-            Ok(mcp_runtime::ToolResult::from_json(call.server, call.tool, json!({"structuredContent": call.arguments})))
+        async fn call_tool(&self, call: ToolCall) -> Result<mcp_bindgen_runtime::ToolResult, CallError> {
+            Ok(mcp_bindgen_runtime::ToolResult::from_json(
+                call.server,
+                call.tool,
+                json!({"structuredContent": call.arguments}),
+            ))
         }
     }
     let call = ToolCall::new("s", "t", object(json!({"k": 1})));

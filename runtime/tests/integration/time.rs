@@ -7,8 +7,8 @@ use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{Mark, bad, good, object};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions, ConnectErrorKind, Dispatched, ToolCall};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ConnectErrorKind, Dispatched, ToolCall};
 use serde_json::{Map, Value, json};
 
 fn call(arguments: Value) -> ToolCall {

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::scripted::{scripted, usual};
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, CallOptions, CallTool, Client, Dispatched, ToolCall};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{CallError, CallOptions, CallTool, Client, Dispatched, ToolCall};
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
@@ -123,7 +123,7 @@ async fn call_that_ends_while_it_is_authorized_was_not_sent() {
         _ => Some(usual(received)),
     })
     .await;
-    let options = mcp_runtime::ClientOptions::new().authorization(mcp_runtime::OAuth::new());
+    let options = mcp_bindgen_runtime::ClientOptions::new().authorization(mcp_bindgen_runtime::OAuth::new());
     let client = Client::with_options(ServerConfig::http("remote", url), options);
     client.connect().await.expect("a connection");
     assert_eq!(times_out(&client).await, Dispatched::No);

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{Mark, fixture_server, good, impatient, object};
-use mcp_model::{Config, Isolation, ServerConfig};
-use mcp_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
+use mcp_bindgen_model::{Config, Isolation, ServerConfig};
+use mcp_bindgen_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 use serde_json::json;
 use tempfile::TempDir;
 

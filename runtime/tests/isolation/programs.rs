@@ -4,8 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use mcp_model::{Isolation, ServerConfig};
-use mcp_runtime::Client;
+use mcp_bindgen_model::{Isolation, ServerConfig};
+use mcp_bindgen_runtime::Client;
 
 use crate::common::{Mark, fixture_server, impatient, write_program};
 use crate::{InHome, Tried, home, text};

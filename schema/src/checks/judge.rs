@@ -34,7 +34,7 @@ impl Checks {
     /// Reads a schema. What is no schema checks nothing.
     ///
     /// ```
-    /// use mcp_schema::Checks;
+    /// use mcp_bindgen_schema::Checks;
     ///
     /// let checks = Checks::parse(r#"{"minLength": 2, "pattern": "^[a-z]+$"}"#);
     /// assert!(checks.text("ab").is_ok());

@@ -25,8 +25,8 @@ impl Document<'_> {
     /// is reported, and left out.
     ///
     /// ```
-    /// use mcp_schema::diagnostics::Reporter;
-    /// use mcp_schema::{Document, Role};
+    /// use mcp_bindgen_schema::diagnostics::Reporter;
+    /// use mcp_bindgen_schema::{Document, Role};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"page": {"type": "integer", "minimum": 1}}});
     /// let mut reporter = Reporter::new("list", 0, "/inputSchema");

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use mcp_model::{Acceptance, Date, DriftRules, printable};
-pub use mcp_model::{ChangeKind, Class};
+use mcp_bindgen_model::{Acceptance, Date, DriftRules, printable};
+pub use mcp_bindgen_model::{ChangeKind, Class};
 use serde_json::Value;
 
 /// One JSON value that was fine and is not any more.
@@ -112,14 +112,14 @@ impl Change {
     /// Returns the place, the change, its proof and its id, for messages that name the tool themselves.
     ///
     /// ```
-    /// use mcp_model::Snapshot;
-    /// use mcp_schema::drift;
+    /// use mcp_bindgen_model::Snapshot;
+    /// use mcp_bindgen_schema::drift;
     ///
     /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
     /// let new = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","required":["q"]}}]}"#)?;
     /// let words = "/inputSchema/properties/q: new required property; may be sent, and is refused now: {} [MCPD0011]";
     /// assert_eq!(drift::diff(&old, &new)[0].in_words(), words);
-    /// # Ok::<(), mcp_model::FileError>(())
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
     /// ```
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -132,8 +132,8 @@ impl Change {
 /// Applies `[servers.x.drift]` to changes: sets the classes of rules, then marks the changes that are accepted on a day.
 ///
 /// ```
-/// use mcp_model::{Acceptance, ChangeKind, Date, DriftRules, Snapshot};
-/// use mcp_schema::drift::{self, Class};
+/// use mcp_bindgen_model::{Acceptance, ChangeKind, Date, DriftRules, Snapshot};
+/// use mcp_bindgen_schema::drift::{self, Class};
 ///
 /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
 /// let new = Snapshot::parse(r#"{"tools":[]}"#)?;
@@ -141,7 +141,7 @@ impl Change {
 /// let mut changes = drift::diff(&old, &new);
 /// drift::apply(&rules, &mut changes, Date::today());
 /// assert_eq!(changes[0].class, Class::Accepted);
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 pub fn apply(rules: &DriftRules, changes: &mut [Change], today: Date) {
     for change in changes {
@@ -175,14 +175,14 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
 /// same in several tools is one line, which names them. [`untold`] counts the rest.
 ///
 /// ```
-/// use mcp_model::Snapshot;
-/// use mcp_schema::drift;
+/// use mcp_bindgen_model::Snapshot;
+/// use mcp_bindgen_schema::drift;
 ///
 /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"n":{}}}}]}"#)?;
 /// let new = Snapshot::parse(r#"{"tools":[]}"#)?;
 /// let lines = drift::told(&drift::diff(&old, &new), 10);
 /// assert_eq!(lines, ["breaking    find: the tool is gone [MCPD0002]", "            = may be sent, and is refused now: {}"]);
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[must_use]
 pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use super::change::{ChangeKind, Class, Signatures};

@@ -29,7 +29,7 @@ mod words;
 use std::collections::BTreeMap;
 
 pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
 use serde_json::{Map, Value, json};
 
 use crate::Role;
@@ -39,8 +39,8 @@ use crate::bundle::push;
 /// would notice nothing.
 ///
 /// ```
-/// use mcp_model::Snapshot;
-/// use mcp_schema::drift::{self, Class};
+/// use mcp_bindgen_model::Snapshot;
+/// use mcp_bindgen_schema::drift::{self, Class};
 ///
 /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
 /// let new = Snapshot::parse(
@@ -49,7 +49,7 @@ use crate::bundle::push;
 /// let changes = drift::diff(&old, &new);
 /// assert_eq!(changes[0].to_string(), "breaking    find /inputSchema/properties/q: new required property");
 /// assert_eq!(changes[0].witness.as_ref().map(|witness| witness.value().to_string()), Some("{}".to_owned()));
-/// # Ok::<(), mcp_model::FileError>(())
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[must_use]
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {

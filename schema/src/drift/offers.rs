@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_model::{Snapshot, TemplateVariable, UriTemplate, canonical_json, printable};
+use mcp_bindgen_model::{Snapshot, TemplateVariable, UriTemplate, canonical_json, printable};
 use serde_json::{Map, Value};
 
 use super::change::{Change, ChangeKind, Class, Witness};

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use mcp_model::Snapshot;
-use mcp_model::printable;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use super::change::{Change, ChangeKind, Class, Signatures};

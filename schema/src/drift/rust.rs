@@ -67,7 +67,7 @@ pub(super) fn misread(old: &[Argument], new: &[Argument]) -> Option<Misread> {
     let detail = if is_reordered {
         "takes its arguments in another order, and calls still compile".to_owned()
     } else {
-        let [before, now] = [before, now].map(|argument| mcp_model::printable(&argument.wire));
+        let [before, now] = [before, now].map(|argument| mcp_bindgen_model::printable(&argument.wire));
         format!("takes `{now}` in place of `{before}`, and calls still compile")
     };
     Some(Misread { detail, signatures: Signatures { old: signature(old), new: signature(new) } })

@@ -1,6 +1,6 @@
 //! Failures in words.
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 
 use super::change::ChangeKind;
 use super::failure::Reason;

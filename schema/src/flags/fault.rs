@@ -1,6 +1,6 @@
 use std::fmt;
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 
 /// What is wrong with the words of a call. All texts are safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@
 //!   holds `=` is written as a JSON string.
 //!
 //! ```
-//! use mcp_schema::flags::{Flags, OwnOption};
+//! use mcp_bindgen_schema::flags::{Flags, OwnOption};
 //! use serde_json::json;
 //!
 //! let schema = json!({

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mcp_model::nearest;
+use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Flags;

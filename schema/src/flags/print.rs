@@ -44,7 +44,7 @@ impl Flags {
     /// are not quoted for any shell.
     ///
     /// ```
-    /// use mcp_schema::flags::Flags;
+    /// use mcp_bindgen_schema::flags::Flags;
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {
     ///     "title": {"type": "string"}, "state": {"type": ["string", "null"]}, "env": {"type": "object", "additionalProperties": {"type": "string"}},

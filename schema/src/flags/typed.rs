@@ -1,6 +1,6 @@
 //! A word, typed by what may stand at its place.
 
-use mcp_model::nearest;
+use mcp_bindgen_model::nearest;
 use serde_json::{Number, Value};
 
 use super::view::View;

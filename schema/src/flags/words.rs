@@ -7,7 +7,7 @@ use super::typed::whole_array;
 /// An option of the program itself, which a tool cannot take.
 ///
 /// ```
-/// use mcp_schema::flags::OwnOption;
+/// use mcp_bindgen_schema::flags::OwnOption;
 ///
 /// let timeout = OwnOption::new("timeout").takes_value();
 /// let help = OwnOption::new("help").short('h');
@@ -119,7 +119,7 @@ impl Flags {
     /// Sorts out the options of the program itself, which may also stand behind the name of a tool.
     ///
     /// ```
-    /// use mcp_schema::flags::{Flags, OwnOption};
+    /// use mcp_bindgen_schema::flags::{Flags, OwnOption};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"draft": {"type": "boolean"}}});
     /// let flags = Flags::new(&schema, [OwnOption::new("yes"), OwnOption::new("timeout").takes_value()]);

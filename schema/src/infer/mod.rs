@@ -25,7 +25,7 @@
 //! No value that was seen is in the schema, keys alone are.
 //!
 //! ```
-//! use mcp_schema::infer::Sample;
+//! use mcp_bindgen_schema::infer::Sample;
 //! use serde_json::json;
 //!
 //! let mut seen = Sample::of(&json!({ "number": 1, "title": "It broke", "body": null }));

@@ -24,7 +24,7 @@ impl Sample {
     /// every one had stands in `x-in-every-result`, so that nothing is lost when more is learned.
     ///
     /// ```
-    /// use mcp_schema::infer::Sample;
+    /// use mcp_bindgen_schema::infer::Sample;
     /// use serde_json::json;
     ///
     /// let seen = Sample::of(&json!({ "HOME": "/root" }));

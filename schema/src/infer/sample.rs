@@ -18,7 +18,7 @@ pub(super) const EXACT: u64 = 1 << 53;
 /// Everything that was seen at one place of results. It holds keys, and no values.
 ///
 /// ```
-/// use mcp_schema::infer::Sample;
+/// use mcp_bindgen_schema::infer::Sample;
 /// use serde_json::json;
 ///
 /// let mut seen = Sample::default();
@@ -75,7 +75,7 @@ impl Sample {
     /// changing keys.
     ///
     /// ```
-    /// use mcp_schema::infer::Sample;
+    /// use mcp_bindgen_schema::infer::Sample;
     /// use serde_json::json;
     ///
     /// let seen = Sample::of_keys(&json!({ "ada": 1 }), |key| key == "ada");

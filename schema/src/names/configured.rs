@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_model::{Config, Prefix, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot};
 use serde_json::Value;
 
 use super::PrefixedNames;

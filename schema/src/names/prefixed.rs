@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use mcp_model::Prefix;
+use mcp_bindgen_model::Prefix;
 
 use super::{METHODS, Style, fingerprint, given_or_made};
 
@@ -32,8 +32,8 @@ const LONGEST_LEAD: usize = 40;
 /// The prefixed names of the tools of several servers.
 ///
 /// ```
-/// use mcp_model::Prefix;
-/// use mcp_schema::names::PrefixedNames;
+/// use mcp_bindgen_model::Prefix;
+/// use mcp_bindgen_schema::names::PrefixedNames;
 ///
 /// let mut names = PrefixedNames::default();
 /// names.add("everything", &Prefix::ServerName, []);

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use mcp_model::Prefix;
+use mcp_bindgen_model::Prefix;
 
 use super::prefixed::{Given, PrefixedNames, is_accepted, told_apart};
 

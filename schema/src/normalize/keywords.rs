@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::BitOr;
 
-use mcp_model::{TOO_DEEP, is_beyond_doubles};
+use mcp_bindgen_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
 use super::Node;
@@ -174,7 +174,7 @@ pub(super) fn declared(map: &Map<String, Value>) -> Vec<String> {
     distinct(properties.map(|(key, _)| key.as_str()).chain(required.filter_map(Value::as_str)))
 }
 
-/// What could not be read and had to be replaced, by [`mcp_model::parse_leniently`].
+/// What could not be read and had to be replaced, by [`mcp_bindgen_model::parse_leniently`].
 pub(super) fn say_what_was_unreadable(map: &Map<String, Value>, pointer: &str, reporter: &mut Reporter) {
     for (keyword, value) in map {
         let message = match value {

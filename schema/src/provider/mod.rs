@@ -8,7 +8,7 @@
 //! way that all else reads it, and what is too large for the shapes is anything here too.
 //!
 //! ```
-//! use mcp_schema::provider::{Dialect, Nulls, strict};
+//! use mcp_bindgen_schema::provider::{Dialect, Nulls, strict};
 //! use serde_json::json;
 //!
 //! let schema = json!({

@@ -1,6 +1,6 @@
 //! What schemas say of a place beside its shape: what asserts more, and what is said to people.
 
-use mcp_model::is_beyond_doubles;
+use mcp_bindgen_model::is_beyond_doubles;
 use serde_json::{Map, Number, Value, json};
 
 use super::reading::Reading;

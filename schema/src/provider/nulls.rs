@@ -34,7 +34,7 @@ const MOST_CANDIDATES: usize = 64;
 /// Patterns of `patternProperties` are not matched: what stands under a key that is not declared is taken to be of any of them.
 ///
 /// ```
-/// use mcp_schema::provider::Nulls;
+/// use mcp_bindgen_schema::provider::Nulls;
 /// use serde_json::json;
 ///
 /// let schema = json!({"type": "object", "properties": {

@@ -122,7 +122,7 @@ pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
 /// where the provider has no words for what narrows it.
 ///
 /// ```
-/// use mcp_schema::provider::{Dialect, loose};
+/// use mcp_bindgen_schema::provider::{Dialect, loose};
 /// use serde_json::json;
 ///
 /// let rewrite = loose(&json!({"anyOf": [{"type": "object", "properties": {"id": {"type": "integer"}}}]}), Dialect::Anthropic);

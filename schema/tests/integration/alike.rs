@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Alike, Class, Document, Role, Shape};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Alike, Class, Document, Role, Shape};
 use serde_json::{Value, json};
 
 /// The class of what a schema says of the property `it`.

@@ -2,8 +2,8 @@
 
 #![allow(clippy::panic)]
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, Shape};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Role, Shape};
 use serde_json::{Value, json};
 
 const DRAFT_4: &str = "http://json-schema.org/draft-04/schema#";

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_model::Snapshot;
-use mcp_schema::drift::{Change, ChangeKind, Class, Witness, diff};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::drift::{Change, ChangeKind, Class, Witness, diff};
 use serde_json::{Value, json};
 
 fn snapshot(tools: Value) -> Snapshot {
@@ -565,7 +565,7 @@ fn prompts_and_resource_templates_are_compared_as_they_are_bound() {
         r#"[{"name": "new"}, {"name": "a", "description": "d", "arguments": [{"name": "x"}, {"name": "y", "required": true}, {"name": "w"}]}]"#,
         r#"[{"name": "t", "uriTemplate": "a://{y}", "mimeType": "text/plain"}]"#,
     );
-    let lines = mcp_schema::drift::told(&diff(&old, &new), 100);
+    let lines = mcp_bindgen_schema::drift::told(&diff(&old, &new), 100);
     let without_id = |line: &String| line.split(" [MCPD").next().unwrap().to_owned();
     let mut told: Vec<String> = lines.iter().map(without_id).collect();
     told.sort();

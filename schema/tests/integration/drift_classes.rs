@@ -1,8 +1,8 @@
 //! Classes of changes that only code for the bindings meets: what compiles and means something else.
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
-use mcp_model::Snapshot;
-use mcp_schema::drift::{diff, told};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::drift::{diff, told};
 use serde_json::{Value, json};
 
 fn list(snapshot: &Value) -> Snapshot {

@@ -1,8 +1,8 @@
 //! What only regenerated code would notice: names that move, types that are another, arguments in another order.
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
-use mcp_model::Snapshot;
-use mcp_schema::drift::{Witness, diff};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::drift::{Witness, diff};
 use serde_json::{Value, json};
 
 fn list(snapshot: &Value) -> Snapshot {

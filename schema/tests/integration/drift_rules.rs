@@ -1,7 +1,7 @@
 //! The page of drift rules agrees with the table of kinds, and with what drift finds.
 
-use mcp_model::Snapshot;
-use mcp_schema::drift::{self, ChangeKind};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::drift::{self, ChangeKind};
 use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("../../../docs/book/src/changes.md");

@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use mcp_model::Snapshot;
-use mcp_schema::drift::{Change, Class, diff, told};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::drift::{Change, Class, diff, told};
 use serde_json::{Map, Value, json};
 
 fn tool(input: &Value, output: Option<&Value>) -> Snapshot {

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use mcp_schema::flags::{FileRef, FlagFault, FlagFaultKind, Flags, OwnOption};
+use mcp_bindgen_schema::flags::{FileRef, FlagFault, FlagFaultKind, Flags, OwnOption};
 use serde_json::{Map, Value, json};
 
 fn own() -> [OwnOption; 6] {
@@ -489,7 +489,7 @@ fn hostile_tools_have_flags_too_and_say_nothing_to_a_terminal() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/hostile");
     let mut tools = 0;
     for entry in fs::read_dir(folder).unwrap() {
-        let snapshot = mcp_model::Snapshot::load(entry.unwrap().path()).unwrap();
+        let snapshot = mcp_bindgen_model::Snapshot::load(entry.unwrap().path()).unwrap();
         for tool in &snapshot.tools {
             let flags = flags(tool.get("inputSchema").unwrap_or(&Value::Null));
             let faults = parse(&flags, &["--\u{1b}[31m", "\u{202e}", "--no-such", "x"]).unwrap_err();

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::infer::Sample;
-use mcp_schema::{Document, Role, Shape};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::infer::Sample;
+use mcp_bindgen_schema::{Document, Role, Shape};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

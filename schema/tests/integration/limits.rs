@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, Shape};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Role, Shape};
 use serde_json::Value;
 
 /// Far more than any takes, also where nothing is optimized and the machine is busy.

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, Shape, ShapeId, Slot};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Role, Shape, ShapeId, Slot};
 use serde_json::{Value, json};
 
 const MONEY: &[&str] = &["/$defs/Money"];

@@ -1,7 +1,7 @@
 //! What the providers of models are given for a schema, and what comes back from them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_schema::provider::{Dialect, Nulls, Rewrite, loose, strict};
+use mcp_bindgen_schema::provider::{Dialect, Nulls, Rewrite, loose, strict};
 use serde_json::{Value, json};
 
 const DIALECTS: [Dialect; 3] = [Dialect::OpenAi, Dialect::Anthropic, Dialect::Gemini];

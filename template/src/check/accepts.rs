@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_schema::{Kinds, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown, same};
+use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown, same};
 use serde_json::{Number, Value};
 
 use crate::ast::{Part, Term, Text};

@@ -1,6 +1,6 @@
 //! What to say of an argument that a tool does not take.
 
-use mcp_schema::{Shape, ShapeId, Slot, StructShape, Unknown};
+use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, Unknown};
 use serde_json::Value;
 
 use super::accepts::{Acceptance, is_complete, tag};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_schema::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
+use mcp_bindgen_schema::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
 /// More choices than anything real has.
 const MOST: usize = 10_000;

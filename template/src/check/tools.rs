@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Role};
 use serde_json::Value;
 
 use super::leaves::Arguments;
@@ -14,7 +14,7 @@ use crate::fault::meant;
 /// The tools that actions may call, by server and by prefixed name.
 ///
 /// ```
-/// use mcp_template::{SlotKind, Template, Tools};
+/// use mcp_bindgen_template::{SlotKind, Template, Tools};
 ///
 /// let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]});
 /// let mut tools = Tools::new();
@@ -29,7 +29,7 @@ use crate::fault::meant;
 ///     "1:1: `github_list_repos` needs `owner`: a text",
 ///     "1:22: `github_list_repos` takes no `ownr`; did you mean `owner`?",
 /// ]);
-/// # Ok::<(), Vec<mcp_template::Fault>>(())
+/// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Tools {
@@ -84,7 +84,7 @@ impl Tools {
     /// One more name by which actions may call a tool that was added; nothing where it was not.
     ///
     /// ```
-    /// use mcp_template::{SlotKind, Template, Tools};
+    /// use mcp_bindgen_template::{SlotKind, Template, Tools};
     ///
     /// let mut tools = Tools::new();
     /// tools.add("github", "list.repos", "github_list_repos", &serde_json::Value::Null);
@@ -92,7 +92,7 @@ impl Tools {
     /// let template = Template::parse("[[@list.repos:repos]]")?;
     /// let Some(SlotKind::Action(action)) = template.slots().next().map(|slot| slot.kind) else { panic!("an action") };
     /// assert_eq!(tools.find(action).map(|tool| tool.server()), Ok("github"));
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     pub fn alias(&mut self, server: &str, name: &str, alias: &str) {
         let Some(place) = self.servers.get(server).and_then(|tools| tools.get(name)) else { return };

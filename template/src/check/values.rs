@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_schema::{Kinds, Shape, ShapeId, Slot};
+use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Slot};
 use serde_json::Value;
 
 use super::accepts::takes;
@@ -33,7 +33,7 @@ impl Tool {
     /// it has to be there: in the order of the text. [`Takes::Json`] for arguments that the tool does not declare.
     ///
     /// ```
-    /// use mcp_template::{SlotKind, Takes, Template, Tools};
+    /// use mcp_bindgen_template::{SlotKind, Takes, Template, Tools};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"limit": {"type": "integer", "minimum": 0}}});
     /// let mut tools = Tools::new();
@@ -42,7 +42,7 @@ impl Tool {
     /// let Some(SlotKind::Action(action)) = template.slots().next().map(|slot| slot.kind) else { panic!("an action") };
     /// let tool = tools.find(action).expect("it is there");
     /// assert_eq!(tool.passed(action), [("n", Takes::U64), ("s", Takes::Json)]);
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     #[must_use]
     pub fn passed<'a>(&self, action: &'a Action) -> Vec<(&'a str, Takes)> {
@@ -60,7 +60,7 @@ impl Tool {
     /// string is the exact JSON spelling of, it becomes that: `limit="{{ n }}"`. Everything else stays as it is.
     ///
     /// ```
-    /// use mcp_template::{SlotKind, Template, Tools};
+    /// use mcp_bindgen_template::{SlotKind, Template, Tools};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"limit": {"type": "integer"}}});
     /// let mut tools = Tools::new();
@@ -70,7 +70,7 @@ impl Tool {
     /// let tool = tools.find(action).expect("it is there");
     /// assert_eq!(tool.fitted(&action.arguments[0], "10".into()), 10);
     /// assert_eq!(tool.fitted(&action.arguments[0], "ten".into()), "ten");
-    /// # Ok::<(), Vec<mcp_template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     #[must_use]
     pub fn fitted(&self, argument: &Argument, value: Value) -> Value {

@@ -1,6 +1,6 @@
 //! The language beside minijinja's own reading of it: same extent of every statement, same text around it.
 
-use mcp_template::{PieceKind, Template};
+use mcp_bindgen_template::{PieceKind, Template};
 use minijinja::Environment;
 use proptest::prelude::*;
 

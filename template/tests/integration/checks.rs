@@ -1,6 +1,6 @@
 //! What is said of actions that do not fit the tools.
 
-use mcp_template::{Action, Fault, Slot, SlotKind, Takes, Template, Tools};
+use mcp_bindgen_template::{Action, Fault, Slot, SlotKind, Takes, Template, Tools};
 use serde_json::{Value, json};
 
 fn tools() -> Tools {

@@ -1,6 +1,8 @@
 //! What each form of the language is read as.
 
-use mcp_template::{Action, Argument, Completion, OnError, Part, PieceKind, SlotKind, Target, Template, Term, Text};
+use mcp_bindgen_template::{
+    Action, Argument, Completion, OnError, Part, PieceKind, SlotKind, Target, Template, Term, Text,
+};
 use proptest::prelude::*;
 
 use super::harness;

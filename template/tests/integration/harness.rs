@@ -1,6 +1,6 @@
 //! What holds of any text that is read as a template: for the fuzz target, and for the tests.
 
-use mcp_template::{PieceKind, Template};
+use mcp_bindgen_template::{PieceKind, Template};
 
 use super::printed::{meaning, printed};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use mcp_template::Template;
+use mcp_bindgen_template::Template;
 
 /// What each text repeats, and what stands behind it; whether it is a template.
 const TEXTS: [(&str, &str, &str, bool); 22] = [

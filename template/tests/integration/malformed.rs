@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mcp_template::Template;
+use mcp_bindgen_template::Template;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/templates/malformed.txt");
 

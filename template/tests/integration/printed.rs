@@ -1,6 +1,6 @@
 //! A template as text again, for what holds of every template.
 
-use mcp_template::{Action, Argument, Completion, OnError, Part, PieceKind, Target, Template, Term, Text};
+use mcp_bindgen_template::{Action, Argument, Completion, OnError, Part, PieceKind, Target, Template, Term, Text};
 
 /// Says what it is once more, in other words; texts side by side are one.
 pub(crate) fn printed(template: &Template) -> String {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_model::{UnknownKeys, matches_glob};
+use mcp_bindgen_model::{UnknownKeys, matches_glob};
 use mcp_samples::Fallible;
 
 use crate::learned::Learned;

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_model::write_if_changed;
+use mcp_bindgen_model::write_if_changed;
+use mcp_bindgen_schema::Role;
 use mcp_samples::{Fallible, role_name};
-use mcp_schema::Role;
 
 use crate::arguments::Arguments;
 use crate::generate::Bound;

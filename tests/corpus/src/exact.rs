@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use mcp_runtime::validate::Validator;
+use mcp_bindgen_runtime::validate::Validator;
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::{List, Origin, Samples};
 use mcp_samples::{Difference, Fallible, differences, role_name, without_needless_nulls};
-use mcp_schema::Role;
 use serde_json::Value;
 
 use crate::batches::{Batch, Scratch};

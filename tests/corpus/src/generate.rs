@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use mcp_codegen::{Bindings, Coverage, Diagnostics, Options, Severity, format};
-use mcp_model::{Snapshot, UnknownKeys};
+use mcp_bindgen_codegen::{Bindings, Coverage, Diagnostics, Options, Severity, format};
+use mcp_bindgen_model::{Snapshot, UnknownKeys};
 use mcp_samples::corpus::{List, Origin};
 
 use crate::report::{Fault, Report};

@@ -1,9 +1,9 @@
 //! Lists whose results are typed by what `learn` makes of sample values, in place of what the servers declare.
 
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::infer::Sample;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Samples};
-use mcp_schema::Role;
-use mcp_schema::infer::Sample;
 use serde_json::{Value, json};
 
 /// What types are learned from.

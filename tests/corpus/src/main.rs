@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use mcp_model::UnknownKeys;
+use mcp_bindgen_model::UnknownKeys;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{Origin, lists_with_samples};
 
@@ -71,7 +71,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     }
     report.settle(&exceptions::read(&arguments.exceptions)?, arguments.is_partial());
     if let Some(path) = &arguments.json {
-        mcp_model::write_if_changed(path, format!("{:#}\n", report.to_json()).as_bytes())?;
+        mcp_bindgen_model::write_if_changed(path, format!("{:#}\n", report.to_json()).as_bytes())?;
     }
     io::stdout().write_all(report.to_text().as_bytes())?;
     Ok(report.passed())

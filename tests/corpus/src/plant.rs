@@ -1,6 +1,6 @@
 //! Keys that no schema declares, planted into the sample values: bindings with `unknown = "keep"` must keep them.
 
-use mcp_runtime::validate::Validator;
+use mcp_bindgen_runtime::validate::Validator;
 use mcp_samples::corpus::{List, Origin, Samples};
 use mcp_samples::{Fallible, Place};
 use serde_json::{Value, json};

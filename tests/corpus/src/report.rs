@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::{List, Origin};
 use mcp_samples::role_name;
-use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::exceptions::Exceptions;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Origin, json_files, stem};
 use mcp_samples::role_name;
-use mcp_schema::Role;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;

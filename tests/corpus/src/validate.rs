@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mcp_runtime::validate::Validator;
+use mcp_bindgen_runtime::validate::Validator;
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::{List, Origin, Samples};
 use mcp_samples::{Fallible, role_name};
-use mcp_schema::Role;
 
 use crate::generate::Bound;
 use crate::report::{Fault, Report};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_model::matches_glob;
+use mcp_bindgen_model::matches_glob;
 use mcp_samples::Fallible;
 
 const USAGE: &str = "usage: mcp-differential --corpus DIR [--most N | --all] [--only LIST] [--keep DIR]

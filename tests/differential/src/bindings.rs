@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use mcp_codegen::{Bindings, Options, format};
-use mcp_model::Types;
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_model::Types;
+use mcp_bindgen_schema::Role;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::List;
-use mcp_schema::Role;
 
 use crate::report::Report;
 
@@ -22,7 +22,8 @@ pub(crate) struct Bound {
 }
 
 pub(crate) fn bind(list: List, report: &mut Report) -> Fallible<Bound> {
-    let options = |types| Options::new(&list.name).module("bindings").prefix(mcp_model::Prefix::None).types(types);
+    let options =
+        |types| Options::new(&list.name).module("bindings").prefix(mcp_bindgen_model::Prefix::None).types(types);
     let code = |types| format(Bindings::generate(&list.snapshot, &options(types)).0);
     let native = code(Types::Native)?;
     let typify = code(Types::Typify)?;

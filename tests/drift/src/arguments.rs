@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_model::matches_glob;
+use mcp_bindgen_model::matches_glob;
 use mcp_samples::Fallible;
 
 const USAGE: &str = "usage: mcp-drift --corpus DIR | pairs | random | times  [--mutations N] [--samples N] [--seed N] [--kind NAME] [--only LIST] [--show N]

@@ -4,9 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use mcp_model::Snapshot;
-use mcp_schema::Role;
-use mcp_schema::drift::{self, Witness};
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::drift::{self, Witness};
 use serde_json::Value;
 
 /// The classes, the worst last.

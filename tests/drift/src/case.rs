@@ -1,9 +1,9 @@
 //! One change to one tool, made as the seed says.
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::{List, Samples};
 use mcp_samples::{Fallible, Random, schema_key, schema_of};
-use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::judge::compile;

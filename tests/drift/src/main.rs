@@ -22,9 +22,9 @@ use std::time::Instant;
 use arguments::{Arguments, Suite};
 use called::{Class, differences_in_time};
 use case::{Case, Direction, case, directions, is_harmless, subjects};
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::lists_with_samples;
 use mcp_samples::{Fallible, Random};
-use mcp_schema::Role;
 use report::{Bounds, Fault, Finding, Report};
 use serde_json::{Value, json};
 

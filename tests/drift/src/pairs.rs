@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use mcp_model::matches_glob;
+use mcp_bindgen_model::matches_glob;
+use mcp_bindgen_schema::Role;
 use mcp_samples::{Fallible, repository, schema_key};
-use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::drift::diff;
 use mcp_samples::schema_key;
-use mcp_schema::Role;
-use mcp_schema::drift::diff;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;

@@ -1,8 +1,8 @@
 //! Changes to tools as a whole: they come, go, and begin or cease to say what they answer.
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
 use mcp_samples::Random;
-use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::called::{Class, differences};

@@ -9,11 +9,11 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use mcp_model::matches_glob;
+use mcp_bindgen_model::matches_glob;
+use mcp_bindgen_schema::Role;
+use mcp_bindgen_schema::flags::{Flags, OwnOption};
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Samples, lists_with_samples};
-use mcp_schema::Role;
-use mcp_schema::flags::{Flags, OwnOption};
 use program::Program;
 use serde_json::{Map, Value};
 

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use mcp_bindgen_schema::flags::Flags;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::List;
-use mcp_schema::flags::Flags;
 use serde_json::{Map, Value};
 
 use crate::{Report, own_options};
@@ -31,7 +31,7 @@ impl Program {
             let folder = tempfile::tempdir()?;
             let args = [Path::new("--replay"), &corpus.join(format!("lists/{}.json", list.name))];
             let config = format!("[servers.s]\ncommand = {:?}\nargs = {args:?}\n", self.server);
-            mcp_model::write_if_changed(&folder.path().join("mcp.toml"), config.as_bytes())?;
+            mcp_bindgen_model::write_if_changed(&folder.path().join("mcp.toml"), config.as_bytes())?;
             self.run(folder.path(), ["sync", "s"])?;
             let mut seen = HashSet::new();
             for (index, value) in
@@ -42,7 +42,7 @@ impl Program {
                 if !seen.insert(tool) || tool.is_empty() {
                     continue;
                 }
-                let schema = list.schema(index, mcp_schema::Role::Input).cloned().unwrap_or_default();
+                let schema = list.schema(index, mcp_bindgen_schema::Role::Input).cloned().unwrap_or_default();
                 let words = Flags::new(&schema, own_options()).print(&value);
                 report.called += 1;
                 let judged = self.shows(folder.path(), tool, &words, &value);

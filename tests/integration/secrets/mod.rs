@@ -9,10 +9,10 @@ use std::process::Command;
 use std::{env, fs};
 
 use mcp_bindgen::{Client, Servers};
-use mcp_codegen::build_script::Builder;
-use mcp_codegen::project::{Project, expand_macro};
-use mcp_codegen::{Bindings, Options};
-use mcp_model::{Config, ServerConfig, Snapshot, Transport, write_if_changed};
+use mcp_bindgen_codegen::build_script::Builder;
+use mcp_bindgen_codegen::project::{Project, expand_macro};
+use mcp_bindgen_codegen::{Bindings, Options};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, Transport, write_if_changed};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{TestCaseError, TestRunner};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mcp_model::{Config, FileError};
+use mcp_bindgen_model::{Config, FileError};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};

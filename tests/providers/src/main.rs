@@ -16,10 +16,10 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 use checker::{Provider, beyond_ceilings};
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{Samples, json_files, lists_with_samples, stem};
-use mcp_schema::Role;
 use report::Report;
 use rewritten::Rewritten;
 

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use mcp_schema::provider::{NotStrict, Nulls, Rewrite, loose, strict};
+use mcp_bindgen_schema::provider::{NotStrict, Nulls, Rewrite, loose, strict};
 use serde_json::Value;
 
 use crate::checker::{Counted, Provider, counted, refusals};

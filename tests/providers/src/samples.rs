@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use jsonschema::{Draft, Validator};
+use mcp_bindgen_schema::provider::Rewrite;
 use mcp_samples::{Difference, differences};
-use mcp_schema::provider::Rewrite;
 use serde_json::Value;
 
 use crate::checker::Provider;

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use mcp_model::Snapshot;
-use mcp_schema::Role;
+use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_schema::Role;
 use serde_json::Value;
 
 use crate::{Fallible, role_named, schema_of};

@@ -13,7 +13,7 @@ pub mod values;
 
 use std::path::Path;
 
-use mcp_schema::Role;
+use mcp_bindgen_schema::Role;
 use serde_json::Value;
 
 pub use by_hand::{ByHand, by_hand};

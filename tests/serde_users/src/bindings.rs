@@ -1,9 +1,9 @@
 //! The bindings of a list, and the same types by hand.
 
-use mcp_codegen::{Bindings, Options, format};
+use mcp_bindgen_codegen::{Bindings, Options, format};
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::List;
 use mcp_samples::{Fallible, by_hand};
-use mcp_schema::Role;
 
 pub(crate) struct Bound {
     pub(crate) list: List,
@@ -14,7 +14,7 @@ pub(crate) struct Bound {
 }
 
 pub(crate) fn bind(list: List) -> Fallible<Bound> {
-    let options = Options::new(&list.name).module("bindings").prefix(mcp_model::Prefix::None);
+    let options = Options::new(&list.name).module("bindings").prefix(mcp_bindgen_model::Prefix::None);
     let ours = format(Bindings::generate(&list.snapshot, &options).0)?;
     let by_hand = by_hand(&ours).map_err(|error| format!("{}: {error}", list.name))?.source;
     let mut types = Vec::new();

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use mcp_model::write_if_changed;
+use mcp_bindgen_model::write_if_changed;
 use mcp_samples::{Fallible, role_name};
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_model::canonical_json;
-use mcp_runtime::middleware::ApprovalRequest;
+use mcp_bindgen_model::canonical_json;
+use mcp_bindgen_runtime::middleware::ApprovalRequest;
 use serde_json::{Map, Value, json};
 
 use super::signer::{Signer, Unsigned};
@@ -100,7 +100,7 @@ pub(in crate::proxy) fn digest_of(request: &ApprovalRequest) -> String {
 
 fn digest(server: &str, tool: &str, arguments: &Map<String, Value>) -> String {
     let call = canonical_json(&json!([server, tool, arguments]));
-    super::signer::base64(&mcp_model::sha256(call.as_bytes()))
+    super::signer::base64(&mcp_bindgen_model::sha256(call.as_bytes()))
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ const FEW: usize = 1024;
 ///
 /// ```
 /// use std::time::SystemTime;
-/// use mcp_agents::proxy::{ApprovalStore, MemoryApprovalStore};
+/// use mcp_bindgen_agents::proxy::{ApprovalStore, MemoryApprovalStore};
 ///
-/// # async fn run() -> Result<(), mcp_agents::proxy::ApprovalStoreError> {
+/// # async fn run() -> Result<(), mcp_bindgen_agents::proxy::ApprovalStoreError> {
 /// let store = MemoryApprovalStore::default();
 /// let expires = SystemTime::now() + std::time::Duration::from_secs(60);
 /// assert!(store.spend("7f3a", expires).await?);

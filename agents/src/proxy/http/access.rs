@@ -31,11 +31,11 @@ impl Access {
     /// The answer to one that may not ask, or that only asks whether it may.
     pub(super) fn admit(&self, request: &mut Parts, local: Option<IpAddr>) -> Result<(), Answer> {
         if !self.host_is_allowed(request, local) {
-            tracing::warn!(target: "mcp_agents::proxy", "a request for a host that is not allowed was refused");
+            tracing::warn!(target: "mcp_bindgen_agents::proxy", "a request for a host that is not allowed was refused");
             return Err(text(StatusCode::FORBIDDEN, "Forbidden: the `Host` of the request is not allowed"));
         }
         if !self.origin_is_allowed(&request.headers) {
-            tracing::warn!(target: "mcp_agents::proxy", "a request of an origin that is not allowed was refused");
+            tracing::warn!(target: "mcp_bindgen_agents::proxy", "a request of an origin that is not allowed was refused");
             return Err(text(StatusCode::FORBIDDEN, "Forbidden: the `Origin` of the request is not allowed"));
         }
         // Browsers ask without the token whether they may ask with it.

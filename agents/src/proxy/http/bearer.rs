@@ -4,7 +4,7 @@ use std::fmt;
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderValue};
-use mcp_model::sha256;
+use mcp_bindgen_model::sha256;
 use subtle::ConstantTimeEq;
 
 use crate::proxy::ServeError;

@@ -39,7 +39,7 @@ impl Proxy {
     /// Requests of 2026-07-28 stand for themselves: any number of instances can stand side by side.
     ///
     /// ```no_run
-    /// use mcp_agents::proxy::{HttpOptions, Proxy};
+    /// use mcp_bindgen_agents::proxy::{HttpOptions, Proxy};
     ///
     /// # async fn serve(proxy: Proxy) -> Result<(), Box<dyn std::error::Error>> {
     /// let server = proxy.serve_http(HttpOptions::new().bearer(std::env::var("PROXY_TOKEN")?)).await?;

@@ -13,7 +13,7 @@ use crate::proxy::ServeError;
 /// ```
 /// use std::time::Duration;
 ///
-/// use mcp_agents::proxy::HttpOptions;
+/// use mcp_bindgen_agents::proxy::HttpOptions;
 ///
 /// let options = HttpOptions::new()
 ///     .address(([127, 0, 0, 1], 8080))

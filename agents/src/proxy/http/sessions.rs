@@ -110,7 +110,7 @@ impl Sessions {
             };
             let unused = async {
                 unused(session.present.subscribe(), sessions.idle).await;
-                tracing::debug!(target: "mcp_agents::proxy", "a session that nobody uses ends");
+                tracing::debug!(target: "mcp_bindgen_agents::proxy", "a session that nobody uses ends");
                 ending.cancel();
                 std::future::pending().await
             };

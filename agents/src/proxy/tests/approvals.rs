@@ -1,7 +1,7 @@
 //! Calls that a person has to approve.
 
-use mcp_runtime::middleware::{Approval, Stack};
-use mcp_runtime::{CallOptions, ElicitationAnswer, PassedInput};
+use mcp_bindgen_runtime::middleware::{Approval, Stack};
+use mcp_bindgen_runtime::{CallOptions, ElicitationAnswer, PassedInput};
 
 use super::*;
 use crate::proxy::{MemoryApprovalStore, ask_client};

@@ -1,6 +1,6 @@
 //! What servers ask in the middle of a call.
 
-use mcp_runtime::{CallOptions, ElicitationAnswer, PassedInput, Root, SamplingAnswer};
+use mcp_bindgen_runtime::{CallOptions, ElicitationAnswer, PassedInput, Root, SamplingAnswer};
 use tokio::task::JoinSet;
 
 use super::*;

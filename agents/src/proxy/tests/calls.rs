@@ -1,6 +1,6 @@
 //! Calls: what goes along, what is reported, what ends them.
 
-use mcp_runtime::CallOptions;
+use mcp_bindgen_runtime::CallOptions;
 use tokio::task::JoinSet;
 
 use super::*;
@@ -160,7 +160,7 @@ async fn many_clients_are_never_mixed_up() {
 
 #[tokio::test]
 async fn events_of_all_servers_are_heard_in_one_place() {
-    use mcp_runtime::events::Event;
+    use mcp_bindgen_runtime::events::Event;
     let (one, two) = (Server::echo("one", &["a"]), Server::echo("two", &["b"]));
     let proxy = proxy(&[&one, &two]);
     let mut events = proxy.events();

@@ -65,7 +65,7 @@ async fn every_client_is_told_once_of_each_real_change() {
 
 #[tokio::test]
 async fn tools_that_are_denied_change_nothing_for_anybody() {
-    use mcp_runtime::middleware::{Policy, Stack};
+    use mcp_bindgen_runtime::middleware::{Policy, Stack};
     let server = Server::echo("s", &["a"]);
     let proxy = Proxy::builder()
         .connecting("s", server.connect(), |client| Stack::new(client).policy(Policy::deny(["hidden_*"])))

@@ -1,7 +1,7 @@
 //! What is listed, under which names, and what is not.
 
-use mcp_model::ServerConfig;
-use mcp_runtime::middleware::{Policy, Stack, Verdict};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
 
 use super::*;
 use crate::NameStyle;
@@ -182,7 +182,7 @@ fn what_cannot_be_meant_is_said_all_at_once() {
         .server(stdio("a"))
         .server(stdio("No"))
         .server(stdio("program"))
-        .shared(mcp_runtime::Fake::new())
+        .shared(mcp_bindgen_runtime::Fake::new())
         .key([7; 31]);
     assert_eq!(
         faults(wrong),
@@ -195,8 +195,8 @@ fn what_cannot_be_meant_is_said_all_at_once() {
         ])
     );
     for options in [
-        ClientOptions::new().on_elicitation(async |_| mcp_runtime::ElicitationAnswer::Decline),
-        ClientOptions::new().on_sampling(async |_| mcp_runtime::SamplingAnswer::Decline),
+        ClientOptions::new().on_elicitation(async |_| mcp_bindgen_runtime::ElicitationAnswer::Decline),
+        ClientOptions::new().on_sampling(async |_| mcp_bindgen_runtime::SamplingAnswer::Decline),
         ClientOptions::new().roots([]),
     ] {
         assert_eq!(faults(Proxy::builder().server(stdio("a")).client_options(options)), Err(vec![ProxyFault::Answers]));

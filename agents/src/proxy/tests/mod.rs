@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolResult};
 use rmcp::ServiceExt;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};

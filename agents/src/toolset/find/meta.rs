@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use mcp_model::{nearest, printable};
-use mcp_runtime::ToolReply;
+use mcp_bindgen_model::{nearest, printable};
+use mcp_bindgen_runtime::ToolReply;
 use serde_json::{Map, Value, json};
 
 use super::super::cost::bytes;

@@ -8,8 +8,8 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mcp_model::{matches_glob, nearest};
-use mcp_runtime::ToolReply;
+use mcp_bindgen_model::{matches_glob, nearest};
+use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
 use self::meta::{asked, call_tool, find_tools, free_name};
@@ -60,7 +60,7 @@ impl Toolset {
     /// Where a tool of the set has one of these names already, they end in `_`.
     ///
     /// ```
-    /// # async fn run(toolset: &mcp_agents::Toolset) -> Result<(), mcp_agents::NothingPinned> {
+    /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) -> Result<(), mcp_bindgen_agents::NothingPinned> {
     /// let deferred = toolset.deferred().pinned(["files_read"])?;
     /// let found = deferred.dispatch("find_tools", r#"{"query": "close an issue"}"#).await;
     /// println!("{}", found.message);

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mcp_bindgen_schema::Role;
 use mcp_samples::corpus::{List, Samples};
-use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::toolset::testing::{Server, entry, on_server, toolset};

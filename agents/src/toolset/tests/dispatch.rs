@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::middleware::{Policy, Stack};
-use mcp_runtime::{CallError, Dispatched, ServerSpec, ToolReply, ToolSpec};
+use mcp_bindgen_runtime::middleware::{Policy, Stack};
+use mcp_bindgen_runtime::{CallError, Dispatched, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::toolset::testing::{Server, bound_on, entry, function, on_server, toolset};

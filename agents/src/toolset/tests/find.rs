@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::middleware::{Policy, Stack};
+use mcp_bindgen_runtime::middleware::{Policy, Stack};
 use serde_json::{Value, json};
 
 use crate::provider::{ModelCall, Provider};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::{CallTool, Client};
+use mcp_bindgen_runtime::{CallTool, Client};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
@@ -56,8 +56,8 @@ fn live(tools: &'static [&'static str], caller: impl CallTool + Clone + 'static)
     Live { set: toolset([of("add_note"), of("add_notes"), of("zap")]), lists }
 }
 
-fn not_found() -> mcp_runtime::CallError {
-    mcp_runtime::CallError::tool_not_found("notes", "add_note")
+fn not_found() -> mcp_bindgen_runtime::CallError {
+    mcp_bindgen_runtime::CallError::tool_not_found("notes", "add_note")
 }
 
 #[tokio::test]

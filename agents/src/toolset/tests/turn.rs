@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_agents::{Offered, Prompt, PromptParams, PromptState, RenderedPrompt, SectionServer, SectionTool};
-use mcp_model::{ServerConfig, Snapshot};
-use mcp_runtime::{CallError, CallTool, DynCallTool, ToolCall, ToolResult};
+use mcp_bindgen_agents::{Offered, Prompt, PromptParams, PromptState, RenderedPrompt, SectionServer, SectionTool};
+use mcp_bindgen_model::{ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{CallError, CallTool, DynCallTool, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ pub(crate) fn rendered(prompt: &Prompt, state: &PromptState) -> RenderedPrompt {
 
 /// The names of what is offered, with the servers'.
 pub(crate) fn names(offered: &Offered) -> Vec<String> {
-    let name = |tool: &mcp_agents::OfferedTool| match tool.names() {
+    let name = |tool: &mcp_bindgen_agents::OfferedTool| match tool.names() {
         (Some(server), tool) => format!("{server}/{tool}"),
         (None, tool) => tool.to_owned(),
     };

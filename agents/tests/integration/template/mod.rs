@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_agents::template::{Place, TemplateErrorKind};
-use mcp_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
-use mcp_model::ServerConfig;
-use mcp_runtime::events::{CallSource, Event};
-use mcp_runtime::middleware::{Policy, Stack, Verdict};
-use mcp_runtime::{CallError, CallTool, Client, ToolCall, ToolResult};
+use mcp_bindgen_agents::template::{Place, TemplateErrorKind};
+use mcp_bindgen_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::events::{CallSource, Event};
+use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
+use mcp_bindgen_runtime::{CallError, CallTool, Client, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ async fn text(source: &str) -> String {
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<CompletionRequest>>>);
 
-impl mcp_agents::Completer for Asked {
+impl mcp_bindgen_agents::Completer for Asked {
     async fn complete(&self, request: CompletionRequest) -> Result<Value, String> {
         let mut asked = self.0.lock().unwrap();
         asked.push(request.clone());

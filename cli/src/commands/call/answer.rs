@@ -1,6 +1,6 @@
 //! What a tool answered, on stdout.
 
-use mcp_runtime::{Content, ToolResult};
+use mcp_bindgen_runtime::{Content, ToolResult};
 use serde_json::{Map, Value};
 
 use super::files::blob;

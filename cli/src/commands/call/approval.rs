@@ -4,8 +4,8 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 
-use mcp_model::printable;
-use mcp_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
 use serde_json::Value;
 
 use super::request::apart;

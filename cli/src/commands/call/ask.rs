@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use mcp_model::printable;
-use mcp_schema::flags::{FileRef, Flag, FlagFaultKind, Flags};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_schema::flags::{FileRef, Flag, FlagFaultKind, Flags};
 
 use super::request::{apart, file};
 use crate::exit::Failure;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcp_model::{FileError, printable, write_if_changed};
-use mcp_runtime::Content;
+use mcp_bindgen_model::{FileError, printable, write_if_changed};
+use mcp_bindgen_runtime::Content;
 use serde_json::Value;
 
 use crate::exit::Failure;

@@ -11,9 +11,9 @@ mod tool;
 use std::ffi::OsString;
 use std::path::Path;
 
-use mcp_model::{Snapshot, printable};
-use mcp_runtime::{CallTool, Client, ClientOptions, ToolCall, ToolResult};
-use mcp_schema::flags::Flags;
+use mcp_bindgen_model::{Snapshot, printable};
+use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ToolCall, ToolResult};
+use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
 use crate::args;

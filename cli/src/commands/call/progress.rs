@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_model::printable;
-use mcp_runtime::Progress;
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::Progress;
 
 use crate::flags::{cut, terminal_width};
 use crate::output::Output;

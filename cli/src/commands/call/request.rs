@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use mcp_model::{FileError, printable, read_text};
-use mcp_runtime::validate::Validator;
-use mcp_schema::flags::{FileRef, FlagFault, Flags};
+use mcp_bindgen_model::{FileError, printable, read_text};
+use mcp_bindgen_runtime::validate::Validator;
+use mcp_bindgen_schema::flags::{FileRef, FlagFault, Flags};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 

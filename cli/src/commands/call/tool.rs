@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mcp_codegen::apply_overrides;
-use mcp_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, matches_glob, nearest, printable};
-use mcp_runtime::{CallError, Client};
-use mcp_schema::names::PrefixedNames;
+use mcp_bindgen_codegen::apply_overrides;
+use mcp_bindgen_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, matches_glob, nearest, printable};
+use mcp_bindgen_runtime::{CallError, Client};
+use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::Value;
 
 use crate::exit::Failure;

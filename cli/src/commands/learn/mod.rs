@@ -6,13 +6,13 @@ use std::fs::File;
 use std::path::Path;
 use std::time::SystemTime;
 
-use mcp_codegen::{Bindings, ToolBinding, apply_overrides, format_types};
-use mcp_model::{
+use mcp_bindgen_codegen::{Bindings, ToolBinding, apply_overrides, format_types};
+use mcp_bindgen_model::{
     Config, FileError, Overrides, ServerConfig, Snapshot, matches_glob, nearest, printable, write_if_changed,
 };
-use mcp_runtime::middleware::ApprovalAnswer;
-use mcp_runtime::{Cassette, Client, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
-use mcp_schema::infer::Sample;
+use mcp_bindgen_runtime::middleware::ApprovalAnswer;
+use mcp_bindgen_runtime::{Cassette, Client, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
+use mcp_bindgen_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
 use super::source::{self, Bound};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use mcp_model::{FileError, printable, read_text};
-use mcp_runtime::{Content, KnownSecrets, ToolResult};
-use mcp_schema::infer::Sample;
+use mcp_bindgen_model::{FileError, printable, read_text};
+use mcp_bindgen_runtime::{Content, KnownSecrets, ToolResult};
+use mcp_bindgen_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
@@ -119,8 +119,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use mcp_model::ServerConfig;
-    use mcp_runtime::LocalSecrets;
+    use mcp_bindgen_model::ServerConfig;
+    use mcp_bindgen_runtime::LocalSecrets;
 
     fn text(texts: &[&str]) -> ToolResult {
         let blocks: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use mcp_model::Config;
+use mcp_bindgen_model::Config;
 
 use super::refusal;
 use crate::common::{Project, Run};
@@ -71,7 +71,7 @@ pub(crate) fn default_drift() {
     adds("drift = \"deny\"", r#"\"drift\":\"deny\""#);
     let own = format!("[defaults]\ndrift = \"deny\"\n{SERVER}drift = \"ignore\"\n");
     let config = Config::parse_toml(&own, "mcp.toml".as_ref()).unwrap();
-    assert_eq!(config.server_with_defaults("hub").unwrap().drift, Some(mcp_model::Drift::Ignore));
+    assert_eq!(config.server_with_defaults("hub").unwrap().drift, Some(mcp_bindgen_model::Drift::Ignore));
 }
 
 pub(crate) fn default_pin() {
@@ -80,7 +80,7 @@ pub(crate) fn default_pin() {
     adds("pin = \"all\"", r#"\"pin\":\"all\""#);
     let own = format!("[defaults]\npin = \"all\"\n{SERVER}pin = \"schema\"\n");
     let config = Config::parse_toml(&own, "mcp.toml".as_ref()).unwrap();
-    assert_eq!(config.server_with_defaults("hub").unwrap().pin, Some(mcp_model::Pin::Schema));
+    assert_eq!(config.server_with_defaults("hub").unwrap().pin, Some(mcp_bindgen_model::Pin::Schema));
 }
 
 /// A build that is asked to ask the server: it says that it cannot, or tracks the variable, where the feature `live` is

@@ -3,8 +3,8 @@
 use std::future::ready;
 use std::time::Duration;
 
-use mcp_runtime::middleware::ApprovalAnswer;
-use mcp_runtime::{CallError, CallOptions, CallTool, ClientOptions, ConnectErrorKind, ToolCall, ToolResult};
+use mcp_bindgen_runtime::middleware::ApprovalAnswer;
+use mcp_bindgen_runtime::{CallError, CallOptions, CallTool, ClientOptions, ConnectErrorKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::{refusal, with_client};
@@ -215,7 +215,7 @@ pub(crate) fn connect_timeout() {
 /// For whoever shows the server to people.
 pub(crate) fn description() {
     let described = |config: &str| {
-        let shown = async |client: &mcp_runtime::Client| client.config().description.clone();
+        let shown = async |client: &mcp_bindgen_runtime::Client| client.config().description.clone();
         with_client(&Project::new(config), ClientOptions::new(), shown)
     };
     assert_eq!(described(&format!("{SERVER}description = \"adds\"\n")).as_deref(), Some("adds"));

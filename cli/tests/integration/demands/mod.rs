@@ -13,8 +13,8 @@ use std::panic::catch_unwind;
 use std::thread;
 
 use crate::common::{Project, fixture_server};
-use mcp_model::{Config, config_keys};
-use mcp_runtime::{Client, ClientOptions, Servers};
+use mcp_bindgen_model::{Config, config_keys};
+use mcp_bindgen_runtime::{Client, ClientOptions, Servers};
 
 /// A key, and what shows that it is obeyed: it panics where that is not so.
 type Row = (&'static str, fn());
@@ -113,7 +113,7 @@ fn a_key_that_nobody_knows_is_refused_in_every_table() {
 #[ignore = "the program that another test runs"]
 fn a_build() {
     let folder = std::env::var_os("DEMANDS_FOLDER").expect("the folder of a crate");
-    let expanded = mcp_codegen::project::expand_macro("\"hub\"".parse().unwrap(), Some(folder.into()));
+    let expanded = mcp_bindgen_codegen::project::expand_macro("\"hub\"".parse().unwrap(), Some(folder.into()));
     fs::write(std::env::var_os("DEMANDS_OUT").expect("a file"), expanded.to_string()).expect("the file");
 }
 

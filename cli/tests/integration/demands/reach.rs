@@ -7,9 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use mcp_agents::{HostedServers, Provider};
-use mcp_model::Config;
-use mcp_runtime::{CallError, ClientOptions, LocalSecrets};
+use mcp_bindgen_agents::{HostedServers, Provider};
+use mcp_bindgen_model::Config;
+use mcp_bindgen_runtime::{CallError, ClientOptions, LocalSecrets};
 use serde_json::json;
 
 use super::{refusal, with_client};

@@ -73,8 +73,8 @@ pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o super::Ob
 /// that is never read costs no more than these, and holds no call up.
 ///
 /// ```no_run
-/// # async fn run(client: mcp_runtime::Client) {
-/// use mcp_runtime::events::Event;
+/// # async fn run(client: mcp_bindgen_runtime::Client) {
+/// use mcp_bindgen_runtime::events::Event;
 ///
 /// let mut events = client.events();
 /// while let Some(event) = events.next().await {

@@ -1,6 +1,6 @@
 //! What is shown of arguments and results where somebody asked for them.
 
-use mcp_model::{is_secret_key, without_secrets};
+use mcp_bindgen_model::{is_secret_key, without_secrets};
 use serde_json::{Map, Value};
 
 use crate::ground::redact::{REDACTED, Redactor};

@@ -1,6 +1,6 @@
 //! Where a server is, as far as anybody may know.
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 
 /// The attributes of a server's place in traces and metrics.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
+use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value};
 
 use super::bus::{Bus, Events, listen};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 
 use jsonschema::{Draft, ReferencingError, Registry, uri};
-use mcp_model::pointer_segment;
+use mcp_bindgen_model::pointer_segment;
 use serde_json::Value;
 
 use super::mend::{Form, form};

@@ -5,7 +5,7 @@
 //! checked where a program asks for it, with [`result`]. Nothing is ever fetched, and `format` is not asserted.
 //!
 //! ```
-//! use mcp_runtime::validate::Validator;
+//! use mcp_bindgen_runtime::validate::Validator;
 //! use serde_json::json;
 //!
 //! let schema = json!({"type": "object", "properties": {"limit": {"type": "integer", "maximum": 100}}});
@@ -16,7 +16,7 @@
 //! assert_eq!(violation.pointer, "/limit");
 //! assert_eq!(violation.keyword, "maximum");
 //! assert_eq!(violation.value, "500");
-//! # Ok::<(), mcp_runtime::validate::UnusableSchema>(())
+//! # Ok::<(), mcp_bindgen_runtime::validate::UnusableSchema>(())
 //! ```
 
 mod compiled;

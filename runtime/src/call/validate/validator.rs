@@ -138,7 +138,7 @@ impl fmt::Display for UnusableSchema {
         if self.pointer.is_empty() {
             formatter.write_str(&self.message)
         } else {
-            write!(formatter, "{} (at `{}`)", self.message, mcp_model::printable(&self.pointer))
+            write!(formatter, "{} (at `{}`)", self.message, mcp_bindgen_model::printable(&self.pointer))
         }
     }
 }

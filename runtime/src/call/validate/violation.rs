@@ -103,7 +103,7 @@ fn is_ruled_out(union: &ValidationError<'_>, branch: &ValidationError<'_>) -> bo
 
 /// One short line.
 pub(super) fn brief(text: &str, longest: usize) -> String {
-    let text = mcp_model::printable(text);
+    let text = mcp_bindgen_model::printable(text);
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", text.split_at(end).0),
         None => text,

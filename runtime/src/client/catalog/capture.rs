@@ -1,6 +1,6 @@
 //! How a server is asked for its snapshot, whoever asks: the command line and builds get the same answer.
 
-use mcp_model::{Config, Drift, ServerConfig, Snapshot, Transport};
+use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot, Transport};
 
 use crate::{Client, ClientOptions};
 

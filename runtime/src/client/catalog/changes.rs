@@ -48,7 +48,7 @@ impl Changes {
 /// says otherwise: a closed connection hears nothing.
 ///
 /// ```no_run
-/// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::ConnectError> {
+/// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
 /// let mut changes = client.tool_changes();
 /// loop {
 ///     let tools = changes.changed().await?;

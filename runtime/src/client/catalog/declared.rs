@@ -41,7 +41,7 @@ impl Client {
     /// What the server says of itself; connects where there is no connection.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::ConnectError> {
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
     /// let declared = client.declared().await?;
     /// println!("{} speaks {}", client.name(), declared.protocol_version);
     /// # Ok(())

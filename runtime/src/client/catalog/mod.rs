@@ -14,7 +14,7 @@ pub(crate) mod subscriptions;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use mcp_model::Snapshot;
+use mcp_bindgen_model::Snapshot;
 use serde_json::Value;
 
 use self::declared::Declared;

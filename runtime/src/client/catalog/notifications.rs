@@ -34,7 +34,7 @@ pub struct Notification {
 /// another, the lists may have changed meanwhile, and that is told as a change.
 ///
 /// ```no_run
-/// # async fn run(client: mcp_runtime::Client) {
+/// # async fn run(client: mcp_bindgen_runtime::Client) {
 /// let mut notifications = client.notifications();
 /// while let Some(told) = notifications.next().await {
 ///     println!("{}: {:?}", told.method, told.params);

@@ -82,7 +82,7 @@ impl Client {
     /// Gets a prompt by its name, without bindings. The protocol has texts for arguments, and nothing else.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
     /// let review = client.prompt("review", [("path", "src/lib.rs")]).await?;
     /// for message in &review.messages {
     ///     println!("{}: {:?}", message.role, message.content.as_text());
@@ -173,7 +173,7 @@ debug_redacted!(PromptResult { server, prompt, description, messages, meta, extr
 /// A message of a prompt.
 ///
 /// ```
-/// use mcp_runtime::PromptMessage;
+/// use mcp_bindgen_runtime::PromptMessage;
 ///
 /// let sent = serde_json::json!({ "role": "user", "content": { "type": "text", "text": "Review it." } });
 /// let message = PromptMessage::from_json(sent.clone());

@@ -95,7 +95,7 @@ impl Client {
     /// Reads a resource.
     ///
     /// ```no_run
-    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
     /// let readme = client.read("file:///README.md").await?;
     /// println!("{}", readme.text());
     /// # Ok(())
@@ -184,7 +184,7 @@ debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 /// Serialized as the server sent it, but for the order of keys.
 ///
 /// ```
-/// use mcp_runtime::ResourceContents;
+/// use mcp_bindgen_runtime::ResourceContents;
 ///
 /// let sent = serde_json::json!({ "uri": "file:///a.bin", "mimeType": "application/octet-stream", "blob": "AP8=" });
 /// let contents = ResourceContents::from_json(sent.clone());

@@ -25,7 +25,7 @@ const UPDATES: &str = "news of resources";
 /// connection, unless [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout) says otherwise.
 ///
 /// ```no_run
-/// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+/// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
 /// let mut updates = client.subscribe("file:///var/log/today").await?;
 /// loop {
 ///     updates.changed().await?;

@@ -19,8 +19,8 @@ use super::store::TokenStore;
 ///
 /// ```no_run
 /// # fn run() {
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::{Client, ClientOptions, FileTokenStore, OAuth};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::{Client, ClientOptions, FileTokenStore, OAuth};
 ///
 /// let oauth = OAuth::new()
 ///     .client_name("My agent")
@@ -145,7 +145,7 @@ impl OAuth {
     ///
     /// ```no_run
     /// # async fn pasted() -> std::io::Result<String> { unimplemented!() }
-    /// use mcp_runtime::OAuth;
+    /// use mcp_bindgen_runtime::OAuth;
     ///
     /// let oauth = OAuth::new().on_redirect("https://app.example.com/oauth/callback", async |url| {
     ///     eprintln!("open {url}, and paste where it leads you");

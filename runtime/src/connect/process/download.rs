@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mcp_model::{Isolation, ServerConfig, Transport};
+use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::time::timeout;
 

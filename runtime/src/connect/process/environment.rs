@@ -6,7 +6,7 @@
 use std::env;
 use std::ffi::OsString;
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 
 use super::program::Program;
 
@@ -220,8 +220,9 @@ fn mentions(text: &str, name: &str) -> bool {
 pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)> {
     let Some((manager, ..)) = Manager::of(config) else { return Vec::new() };
     let is_of_registry = |name: &str| name.to_ascii_lowercase().starts_with("npm_config_//");
-    let is_secret =
-        |name: &str, value: &str| value.contains(['@', '/']) || is_of_registry(name) || mcp_model::is_secret_key(name);
+    let is_secret = |name: &str, value: &str| {
+        value.contains(['@', '/']) || is_of_registry(name) || mcp_bindgen_model::is_secret_key(name)
+    };
     let as_header = |(name, value): (String, String)| {
         let value = if is_of_registry(&name) && name.ends_with(":_auth") { format!("Basic {value}") } else { value };
         (name, value)

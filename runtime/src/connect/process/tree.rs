@@ -32,7 +32,7 @@ const LOOKS_AFTER_KILL: u32 = 50;
 /// process with it.
 ///
 /// ```no_run
-/// mcp_runtime::kill_servers();
+/// mcp_bindgen_runtime::kill_servers();
 /// std::process::exit(130);
 /// ```
 pub fn kill_servers() {

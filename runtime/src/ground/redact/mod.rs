@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mcp_model::{pointer_segment, printable};
+use mcp_bindgen_model::{pointer_segment, printable};
 use serde_json::{Map, Value};
 
 use self::matcher::{Matcher, Skeleton};

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use mcp_model::ServerConfig;
+use mcp_bindgen_model::ServerConfig;
 use serde_json::json;
 
 use super::*;

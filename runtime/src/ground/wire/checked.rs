@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use mcp_schema::Checks;
+use mcp_bindgen_schema::Checks;
 use serde_json::Number;
 
 use super::Mismatch;

@@ -125,7 +125,7 @@ pub fn unknown_tag(key: &'static str, known: &[&str]) -> Mismatch {
 
 fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     let more = values.len().saturating_sub(MOST_LISTED);
-    let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_model::printable).collect();
+    let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_bindgen_model::printable).collect();
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
 }

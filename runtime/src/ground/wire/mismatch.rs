@@ -71,7 +71,7 @@ impl Mismatch {
         let steps = self.0.steps.iter().rev();
         steps
             .map(|step| match step {
-                Step::Key(key) => format!("/{}", mcp_model::pointer_segment(key)),
+                Step::Key(key) => format!("/{}", mcp_bindgen_model::pointer_segment(key)),
                 Step::Index(index) => format!("/{index}"),
             })
             .collect()
@@ -109,7 +109,7 @@ pub(super) fn nothing_read() -> Mismatch {
 /// The mismatch of a property that is not there; one of those that are may have been meant.
 #[cold]
 pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
-    match mcp_model::nearest(key, keys).first() {
+    match mcp_bindgen_model::nearest(key, keys).first() {
         Some(near) => Mismatch::new(format!(
             "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
             key.escape_debug(),

@@ -4,7 +4,7 @@ use super::{Form, Input, Mismatch, Print, Wire};
 /// does not default to `null` has the type `Option<Nullable<T>>`.
 ///
 /// ```
-/// use mcp_runtime::Nullable;
+/// use mcp_bindgen_runtime::Nullable;
 ///
 /// let cleared: Option<Nullable<String>> = Some(Nullable::Null); // sent as `null`
 /// let set: Option<Nullable<String>> = Some("done".to_owned().into()); // sent as `"done"`

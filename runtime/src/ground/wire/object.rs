@@ -120,7 +120,7 @@ impl<'f, 's> Fields<'f, 's> {
             Unknown::Deny => {
                 let absent = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| !slot.is_there);
                 let absent = absent.map(|(key, _)| *key).filter(|_| is_shown);
-                let hint = match mcp_model::nearest(key, absent).first() {
+                let hint = match mcp_bindgen_model::nearest(key, absent).first() {
                     Some(near) => format!("; did you mean `{}`?", near.escape_debug()),
                     None => String::new(),
                 };

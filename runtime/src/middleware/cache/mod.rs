@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_model::canonical_json;
+use mcp_bindgen_model::canonical_json;
 use serde_json::Value;
 
 use self::kept::{Found, Key, Shared};
@@ -41,9 +41,9 @@ const BYTES: usize = 64 * 1024 * 1024;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Cache, Stack};
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{Cache, Stack};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
 /// let cache = Cache::new(Duration::from_secs(60)).tools(["list_*"]).max_entries(100);

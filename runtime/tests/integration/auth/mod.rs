@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
-use mcp_runtime::{
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::{
     Client, ClientOptions, ConnectErrorKind as Kind, FileTokenStore, IdentityProvider, MemoryTokenStore, OAuth,
     StoredTokens, TokenStore, TokenStoreError,
 };

@@ -1,6 +1,6 @@
 //! Kinds of change to a tool, and what is to be said of each.
 
-use mcp_model::Pin;
+use mcp_bindgen_model::Pin;
 
 pub(crate) struct Case {
     /// The tool's name, too.

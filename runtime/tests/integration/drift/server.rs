@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_model::{Drift, Pin, ServerConfig};
-use mcp_runtime::{Annotations, Client, ServerSpec, ToolSpec};
+use mcp_bindgen_model::{Drift, Pin, ServerConfig};
+use mcp_bindgen_runtime::{Annotations, Client, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_model::{Drift, ServerConfig};
-use mcp_runtime::{CallTool, Client, ClientOptions, ServerSpec, ToolSpec};
+use mcp_bindgen_model::{Drift, ServerConfig};
+use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -140,7 +140,7 @@ impl Server {
 /// Calls `grows`, which waits for the only slot, and then has the list change.
 async fn change_while_a_call_waits(
     list: Vec<Value>,
-) -> (Arc<Server>, Result<mcp_runtime::ToolResult, mcp_runtime::CallError>) {
+) -> (Arc<Server>, Result<mcp_bindgen_runtime::ToolResult, mcp_bindgen_runtime::CallError>) {
     let (server, client, tools) = Server::start("").await;
     client.call_tool(bound(&tools[0])).await.expect("it is as it was bound");
     let spawn = |spec| {

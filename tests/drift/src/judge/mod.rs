@@ -6,8 +6,8 @@ mod sendable;
 mod tags;
 mod validator;
 
+use mcp_bindgen_schema::Role;
 use mcp_samples::values::{Generator, Hints};
-use mcp_schema::Role;
 use serde_json::Value;
 
 use crate::case::Case;

@@ -28,7 +28,7 @@ fn deprecated(spot: &mut Spot<'_>) -> Option<Mutation> {
 
 /// A title names the branch of a choice in code, and says of a result that it wraps another: elsewhere it is wording.
 fn title(spot: &mut Spot<'_>) -> Option<Mutation> {
-    (!spot.site.pointer.is_empty() || !mcp_schema::wraps_result(spot.document)).then_some(())?;
+    (!spot.site.pointer.is_empty() || !mcp_bindgen_schema::wraps_result(spot.document)).then_some(())?;
     (!mentions(spot.document, &["anyOf", "oneOf"]) && !spot.get("type").is_some_and(Value::is_array)).then_some(())?;
     said(spot, "title", json!("Another Title"))
 }

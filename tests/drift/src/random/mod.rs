@@ -2,9 +2,9 @@
 
 mod values;
 
+use mcp_bindgen_schema::Role;
 use mcp_samples::references::resolve;
 use mcp_samples::{Fallible, Random, schema_key};
-use mcp_schema::Role;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;

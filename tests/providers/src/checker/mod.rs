@@ -8,7 +8,7 @@ mod size;
 use std::collections::HashSet;
 use std::fmt;
 
-use mcp_schema::provider::Dialect;
+use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Map, Value};
 
 pub(crate) use request::{Counted, beyond_ceilings, counted};

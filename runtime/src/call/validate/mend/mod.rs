@@ -68,7 +68,7 @@ struct Place {
 
 impl Place {
     fn child(&self, step: &str) -> Self {
-        let step = mcp_model::pointer_segment(step);
+        let step = mcp_bindgen_model::pointer_segment(step);
         Self { pointer: format!("{}/{step}", self.pointer), draft: self.draft, depth: self.depth + 1 }
     }
 }

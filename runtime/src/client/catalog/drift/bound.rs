@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_model::{Pin, Snapshot};
+use mcp_bindgen_model::{Pin, Snapshot};
 use serde_json::{Map, Value};
 
 use crate::{ServerSpec, ToolSpec};

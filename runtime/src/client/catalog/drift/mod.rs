@@ -10,7 +10,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcp_model::{Drift, DriftRules, Pin, ServerConfig};
+use mcp_bindgen_model::{Drift, DriftRules, Pin, ServerConfig};
 use serde_json::Value;
 use tokio::sync::{OnceCell, watch};
 use tokio::time::{Instant, sleep};

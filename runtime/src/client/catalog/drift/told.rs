@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use mcp_model::Date;
+use mcp_bindgen_model::Date;
 
 use super::verdict::Verdict;
 use super::{Demand, lock};

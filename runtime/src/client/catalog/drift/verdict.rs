@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_model::{Acceptance, ChangeKind, Date, Pin, Snapshot};
-use mcp_schema::drift::{self, Class};
+use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Pin, Snapshot};
+use mcp_bindgen_schema::drift::{self, Class};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -136,7 +136,7 @@ fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Diff
 
 #[cfg(test)]
 mod tests {
-    use mcp_model::{Drift, DriftRules};
+    use mcp_bindgen_model::{Drift, DriftRules};
     use serde_json::json;
 
     use super::*;

@@ -11,7 +11,7 @@ use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
 /// and are replaced as a whole. Processes that share the folder renew tokens one after the other.
 ///
 /// ```no_run
-/// use mcp_runtime::{FileTokenStore, OAuth};
+/// use mcp_bindgen_runtime::{FileTokenStore, OAuth};
 ///
 /// let store = FileTokenStore::new("/home/me/.local/state/my-agent/tokens");
 /// let oauth = OAuth::new().store(store);

@@ -19,7 +19,7 @@ static LOCKS: LazyLock<MemoryTokenStore> = LazyLock::new(MemoryTokenStore::new);
 /// what is longer cannot be kept there, which is an error and no loss of what is.
 ///
 /// ```no_run
-/// use mcp_runtime::{KeyringTokenStore, OAuth};
+/// use mcp_bindgen_runtime::{KeyringTokenStore, OAuth};
 ///
 /// let store = KeyringTokenStore::new("my-agent").lock_in("/home/me/.local/state/my-agent");
 /// let oauth = OAuth::new().store(store);

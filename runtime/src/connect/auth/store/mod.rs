@@ -20,7 +20,7 @@ pub use memory::MemoryTokenStore;
 /// a program has its own for a database or a vault:
 ///
 /// ```
-/// use mcp_runtime::{StoredTokens, TokenStore, TokenStoreError};
+/// use mcp_bindgen_runtime::{StoredTokens, TokenStore, TokenStoreError};
 /// # struct Vault;
 /// # impl Vault {
 /// #     fn get(&self, _: &str) -> std::io::Result<Option<String>> { Ok(None) }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_model::Isolation;
+use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
 use super::refusal::Refusal;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use mcp_model::Isolation;
+use mcp_bindgen_model::Isolation;
 
 use super::refusal::{Refusal, shown};
 use super::view::{Place, View};

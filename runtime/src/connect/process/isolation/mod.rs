@@ -23,7 +23,7 @@ mod way;
 
 use std::path::PathBuf;
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::elsewhere::Sandbox;

@@ -11,5 +11,5 @@ pub(crate) type Refusal = (ConnectErrorKind, String);
 /// A path in a message.
 #[cfg(target_os = "linux")]
 pub(super) fn shown(path: &Path) -> String {
-    mcp_model::printable(&path.to_string_lossy())
+    mcp_bindgen_model::printable(&path.to_string_lossy())
 }

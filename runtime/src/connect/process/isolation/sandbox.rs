@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use mcp_model::Isolation;
+use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
 use super::refusal::{Refusal, shown};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mcp_model::{pointer_segment, printable};
+use mcp_bindgen_model::{pointer_segment, printable};
 use serde_json::Value;
 
 use crate::ground::redact::REDACTED;

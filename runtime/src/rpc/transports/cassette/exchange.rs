@@ -48,7 +48,7 @@ impl Request {
     /// What an error calls it.
     pub(super) fn title(&self) -> String {
         match self.subject() {
-            Some(subject) => format!("`{}` of `{}`", self.method, mcp_model::printable(subject)),
+            Some(subject) => format!("`{}` of `{}`", self.method, mcp_bindgen_model::printable(subject)),
             None => format!("`{}`", self.method),
         }
     }

@@ -30,8 +30,8 @@ use crate::rpc::witness::Witness;
 /// [`source`](std::error::Error::source) is a [`CassetteError`]. What was redacted when it was recorded may be anything.
 ///
 /// ```no_run
-/// # async fn run(config: mcp_model::ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
-/// use mcp_runtime::{Cassette, Client, ClientOptions};
+/// # async fn run(config: mcp_bindgen_model::ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
+/// use mcp_bindgen_runtime::{Cassette, Client, ClientOptions};
 ///
 /// // Once, with the server there; the file is written when the client is closed, or by `save`.
 /// let cassette = Cassette::record("tests/cassettes/issues.jsonl")?;
@@ -110,11 +110,11 @@ impl Cassette {
     /// the protocol are none. A cassette that records gives nothing.
     ///
     /// ```no_run
-    /// let cassette = mcp_runtime::Cassette::replay("tests/cassettes/issues.jsonl")?;
+    /// let cassette = mcp_bindgen_runtime::Cassette::replay("tests/cassettes/issues.jsonl")?;
     /// for result in cassette.results("list_issues") {
     ///     println!("{}", result.text());
     /// }
-    /// # Ok::<(), mcp_runtime::CassetteError>(())
+    /// # Ok::<(), mcp_bindgen_runtime::CassetteError>(())
     /// ```
     #[must_use]
     pub fn results(&self, tool: &str) -> Vec<ToolResult> {
@@ -193,7 +193,7 @@ impl Inner {
         if recording.tape.server.is_none() || !recording.is_dirty {
             return Ok(());
         }
-        mcp_model::write_if_changed(&self.path, recording.tape.print().as_bytes())
+        mcp_bindgen_model::write_if_changed(&self.path, recording.tape.print().as_bytes())
             .map_err(|error| CassetteError::Write { path: self.path.clone(), message: error.to_string() })?;
         recording.is_dirty = false;
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use mcp_model::printable;
+use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use super::difference::differences;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
-use mcp_model::{ServerConfig, Transport};
+use mcp_bindgen_model::{ServerConfig, Transport};
 use reqwest::{StatusCode, Url};
 use tokio::net::TcpStream;
 
@@ -117,8 +117,8 @@ impl Route {
 /// Returns `true` if headers with a secret go to another machine without TLS, where others can read them.
 ///
 /// ```
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::exposes_headers;
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_runtime::exposes_headers;
 ///
 /// let config = |url| ServerConfig::http("files", url).header("Authorization", "Bearer 8d0f2a4c6e80");
 /// assert!(exposes_headers(&config("http://files.example/mcp")));
