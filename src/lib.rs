@@ -36,7 +36,12 @@
 
 /// Tools for models, prompt sections, templates and hosted servers.
 #[cfg(feature = "agents")]
-pub use mcp_bindgen_agents as agents;
+pub mod agents {
+    pub use mcp_bindgen_agents::*;
+    #[cfg(feature = "proxy")]
+    #[doc(inline)]
+    pub use mcp_bindgen_proxy as proxy;
+}
 /// The description of a server: configuration and snapshots.
 pub use mcp_bindgen_model as model;
 pub use mcp_bindgen_runtime::*;
@@ -56,7 +61,7 @@ pub use mcp_bindgen_macros::mcp_template;
 #[cfg(feature = "macros")]
 pub use mcp_bindgen_macros::mcp_tools;
 
-/// Includes the bindings that `mcp_bindgen_codegen::build_script::Builder` generated for a server.
+/// Includes the bindings that `mcp_bindgen_codegen::Builder` generated for a server.
 ///
 /// ```ignore
 /// mcp_bindgen::include_bindings!("github");

@@ -125,7 +125,7 @@ fn a_build_script_rebuilds_when_its_files_change() {
         "build.rs",
         r#"
         fn main() -> Result<(), Box<dyn std::error::Error>> {
-            mcp_bindgen_codegen::build_script::Builder::new().server("github").compile()?;
+            mcp_bindgen_codegen::Builder::new().server("github").compile()?;
             Ok(())
         }
         "#,

@@ -73,17 +73,10 @@
 //! Some providers call MCP servers themselves. [`HostedServers`] says which of the servers with `hosted = true` a provider can be
 //! handed as their configuration demands, and prints them for its request; each of the others is named with the reason, and
 //! stays with the program's own client. Layers of the program do not reach what a provider calls itself.
-//!
-//! # Proxy
-//!
-//! With feature `proxy` a [`Proxy`](proxy::Proxy) serves several servers again as one, to any client of MCP: with the names of a
-//! toolset, and with the layers that stand around each.
 
 mod hosted;
 mod jinja;
 mod provider;
-#[cfg(feature = "proxy")]
-pub mod proxy;
 mod sections;
 pub mod template;
 mod text;
@@ -105,5 +98,5 @@ pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, Tem
 pub use toolset::TOKENIZER;
 pub use toolset::{
     Cost, Deferred, Definitions, DiagnosticKind, Functions, NameStyle, NothingPinned, ToolCost, ToolDiagnostic,
-    Toolset, ToolsetBuilder, ToolsetError, ToolsetFault,
+    Toolset, ToolsetBuilder, ToolsetError, ToolsetFault, message_for_model,
 };

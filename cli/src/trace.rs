@@ -22,8 +22,7 @@ pub(crate) fn begin(verbosity: u8) {
     };
     // Other crates of the network say much that helps nobody.
     let shown = Targets::new()
-        .with_target("mcp_bindgen_runtime", level)
-        .with_target("mcp_bindgen_agents", level)
+        .with_target("mcp_bindgen", level)
         .with_target(SERVER_STDERR, LevelFilter::DEBUG)
         .with_default(if verbosity > 2 { LevelFilter::DEBUG } else { LevelFilter::WARN });
     let lines = fmt::layer()

@@ -29,7 +29,7 @@ use mcp_bindgen_schema::diagnostics::Severity;
 /// ```no_run
 /// // build.rs
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     mcp_bindgen_codegen::build_script::Builder::new().server("github").compile()?;
+///     mcp_bindgen_codegen::Builder::new().server("github").compile()?;
 ///     Ok(())
 /// }
 /// ```

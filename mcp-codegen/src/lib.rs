@@ -29,6 +29,8 @@ pub mod template;
 mod typify;
 
 pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBinding};
+#[cfg(feature = "build-script")]
+pub use build_script::Builder;
 #[cfg(feature = "format")]
 pub use format::{format, format_file, format_types};
 pub use markdown::opening_sentence;

@@ -20,7 +20,7 @@ const TLS: [&str; 6] = ["rustls", "native-tls", "openssl", "ring", "aws-lc-rs", 
 
 /// The published packages, their source folders, and the arrows between them. An arrow may be followed further:
 /// who depends on codegen may name the model too.
-const PACKAGES: [(&str, &str, &[&str]); 9] = [
+const PACKAGES: [(&str, &str, &[&str]); 10] = [
     ("mcp-bindgen-model", "model/src", &[]),
     ("mcp-bindgen-schema", "schema/src", &["mcp-bindgen-model"]),
     ("mcp-bindgen-template", "template/src", &["mcp-bindgen-schema"]),
@@ -28,8 +28,9 @@ const PACKAGES: [(&str, &str, &[&str]); 9] = [
     ("mcp-bindgen-codegen", "mcp-codegen/src", &["mcp-bindgen-template"]),
     ("mcp-bindgen-macros", "mcp-macros/src", &["mcp-bindgen-codegen"]),
     ("mcp-bindgen-agents", "agents/src", &["mcp-bindgen-template", "mcp-bindgen-runtime"]),
-    ("mcp-bindgen", "src", &["mcp-bindgen-agents", "mcp-bindgen-macros"]),
-    ("mcp-bindgen-cli", "cli/src", &["mcp-bindgen-agents", "mcp-bindgen-codegen"]),
+    ("mcp-bindgen-proxy", "proxy/src", &["mcp-bindgen-agents"]),
+    ("mcp-bindgen", "src", &["mcp-bindgen-proxy", "mcp-bindgen-macros"]),
+    ("mcp-bindgen-cli", "cli/src", &["mcp-bindgen-proxy", "mcp-bindgen-codegen"]),
 ];
 
 /// The arrow that only the feature `live` draws.

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::toolset::{Function, Functions, PROGRAM, Running, Typed, schema_of};
+use crate::toolset::{Function, Functions, Running, Typed, schema_of};
+use mcp_bindgen_schema::names::PROGRAM;
 
 /// A function of the program that a model may call while its section is open.
 ///

@@ -1,9 +1,7 @@
 //! Names: which are taken, and which are none.
 
 use mcp_bindgen_model::{is_server_name, matches_glob, printable};
-use mcp_bindgen_schema::names::{SET_CALLS, is_accepted};
-
-use crate::toolset::{PROGRAM, SECTIONS};
+use mcp_bindgen_schema::names::{PROGRAM, SECTIONS, SET_CALLS, is_accepted};
 
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
 pub(super) const READ_SECTION: &str = "read_section";

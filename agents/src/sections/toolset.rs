@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::opening::{OPEN_SECTIONS, READ_SECTION};
 use super::render::{RenderedPrompt, RenderedServer};
 use super::tools::{Group, What};
-use crate::toolset::{PROGRAM, SECTIONS, Toolset, ToolsetBuilder, ToolsetError};
+use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
+use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 impl RenderedPrompt {
     /// What is offered, as a set that models are told of and call through: servers' tools with the layers of their sections

@@ -23,7 +23,8 @@ use super::function::{Typed, schema_of};
 use super::functions::Functions;
 use super::names::{NameStyle, Naming};
 use super::rewrites::Rewrites;
-use super::{PROGRAM, Prepared, Toolset};
+use super::{Prepared, Toolset};
+use mcp_bindgen_schema::names::PROGRAM;
 
 /// Puts a [`Toolset`] together. What is wrong is said by [`build`](Self::build), all of it at once.
 ///

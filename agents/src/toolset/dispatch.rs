@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::contained::{Panicked, contained};
 use super::function::answered;
-use super::words::{broken, invalid, of_error, suggestions, unknown_tool};
+use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::provider::{Arguments, with_message};
 
@@ -127,7 +127,7 @@ impl Toolset {
     /// # Errors
     /// Where the tool is gone, in words.
     async fn listed_anew(&self, entry: &Entry, live: &Client) -> Result<(), String> {
-        let gone = of_error(&entry.public, &CallError::tool_not_found(&*entry.server, &*entry.tool));
+        let gone = message_for_model(&entry.public, &CallError::tool_not_found(&*entry.server, &*entry.tool));
         let tools = live
             .list_tools_raw()
             .await
@@ -237,7 +237,7 @@ fn of_error_of_server(entry: &Entry, error: CallError) -> ToolReply {
     match error {
         CallError::Tool(result) => with_message((*result).into()),
         error => {
-            let words = of_error(&entry.public, &error);
+            let words = message_for_model(&entry.public, &error);
             let mut reply = ToolReply::from(error);
             reply.message = words;
             reply

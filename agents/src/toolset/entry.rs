@@ -8,10 +8,11 @@ use futures_util::future::BoxFuture;
 use mcp_bindgen_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::names::{SECTIONS, is_set_call};
+use super::names::is_set_call;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use crate::provider::Arguments;
+use mcp_bindgen_schema::names::SECTIONS;
 
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {

@@ -43,13 +43,8 @@ pub use find::{Deferred, NothingPinned};
 pub(crate) use function::{Typed, schema_of};
 pub use functions::Functions;
 pub use names::NameStyle;
-pub(crate) use names::SECTIONS;
 pub(crate) use prepared::Prepared;
-#[cfg(feature = "proxy")]
-pub(crate) use words::of_error;
-
-/// The group of functions that were given none.
-pub(crate) const PROGRAM: &str = "program";
+pub use words::message_for_model;
 
 /// Tools of several servers, and of the program itself, under names that are told apart. Clones are cheap.
 ///

@@ -4,13 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::ServerSpec;
-use mcp_bindgen_schema::names::{PrefixedNames, SET_CALLS, told_apart};
+use mcp_bindgen_schema::names::{PROGRAM, PrefixedNames, SET_CALLS, told_apart};
 
-use super::PROGRAM;
 use super::entry::{Entry, Handler};
-
-/// The group of those that open sections, which are named beforehand.
-pub(crate) const SECTIONS: &str = "sections";
 
 /// How tools are called in a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -33,8 +33,18 @@ pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n s
     format!("there is no tool `{}` here{near}. Nothing was called", shown(name))
 }
 
-/// A call's error, with the tool's public name. What it says of servers is without secrets, as errors of calls are.
-pub(crate) fn of_error(public: &str, error: &CallError) -> String {
+/// Says for a model what became of a call that failed: whether it may have taken effect, and what to do next. The tool has the
+/// name that the model knows. Like the error, the text shows no secret.
+///
+/// ```
+/// use mcp_bindgen_agents::message_for_model;
+/// use mcp_bindgen_runtime::CallError;
+///
+/// let denied = CallError::denied("github", "merge", "a person merges");
+/// assert!(message_for_model("github_merge", &denied).starts_with("`github_merge` was denied: a person merges."));
+/// ```
+#[must_use]
+pub fn message_for_model(public: &str, error: &CallError) -> String {
     match error {
         CallError::NotConnected { message, .. } => {
             format!("`{public}` was not called: its server cannot be reached: {message}")

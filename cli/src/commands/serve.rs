@@ -5,8 +5,8 @@ use std::env;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_bindgen_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Snapshot};
+use mcp_bindgen_proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_bindgen_runtime::events::{CallOutcome, Event};
 use mcp_bindgen_runtime::{Client, ConnectionState};
 use serde_json::json;

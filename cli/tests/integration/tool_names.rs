@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_bindgen_agents::proxy::{HttpOptions, Proxy};
 use mcp_bindgen_agents::{McpSection, Prompt, PromptParams, PromptState, SectionServer, Toolset};
 use mcp_bindgen_codegen::{Bindings, Options};
 use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_proxy::{HttpOptions, Proxy};
 use mcp_bindgen_runtime::{Client, Fake, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};

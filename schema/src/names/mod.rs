@@ -18,7 +18,7 @@ mod words;
 
 pub use members::{Enumeration, branch_labels, branches, extra, fields, fields_or, setters, variants};
 #[cfg(feature = "bindings")]
-pub use prefixed::{Given, PrefixedNames, SET_CALLS, is_accepted, told_apart};
+pub use prefixed::{Given, PROGRAM, PrefixedNames, SECTIONS, SET_CALLS, is_accepted, told_apart};
 pub use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
 pub use tools::{METHODS, ToolNames, offers, tools};
 

@@ -19,6 +19,12 @@ use mcp_bindgen_model::Prefix;
 
 use super::{METHODS, Style, fingerprint, given_or_made};
 
+/// The group of a program's functions in a set of tools. No server has this name.
+pub const PROGRAM: &str = "program";
+
+/// The group of the calls that open sections. No server has this name.
+pub const SECTIONS: &str = "sections";
+
 /// The calls that sets of tools answer themselves.
 pub const SET_CALLS: [&str; 4] = ["find_tools", "call_tool", "open_sections", "read_section"];
 

@@ -1,0 +1,85 @@
+//! Signs what clients keep, so that it comes back as it was given (HMAC-SHA256).
+
+use std::fmt;
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde_json::Value;
+
+use super::super::error::ProxyFault;
+
+const KEY_BYTES: usize = 32;
+const NONCE_BYTES: usize = 16;
+/// What tells it from what servers want to have kept.
+const OURS: &str = "mcp-bindgen.1.";
+
+/// It looks like the proxy's own, and is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unsigned;
+
+pub(crate) struct Signer {
+    key: hmac::Key,
+    random: SystemRandom,
+}
+
+impl Signer {
+    /// # Errors
+    /// Where the key is short, or there is none to be had.
+    pub(crate) fn new(key: Option<Vec<u8>>) -> Result<Self, ProxyFault> {
+        let random = SystemRandom::new();
+        let key = match key {
+            Some(key) if key.len() < KEY_BYTES => {
+                return Err(ProxyFault::ShortKey { bytes: key.len(), at_least: KEY_BYTES });
+            }
+            Some(key) => hmac::Key::new(hmac::HMAC_SHA256, &key),
+            None => hmac::Key::generate(hmac::HMAC_SHA256, &random).map_err(|_| ProxyFault::NoRandomness)?,
+        };
+        Ok(Self { key, random })
+    }
+
+    /// A text that nobody can guess, and that is never given twice.
+    pub(crate) fn nonce(&self) -> String {
+        let mut bytes = [0; NONCE_BYTES];
+        // Where the system has none, the state is bound to the call all the same; and a nonce that comes twice is spent.
+        let _ = self.random.fill(&mut bytes);
+        bytes.iter().fold(String::with_capacity(2 * NONCE_BYTES), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    pub(super) fn sign(&self, claims: &Value) -> String {
+        let claims = base64(claims.to_string().as_bytes());
+        let tag = hmac::sign(&self.key, claims.as_bytes());
+        format!("{OURS}{claims}.{}", base64(tag.as_ref()))
+    }
+
+    /// Returns `true` if a state that a server gives would be taken for the proxy's own.
+    pub(crate) fn is_mistakable(state: &str) -> bool {
+        state.starts_with(OURS)
+    }
+
+    pub(super) fn read(&self, state: &str) -> Result<Option<Value>, Unsigned> {
+        let Some(signed) = state.strip_prefix(OURS) else { return Ok(None) };
+        let (claims, tag) = signed.split_once('.').ok_or(Unsigned)?;
+        let tag = URL_SAFE_NO_PAD.decode(tag).map_err(|_| Unsigned)?;
+        // In constant time.
+        hmac::verify(&self.key, claims.as_bytes(), &tag).map_err(|_| Unsigned)?;
+        let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| Unsigned)?;
+        serde_json::from_slice(&claims).map(Some).map_err(|_| Unsigned)
+    }
+}
+
+pub(super) fn base64(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signer(..)")
+    }
+}

@@ -1,0 +1,104 @@
+//! Which approvals were used.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use futures_util::future::{BoxFuture, ready};
+
+/// So many need no looking after.
+const FEW: usize = 1024;
+
+/// Knows which approvals were used, so that none counts twice. Instances of a proxy that serve the same clients share one,
+/// such as a table of a database with a unique key.
+///
+/// ```
+/// use std::time::SystemTime;
+/// use mcp_bindgen_proxy::{ApprovalStore, MemoryApprovalStore};
+///
+/// # async fn run() -> Result<(), mcp_bindgen_proxy::ApprovalStoreError> {
+/// let store = MemoryApprovalStore::default();
+/// let expires = SystemTime::now() + std::time::Duration::from_secs(60);
+/// assert!(store.spend("7f3a", expires).await?);
+/// assert!(!store.spend("7f3a", expires).await?);
+/// # Ok(())
+/// # }
+/// ```
+pub trait ApprovalStore: fmt::Debug + Send + Sync {
+    /// Notes that an approval is used, and says whether it was not before. Of two who ask at once, one is told so. It may be
+    /// forgotten after it has expired.
+    ///
+    /// # Errors
+    /// Why it cannot be told; the call is denied then.
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
+}
+
+/// Why it cannot be told whether an approval was used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApprovalStoreError {
+    message: String,
+}
+
+impl ApprovalStoreError {
+    /// An error with a reason, for the log of the proxy: clients are not shown it.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// Keeps them in memory: for one instance.
+#[derive(Debug, Default)]
+pub struct MemoryApprovalStore {
+    spent: Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    expiries: BTreeMap<String, SystemTime>,
+    /// How many there were when those that have expired were last forgotten.
+    kept: usize,
+}
+
+impl Spent {
+    /// Forgets what has expired, where there are twice as many as there were: each is looked at a few times, however many
+    /// come.
+    fn forget(&mut self) {
+        if self.expiries.len() >= self.kept.saturating_mul(2).max(FEW) {
+            let now = SystemTime::now();
+            self.expiries.retain(|_, expires| *expires > now);
+            self.kept = self.expiries.len();
+        }
+    }
+}
+
+impl ApprovalStore for MemoryApprovalStore {
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.forget();
+        let is_first = spent.expiries.insert(approval.to_owned(), expires).is_none();
+        Box::pin(ready(Ok(is_first)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_has_expired_is_forgotten_and_nothing_else() {
+        let store = MemoryApprovalStore::default();
+        let now = SystemTime::now();
+        let (past, later) = (now - Duration::from_secs(1), now + Duration::from_secs(600));
+        assert_eq!(store.spend("kept", later).await, Ok(true));
+        for number in 0..10_000 {
+            assert_eq!(store.spend(&format!("of before {number}"), past).await, Ok(true));
+        }
+        assert_eq!(store.spend("kept", later).await, Ok(false));
+        let spent = store.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(spent.expiries.len() <= FEW, "{} are remembered", spent.expiries.len());
+    }
+}

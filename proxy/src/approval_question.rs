@@ -1,0 +1,156 @@
+//! Asking the client of the proxy whether a call of its own may be made.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
+use rmcp::model::RequestId;
+
+use super::approval::digest_of;
+use super::downstream::{Downstream, is_yes, question};
+
+/// What a person is shown of arguments.
+const LONGEST_ARGUMENTS: usize = 2000;
+const LONGEST_NAME: usize = 200;
+
+tokio::task_local! {
+    /// Whose call it is.
+    pub(super) static ASKING: Arc<Asking>;
+}
+
+/// Who can be asked about the call that is under way, and what they said.
+pub(super) struct Asking {
+    who: Who,
+    /// By the digests of calls, so that nobody is asked twice about one: by a configuration, and by a layer.
+    said: tokio::sync::Mutex<HashMap<String, ApprovalAnswer>>,
+    pending: Mutex<Pending>,
+}
+
+pub(super) enum Who {
+    /// A client with a session is asked at once.
+    Session { downstream: Downstream, request: RequestId },
+    /// One without is asked by the answer to its request.
+    Stateless { can_be_asked: bool, settled: Settled },
+}
+
+/// What a client without a session said of a call before, by digests.
+#[derive(Default)]
+pub(super) struct Settled {
+    pub(super) approved: Vec<String>,
+    pub(super) declined: Option<String>,
+}
+
+#[derive(Default)]
+struct Pending {
+    /// What has to be asked before the call can be made.
+    asked: Option<ApprovalRequest>,
+    /// The calls whose approvals were made use of.
+    used: Vec<String>,
+}
+
+impl Asking {
+    pub(super) fn new(who: Who) -> Arc<Self> {
+        Arc::new(Self { who, said: tokio::sync::Mutex::default(), pending: Mutex::default() })
+    }
+
+    /// What has to be asked before the call can be made.
+    pub(super) fn asked(&self) -> Option<ApprovalRequest> {
+        self.pending().asked.take()
+    }
+
+    /// The digests of calls whose approvals were made use of.
+    pub(super) fn used(&self) -> Vec<String> {
+        std::mem::take(&mut self.pending().used)
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer(&self, request: ApprovalRequest) -> ApprovalAnswer {
+        let digest = digest_of(&request);
+        let mut said = self.said.lock().await;
+        if let Some(answer) = said.get(&digest) {
+            return answer.clone();
+        }
+        let answer = match &self.who {
+            Who::Session { downstream, request: id } => ask_session(downstream, id, &request).await,
+            Who::Stateless { settled, .. } if settled.approved.contains(&digest) => {
+                self.pending().used.push(digest.clone());
+                ApprovalAnswer::Approve
+            }
+            Who::Stateless { settled, .. } if settled.declined.as_ref() == Some(&digest) => {
+                declined("the user declined")
+            }
+            Who::Stateless { can_be_asked: true, .. } => {
+                self.pending().asked = Some(request);
+                declined("the user is asked first")
+            }
+            Who::Stateless { can_be_asked: false, .. } => unasked(),
+        };
+        said.insert(digest, answer.clone());
+        answer
+    }
+}
+
+/// Asks the client of the proxy whose call it is: for [`Approval`](mcp_bindgen_runtime::middleware::Approval) layers of a proxy's
+/// servers. It is what asks for what `approve` of a configuration names, too. Where the client cannot be asked, because it
+/// declares no elicitation, the answer is no; outside of a proxy nobody can be.
+///
+/// ```
+/// use mcp_bindgen_proxy::ask_client;
+/// use mcp_bindgen_runtime::middleware::Approval;
+///
+/// let approval = Approval::of(["delete_*"], ask_client);
+/// # drop(approval);
+/// ```
+pub async fn ask_client(request: ApprovalRequest) -> ApprovalAnswer {
+    match ASKING.try_with(Arc::clone) {
+        Ok(asking) => asking.answer(request).await,
+        Err(_) => declined("it is not known whose call it is, and nobody can be asked"),
+    }
+}
+
+async fn ask_session(downstream: &Downstream, id: &RequestId, request: &ApprovalRequest) -> ApprovalAnswer {
+    if !downstream.takes_forms() {
+        return unasked();
+    }
+    let asked = question(&message(request));
+    match downstream.ask("elicitation/create", asked, Some(id.clone())).await {
+        Ok(answer) if is_yes(&answer) => ApprovalAnswer::Approve,
+        Ok(_) => declined("the user declined"),
+        Err(error) => {
+            tracing::debug!("an approval could not be asked for: {error}");
+            declined("the user could not be asked")
+        }
+    }
+}
+
+fn declined(why: &str) -> ApprovalAnswer {
+    ApprovalAnswer::Decline(why.to_owned())
+}
+
+fn unasked() -> ApprovalAnswer {
+    declined("the client declares no `elicitation` by forms, so that its user cannot be asked")
+}
+
+/// What a person is asked. All of it is of strangers but the words in between.
+pub(super) fn message(request: &ApprovalRequest) -> String {
+    let arguments = serde_json::Value::Object(request.arguments.clone()).to_string();
+    format!(
+        "May the tool `{}` of the server `{}` be called with {}?",
+        cut(&printable(&request.tool), LONGEST_NAME),
+        cut(&printable(&request.server), LONGEST_NAME),
+        cut(&printable(&arguments), LONGEST_ARGUMENTS),
+    )
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => {
+            format!("{}… ({} characters in all)", text.get(..end).unwrap_or_default(), text.chars().count())
+        }
+        None => text.to_owned(),
+    }
+}

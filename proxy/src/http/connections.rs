@@ -1,0 +1,139 @@
+//! Connections: how many, how long, and how they end.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::door::Door;
+use super::options::{Checked, Limits};
+use super::patient::Patient;
+use crate::{Proxy, ServeError};
+
+/// A proxy that is being served. Dropping it ends it at once; [`close`](Self::close) lets calls come to their end.
+#[must_use = "dropping it ends it"]
+pub struct HttpServer {
+    address: SocketAddr,
+    path: String,
+    door: Arc<Door>,
+    closing: CancellationToken,
+    accepting: JoinHandle<()>,
+}
+
+impl HttpServer {
+    /// Where it listens, with the port that it has.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What clients are given: `http://127.0.0.1:8080/mcp`.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.path)
+    }
+
+    /// Takes no more requests, lets those under way come to their end for as long as
+    /// [`HttpOptions::drain`](super::HttpOptions::drain) says, and ends all sessions.
+    pub async fn close(mut self) {
+        self.closing.cancel();
+        let _ = (&mut self.accepting).await;
+    }
+
+    /// Serves until something happens, and closes then.
+    pub async fn until(self, happens: impl Future<Output = ()>) {
+        happens.await;
+        self.close().await;
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.closing.cancel();
+        self.door.ending.cancel();
+        self.accepting.abort();
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HttpServer").field("address", &self.address).field("path", &self.path).finish()
+    }
+}
+
+pub(super) async fn serve(proxy: Proxy, options: Checked) -> Result<HttpServer, ServeError> {
+    let asked = options.address;
+    let bind =
+        |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
+    let listener = TcpListener::bind(asked).await.map_err(bind)?;
+    let address = listener.local_addr().map_err(bind)?;
+    let door = Arc::new(Door::new(proxy, &options));
+    let closing = CancellationToken::new();
+    let accepting = tokio::spawn(accept(listener, door.clone(), closing.clone(), options.limits));
+    Ok(HttpServer { address, path: options.path, door, closing, accepting })
+}
+
+async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationToken, limits: Limits) {
+    let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    let graceful = GracefulShutdown::new();
+    loop {
+        // Whoever finds no room waits in the queue of the system.
+        let accepted = async {
+            let permit = room.clone().acquire_owned().await;
+            (permit, listener.accept().await)
+        };
+        let (permit, accepted) = tokio::select! {
+            accepted = accepted => accepted,
+            () = closing.cancelled() => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Too many open files, mostly: they become fewer.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let connection = graceful.watch(connection(stream, door.clone(), limits));
+        let ending = door.ending.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            tokio::select! {
+                // A client that goes away in the middle is its own affair.
+                _ = connection => {}
+                () = ending.cancelled() => {}
+            }
+        });
+    }
+    drop(listener);
+    door.closing.cancel();
+    let _ = tokio::time::timeout(limits.drain, graceful.shutdown()).await;
+    door.ending.cancel();
+}
+
+fn connection(
+    stream: TcpStream,
+    door: Arc<Door>,
+    limits: Limits,
+) -> http1::Connection<
+    TokioIo<Patient<TcpStream>>,
+    impl hyper::service::HttpService<hyper::body::Incoming, ResBody = super::body::Body, Error = Infallible, Future: Send>
+    + Send,
+> {
+    let _ = stream.set_nodelay(true);
+    let local = stream.local_addr().ok().map(|address| address.ip());
+    let service = service_fn(move |request| {
+        let door = door.clone();
+        async move { Ok::<_, Infallible>(door.answer(request, local).await) }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .serve_connection(TokioIo::new(Patient::new(stream, limits.taken)), service)
+}

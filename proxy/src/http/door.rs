@@ -1,0 +1,254 @@
+//! What becomes of one request.
+//!
+//! rmcp has a service for this as well, and what sessions and single requests are served with is its own. That service
+//! reads every result into its types though, and would drop of a server's results what they do not know.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::access::{Access, share};
+use super::body::{Answer, empty, events, json, read, refused, text};
+use super::headers::{self, Era};
+use super::options::{Checked, Limits};
+use super::sessions::{NotBegun, NotSent, Presence, Sessions};
+use super::single;
+use crate::Proxy;
+use crate::under_way::IN_USE;
+
+/// All that requests need.
+pub(super) struct Door {
+    pub(super) proxy: Proxy,
+    access: Access,
+    path: String,
+    limits: Limits,
+    requests: Arc<Semaphore>,
+    sessions: Sessions,
+    /// Streams without an end of their own end.
+    pub(super) closing: CancellationToken,
+    /// Everything ends.
+    pub(super) ending: CancellationToken,
+}
+
+impl Door {
+    pub(super) fn new(proxy: Proxy, options: &Checked) -> Self {
+        let (limits, ending) = (options.limits, CancellationToken::new());
+        Self {
+            proxy,
+            access: Access::new(options),
+            path: options.path.clone(),
+            limits,
+            requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
+            sessions: Sessions::new(limits.sessions, limits.idle, ending.child_token()),
+            closing: ending.child_token(),
+            ending,
+        }
+    }
+
+    /// Answers a request that came to this address of the machine.
+    pub(super) async fn answer(&self, request: Request<Incoming>, local: Option<IpAddr>) -> Answer {
+        let (mut parts, body) = request.into_parts();
+        let origin = parts.headers.get(header::ORIGIN).cloned();
+        let mut answer = match self.access.admit(&mut parts, local) {
+            // Nobody may read why.
+            Err(answer) if answer.status() == StatusCode::FORBIDDEN => return answer,
+            Err(answer) => answer,
+            Ok(()) => match self.admitted(&parts.method, parts.uri.path(), &parts.headers, body).await {
+                Ok(answer) | Err(answer) => answer,
+            },
+        };
+        share(&mut answer, origin);
+        answer
+    }
+
+    async fn admitted(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+        body: Incoming,
+    ) -> Result<Answer, Answer> {
+        if path != self.path {
+            return Err(text(StatusCode::NOT_FOUND, "Not Found"));
+        }
+        let permit = self.requests.clone().try_acquire_owned().map_err(|_| busy("requests"))?;
+        match *method {
+            Method::POST => self.post(headers, body, permit).await,
+            Method::GET => self.listen(headers, permit).await,
+            Method::DELETE => self.end(headers).await,
+            _ => Err(not_allowed("GET, POST, DELETE")),
+        }
+    }
+
+    async fn post(&self, headers: &HeaderMap, body: Incoming, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {
+        if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
+            let said = "Not Acceptable: a client accepts both application/json and text/event-stream";
+            return Err(text(StatusCode::NOT_ACCEPTABLE, said));
+        }
+        let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !media_type(content).eq_ignore_ascii_case("application/json") {
+            let said = "Unsupported Media Type: a message is application/json";
+            return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
+        }
+        let body = read(body, self.limits.body, self.limits.head).await?;
+        let value: Value =
+            serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
+        drop(body);
+        let era = Era::of(&value, headers)?;
+        if let Era::Requests { .. } = &era {
+            self.compare(headers, &value).await?;
+        }
+        let id = headers::request_id(&value);
+        let message: ClientJsonRpcMessage = serde_json::from_value(value)
+            .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is no message of JSON-RPC"))?;
+        match (era, message) {
+            (Era::Requests { version }, ClientJsonRpcMessage::Request(request)) => {
+                single::answer(self, &version, request, permit).await
+            }
+            // Nothing that it could be about: a request ends when its connection does.
+            (Era::Requests { .. }, ClientJsonRpcMessage::Notification(_)) => Ok(empty(StatusCode::ACCEPTED)),
+            (Era::Requests { .. }, _) => {
+                Err(refused(None, ErrorCode::INVALID_REQUEST, "nothing was asked that this could answer"))
+            }
+            (Era::Sessions, message) => match session(headers)? {
+                Some(session) => self.in_session(&session, message, permit).await,
+                None => self.begin(message).await,
+            },
+        }
+    }
+
+    /// Holds a request of 2026-07-28 to what its headers say.
+    async fn compare(&self, headers: &HeaderMap, message: &Value) -> Result<(), Answer> {
+        let schema = match headers::called_tool(message) {
+            Some(tool) => self.proxy.input_schema(tool).await,
+            None => None,
+        };
+        headers::agree(headers, message, schema.as_deref())
+            .map_err(|problem| headers::mismatch(headers::request_id(message), problem))
+    }
+
+    async fn begin(&self, message: ClientJsonRpcMessage) -> Result<Answer, Answer> {
+        let is_initialize = matches!(&message, ClientJsonRpcMessage::Request(request)
+            if matches!(request.request, rmcp::model::ClientRequest::InitializeRequest(_)));
+        if !is_initialize {
+            let said = "a session begins with `initialize`, and then each request names it in Mcp-Session-Id";
+            return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
+        }
+        let (id, answer) = match self.sessions.begin(&self.proxy, message).await {
+            Ok(begun) => begun,
+            Err(NotBegun::Full) => return Err(busy("sessions")),
+            Err(NotBegun::Failed(_)) => return Err(failed("the session did not begin")),
+        };
+        if matches!(answer, ServerJsonRpcMessage::Error(_)) {
+            return Ok(json(StatusCode::OK, &answer));
+        }
+        let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no name"))?;
+        let mut answer = json(StatusCode::OK, &answer);
+        answer.headers_mut().insert(headers::SESSION, name);
+        Ok(answer)
+    }
+
+    async fn in_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Answer, Answer> {
+        let here = self.sessions.present(id).ok_or_else(no_session)?;
+        let ClientJsonRpcMessage::Request(request) = message else {
+            self.sessions.tell(id, message).await.map_err(|_| no_session())?;
+            return Ok(empty(StatusCode::ACCEPTED));
+        };
+        let number = request.id.clone();
+        let answers = self.sessions.request(id, request, permit).await.map_err(|error| match error {
+            NotSent::NoSession => no_session(),
+            NotSent::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
+        })?;
+        // A request that is under way when the server closes may still be answered.
+        Ok(events(answers, self.ending.clone(), here))
+    }
+
+    async fn listen(&self, headers: &HeaderMap, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {
+        let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
+        if version.is_some_and(headers::is_modern) {
+            return Err(not_allowed("POST"));
+        }
+        if !accepts(headers, "text/event-stream") {
+            return Err(text(StatusCode::NOT_ACCEPTABLE, "Not Acceptable: a client accepts text/event-stream"));
+        }
+        let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
+        let here: Presence = self.sessions.present(&id).ok_or_else(no_session)?;
+        let last = headers.get(headers::LAST_EVENT).and_then(|value| value.to_str().ok());
+        let messages = match last {
+            // An error would have browsers ask the same again, for ever.
+            Some(last) => match self.sessions.resumed(&id, last.to_owned()).await {
+                Ok(messages) => messages,
+                Err(_) => Box::pin(futures_util::stream::empty::<ServerSseMessage>()),
+            },
+            None => self.sessions.unasked(&id).await.map_err(|_| no_session())?,
+        };
+        Ok(events(messages, self.closing.clone(), (here, permit)))
+    }
+
+    async fn end(&self, headers: &HeaderMap) -> Result<Answer, Answer> {
+        let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
+        if version.is_some_and(headers::is_modern) {
+            return Err(not_allowed("POST"));
+        }
+        let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
+        if self.sessions.end(&id).await { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
+    }
+}
+
+fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> {
+    let Some(id) = headers.get(headers::SESSION) else { return Ok(None) };
+    let id = id.to_str().map_err(|_| no_session())?;
+    Ok(Some(id.into()))
+}
+
+/// Without what comes after it: `application/json; charset=utf-8`.
+fn media_type(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    let of_its_kind = wanted.split_once('/').map(|(kind, _)| format!("{kind}/*")).unwrap_or_default();
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|range| {
+            let range = media_type(range);
+            range == "*/*" || range.eq_ignore_ascii_case(&of_its_kind) || range.eq_ignore_ascii_case(wanted)
+        })
+}
+
+fn busy(what: &str) -> Answer {
+    let mut answer = text(StatusCode::SERVICE_UNAVAILABLE, format!("Service Unavailable: too many {what} at once"));
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    answer
+}
+
+fn not_allowed(methods: &'static str) -> Answer {
+    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    answer
+}
+
+/// Clients begin another one then.
+fn no_session() -> Answer {
+    text(StatusCode::NOT_FOUND, "Not Found: there is no such session, or it has ended")
+}
+
+pub(super) fn failed(what: &str) -> Answer {
+    text(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error: {what}"))
+}

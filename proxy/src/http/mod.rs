@@ -1,0 +1,58 @@
+//! A proxy over streamable HTTP.
+//!
+//! ```text
+//! connections   accepts, within its limits, and closes gracefully
+//! door          what becomes of a request
+//! access        who may ask: origin, bearer
+//! headers       which era a request is of, and whether its headers say what its body says
+//! sessions      those of clients up to 2025-11-25
+//! single        requests of 2026-07-28, each by itself
+//! body          what is read and what is written
+//! patient       ends connections of those who read nothing any more
+//! ```
+
+// A refusal is an answer like any other: either way it is moved once, on its way out.
+#![allow(clippy::result_large_err)]
+
+mod access;
+mod bearer;
+mod body;
+mod connections;
+mod door;
+mod headers;
+mod options;
+mod origin;
+mod patient;
+mod sessions;
+mod single;
+
+pub use connections::HttpServer;
+pub use options::HttpOptions;
+
+use super::{Proxy, ServeError};
+
+impl Proxy {
+    /// Serves it over streamable HTTP, for clients of every version of MCP since 2025-03-26, until the server is closed
+    /// or dropped.
+    ///
+    /// Clients up to 2025-11-25 have a session each, and each session connections of its own to the servers behind the proxy.
+    /// Requests of 2026-07-28 stand for themselves: any number of instances can stand side by side.
+    ///
+    /// ```no_run
+    /// use mcp_bindgen_proxy::{HttpOptions, Proxy};
+    ///
+    /// # async fn serve(proxy: Proxy) -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = proxy.serve_http(HttpOptions::new().bearer(std::env::var("PROXY_TOKEN")?)).await?;
+    /// println!("{}", server.url()); // http://127.0.0.1:49152/mcp
+    /// server.until(tokio::time::sleep(std::time::Duration::from_secs(3600))).await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Where the options make no sense or demand more than was said ([`ServeError::PublicAddress`],
+    /// [`ServeError::Unauthenticated`]), or the address cannot be listened on.
+    pub async fn serve_http(&self, options: HttpOptions) -> Result<HttpServer, ServeError> {
+        connections::serve(self.clone(), options.check()?).await
+    }
+}

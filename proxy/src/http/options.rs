@@ -1,0 +1,316 @@
+//! How a proxy is served over HTTP.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use super::bearer::Bearer;
+use super::origin::{Host, Origin};
+use crate::ServeError;
+
+/// How a proxy is served over HTTP: by default on a free port of this machine, for programs of this machine alone.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_bindgen_proxy::HttpOptions;
+///
+/// let options = HttpOptions::new()
+///     .address(([127, 0, 0, 1], 8080))
+///     .bearer("a secret that clients have")
+///     .allow_origin("https://app.example.com")
+///     .idle_sessions(Duration::from_secs(600));
+/// assert!(!format!("{options:?}").contains("secret"));
+/// ```
+#[derive(Clone)]
+pub struct HttpOptions {
+    pub(super) address: SocketAddr,
+    pub(super) path: String,
+    pub(super) is_public: bool,
+    pub(super) is_unauthenticated: bool,
+    pub(super) bearer: Option<String>,
+    pub(super) hosts: Vec<String>,
+    pub(super) origins: Vec<String>,
+    pub(super) limits: Limits,
+}
+
+/// What bounds the work that clients can make.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) body: usize,
+    pub(super) requests: usize,
+    pub(super) connections: usize,
+    pub(super) sessions: usize,
+    pub(super) head: Duration,
+    pub(super) taken: Duration,
+    pub(super) idle: Duration,
+    pub(super) drain: Duration,
+}
+
+/// The options, checked.
+pub(super) struct Checked {
+    pub(super) address: SocketAddr,
+    pub(super) path: String,
+    pub(super) bearer: Option<Bearer>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) origins: Vec<Origin>,
+    pub(super) limits: Limits,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpOptions {
+    /// Path `/mcp` on a free port of 127.0.0.1, which [`HttpServer::url`](super::HttpServer::url) tells.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            path: "/mcp".to_owned(),
+            is_public: false,
+            is_unauthenticated: false,
+            bearer: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            limits: Limits {
+                body: 4 * 1024 * 1024,
+                requests: 1024,
+                connections: 1024,
+                sessions: 1024,
+                head: Duration::from_secs(30),
+                taken: Duration::from_secs(60),
+                idle: Duration::from_secs(300),
+                drain: Duration::from_secs(5),
+            },
+        }
+    }
+
+    /// The address to listen on; with port 0, any that is free.
+    #[must_use]
+    pub fn address(mut self, address: impl Into<SocketAddr>) -> Self {
+        self.address = address.into();
+        self
+    }
+
+    /// The path of the one endpoint, `/mcp` by default.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Says that an address which other machines can reach is meant. It also takes a [`bearer`](Self::bearer), or
+    /// [`without_authentication`](Self::without_authentication).
+    #[must_use]
+    pub fn allow_public(mut self) -> Self {
+        self.is_public = true;
+        self
+    }
+
+    /// Lets whoever reaches a public address call the tools: for proxies behind something that asks who they are.
+    #[must_use]
+    pub fn without_authentication(mut self) -> Self {
+        self.is_unauthenticated = true;
+        self
+    }
+
+    /// The token that each request has to bear (`Authorization: Bearer ..`). It goes no further: no server sees it.
+    #[must_use]
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        self.bearer = Some(token.into());
+        self
+    }
+
+    /// A name under which clients may ask for the proxy (`Host`), with or without a port. The names of this machine's
+    /// loopback and the address that a connection came to are always among them.
+    #[must_use]
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into());
+        self
+    }
+
+    /// An origin whose pages may call from a browser: `https://app.example.com`. Those of loopback always may.
+    #[must_use]
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// How many bytes a request may have: 4 MiB by default. A longer one is refused (413).
+    #[must_use]
+    pub fn max_body(mut self, bytes: usize) -> Self {
+        self.limits.body = bytes;
+        self
+    }
+
+    /// How many requests may be open at once, streams among them: 1024 by default. More are refused (503).
+    #[must_use]
+    pub fn max_requests(mut self, requests: usize) -> Self {
+        self.limits.requests = requests;
+        self
+    }
+
+    /// How many connections may be open at once: 1024 by default. More have to wait.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.limits.connections = connections;
+        self
+    }
+
+    /// How many sessions there may be at once, of clients up to 2025-11-25: 1024 by default. More are refused (503).
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.limits.sessions = sessions;
+        self
+    }
+
+    /// After how long without an open request a session ends, and with it the connections that it has: 5 minutes by
+    /// default.
+    #[must_use]
+    pub fn idle_sessions(mut self, after: Duration) -> Self {
+        self.limits.idle = after;
+        self
+    }
+
+    /// How long a client may take for the head of a request, and again for its body: 30 seconds by default.
+    #[must_use]
+    pub fn read_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.head = timeout;
+        self
+    }
+
+    /// How long a client may take nothing of what it is sent before its connection ends: 60 seconds by default. One to whom
+    /// there is nothing to say may listen as long as it likes.
+    #[must_use]
+    pub fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.taken = timeout;
+        self
+    }
+
+    /// How long open requests may still take when the server is closed: 5 seconds by default.
+    #[must_use]
+    pub fn drain(mut self, timeout: Duration) -> Self {
+        self.limits.drain = timeout;
+        self
+    }
+
+    pub(super) fn check(self) -> Result<Checked, ServeError> {
+        let Self { address, path, is_public, is_unauthenticated, bearer, hosts, origins, limits } = self;
+        if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
+            return Err(ServeError::option(
+                "path",
+                "a path is visible ASCII, begins with `/`, and has no `?` and no `#`",
+            ));
+        }
+        let counts = [
+            ("max_body", limits.body),
+            ("max_requests", limits.requests),
+            ("max_connections", limits.connections),
+            ("max_sessions", limits.sessions),
+        ];
+        if let Some((option, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(ServeError::option(option, "nobody could call anything with 0"));
+        }
+        let times = [("idle_sessions", limits.idle), ("read_timeout", limits.head), ("write_timeout", limits.taken)];
+        if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
+            return Err(ServeError::option(option, "a time above zero is needed"));
+        }
+        let bearer = bearer.map(|token| Bearer::new(&token)).transpose()?;
+        if !address.ip().to_canonical().is_loopback() {
+            if !is_public {
+                return Err(ServeError::PublicAddress { address });
+            }
+            if bearer.is_none() && !is_unauthenticated {
+                return Err(ServeError::Unauthenticated { address });
+            }
+        }
+        let hosts = hosts.iter().map(|host| {
+            let parsed = Host::parse(host);
+            parsed.ok_or_else(|| {
+                ServeError::option("allow_host", format!("{host:?} is no host such as `mcp.example.com`"))
+            })
+        });
+        let origins = origins.iter().map(|origin| {
+            let parsed = Origin::parse(origin);
+            parsed.ok_or_else(|| {
+                ServeError::option("allow_origin", format!("{origin:?} is no origin such as `https://app.example.com`"))
+            })
+        });
+        let (hosts, origins) = (hosts.collect::<Result<_, _>>()?, origins.collect::<Result<_, _>>()?);
+        Ok(Checked { address, path, bearer, hosts, origins, limits })
+    }
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HttpOptions")
+            .field("address", &self.address)
+            .field("path", &self.path)
+            .field("is_public", &self.is_public)
+            .field("is_unauthenticated", &self.is_unauthenticated)
+            .field("bearer", &self.bearer.as_ref().map(|_| "(given)"))
+            .field("hosts", &self.hosts)
+            .field("origins", &self.origins)
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(options: HttpOptions) -> String {
+        options.check().err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn a_public_address_is_served_only_where_that_is_meant_and_somebody_asks_who_it_is() {
+        for address in ["0.0.0.0:80", "192.0.2.1:80", "[::]:80", "[::ffff:192.0.2.1]:80"] {
+            let Ok(address) = address.parse::<SocketAddr>() else { panic!("{address}") };
+            let options = || HttpOptions::new().address(address);
+            assert!(refusal(options()).contains("allow_public"), "{address}");
+            assert!(refusal(options().bearer("token")).contains("allow_public"), "{address}");
+            assert!(refusal(options().allow_public()).contains("bearer"), "{address}");
+            assert_eq!(refusal(options().allow_public().bearer("token")), "");
+            assert_eq!(refusal(options().allow_public().without_authentication()), "");
+        }
+        for address in ["127.0.0.1:0", "127.3.2.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+            let Ok(address) = address.parse::<SocketAddr>() else { panic!("{address}") };
+            assert_eq!(refusal(HttpOptions::new().address(address)), "", "{address}");
+        }
+    }
+
+    #[test]
+    fn options_that_make_no_sense_are_refused_by_name() {
+        let new = HttpOptions::new;
+        let secret = "s3cr\net";
+        for (options, name) in [
+            (new().path("mcp"), "path"),
+            (new().path("/a b"), "path"),
+            (new().path("/a?b"), "path"),
+            (new().max_body(0), "max_body"),
+            (new().max_requests(0), "max_requests"),
+            (new().max_connections(0), "max_connections"),
+            (new().max_sessions(0), "max_sessions"),
+            (new().idle_sessions(Duration::ZERO), "idle_sessions"),
+            (new().read_timeout(Duration::ZERO), "read_timeout"),
+            (new().write_timeout(Duration::ZERO), "write_timeout"),
+            (new().bearer(""), "bearer"),
+            (new().bearer(secret), "bearer"),
+            (new().allow_host("a/b"), "allow_host"),
+            (new().allow_host(""), "allow_host"),
+            (new().allow_origin("app.example.com"), "allow_origin"),
+            (new().allow_origin("https://app.example.com/path"), "allow_origin"),
+            (new().allow_origin("*"), "allow_origin"),
+        ] {
+            let said = refusal(options);
+            assert!(said.starts_with(name), "{name}: {said}");
+            assert!(!said.contains("s3cr"), "{said}");
+        }
+    }
+}

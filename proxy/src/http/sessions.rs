@@ -1,0 +1,210 @@
+//! Sessions of clients that have them: up to 2025-11-25.
+//!
+//! rmcp keeps what a session is made of, its streams and what can be resumed of them. When one ends is decided here: when
+//! nobody was there for a while, however long a call takes, and never while somebody is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, StreamExt};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, ServerJsonRpcMessage};
+use rmcp::service::serve_server_with_ct;
+use rmcp::transport::TransportAdapterIdentity;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::Proxy;
+use crate::under_way::{Noted, UnderWay};
+
+/// All sessions of a server.
+#[derive(Clone)]
+pub(super) struct Sessions {
+    manager: Arc<LocalSessionManager>,
+    open: Arc<Mutex<HashMap<SessionId, Session>>>,
+    most: usize,
+    idle: Duration,
+    /// Ends all of them.
+    ending: CancellationToken,
+}
+
+#[derive(Clone)]
+struct Session {
+    /// How many requests and streams of its client are open.
+    present: Arc<watch::Sender<usize>>,
+    ending: CancellationToken,
+    /// Its requests hold their places until they are answered: whoever asks and goes away makes as much work as one who stays.
+    under_way: UnderWay<OwnedSemaphorePermit>,
+}
+
+/// Somebody is there: the session does not end while this is held.
+pub(super) struct Presence(Arc<watch::Sender<usize>>);
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.0.send_modify(|present| *present = present.saturating_sub(1));
+    }
+}
+
+/// Why there is no new session.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotBegun {
+    #[error("there are as many sessions as there may be")]
+    Full,
+    #[error(transparent)]
+    Failed(#[from] LocalSessionManagerError),
+}
+
+/// Why a request was not sent.
+pub(super) enum NotSent {
+    NoSession,
+    /// Another one has its id.
+    InUse,
+}
+
+impl Sessions {
+    pub(super) fn new(most: usize, idle: Duration, ending: CancellationToken) -> Self {
+        let mut manager = LocalSessionManager::default();
+        // It would count a call that takes long as nobody being there.
+        manager.session_config.keep_alive = None;
+        Self { manager: Arc::new(manager), open: Arc::default(), most, idle, ending }
+    }
+
+    /// Begins a session with `initialize`, and gives its answer.
+    pub(super) async fn begin(
+        &self,
+        proxy: &Proxy,
+        initialize: ClientJsonRpcMessage,
+    ) -> Result<(SessionId, ServerJsonRpcMessage), NotBegun> {
+        let session = Session {
+            present: Arc::new(watch::Sender::new(1)),
+            ending: self.ending.child_token(),
+            under_way: UnderWay::default(),
+        };
+        let _here = Presence(session.present.clone());
+        let (id, transport) = self.manager.create_session().await?;
+        let is_room = {
+            let mut open = self.open();
+            let is_room = open.len() < self.most;
+            if is_room {
+                open.insert(id.clone(), session.clone());
+            }
+            is_room
+        };
+        if !is_room {
+            self.manager.close_session(&id).await?;
+            return Err(NotBegun::Full);
+        }
+        let transport = Noted { transport, under_way: session.under_way.clone() };
+        let (service, sessions, this) = (proxy.session(), self.clone(), id.clone());
+        tokio::spawn(async move {
+            let ending = session.ending.clone();
+            let serving = async {
+                let served =
+                    serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(service, transport, ending.clone()).await;
+                if let Ok(running) = served {
+                    let _ = running.waiting().await;
+                }
+            };
+            let unused = async {
+                unused(session.present.subscribe(), sessions.idle).await;
+                tracing::debug!(target: "mcp_bindgen_proxy", "a session that nobody uses ends");
+                ending.cancel();
+                std::future::pending().await
+            };
+            tokio::select! {
+                () = serving => {}
+                () = unused => {}
+            }
+            sessions.open().remove(&this);
+            let _ = sessions.manager.close_session(&this).await;
+        });
+        let answer = self.manager.initialize_session(&id, initialize).await;
+        if answer.is_err() {
+            self.end(&id).await;
+        }
+        Ok((id, answer?))
+    }
+
+    /// Counts a client as there, where it has such a session.
+    pub(super) fn present(&self, id: &SessionId) -> Option<Presence> {
+        let session = self.open().get(id).cloned()?;
+        session.present.send_modify(|present| *present += 1);
+        Some(Presence(session.present))
+    }
+
+    /// Sends a request, and gives what is answered until the answer itself. It holds its place until it is answered,
+    /// whoever listens.
+    pub(super) async fn request(
+        &self,
+        id: &SessionId,
+        request: JsonRpcRequest<ClientRequest>,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<BoxStream<'static, ServerSseMessage>, NotSent> {
+        let session = self.open().get(id).cloned().ok_or(NotSent::NoSession)?;
+        let number = request.id.clone();
+        if !session.under_way.begin(number.clone(), permit) {
+            return Err(NotSent::InUse);
+        }
+        match self.manager.create_stream(id, ClientJsonRpcMessage::Request(request)).await {
+            Ok(answers) => Ok(answers.boxed()),
+            Err(_) => {
+                session.under_way.end(&number);
+                Err(NotSent::NoSession)
+            }
+        }
+    }
+
+    /// Sends what has no answer: notifications, and answers to what was asked in between.
+    pub(super) async fn tell(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), LocalSessionManagerError> {
+        self.manager.accept_message(id, message).await
+    }
+
+    /// What the server says unasked.
+    pub(super) async fn unasked(
+        &self,
+        id: &SessionId,
+    ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
+        Ok(self.manager.create_standalone_stream(id).await?.boxed())
+    }
+
+    /// What followed an event of a stream that broke off.
+    pub(super) async fn resumed(
+        &self,
+        id: &SessionId,
+        last: String,
+    ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
+        Ok(self.manager.resume(id, last).await?.boxed())
+    }
+
+    /// Ends a session, and with it what of it is under way; says whether there was one.
+    pub(super) async fn end(&self, id: &SessionId) -> bool {
+        let Some(session) = self.open().remove(id) else { return false };
+        session.ending.cancel();
+        let _ = self.manager.close_session(id).await;
+        true
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Session>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until nobody was there for this long.
+async fn unused(mut present: watch::Receiver<usize>, idle: Duration) {
+    loop {
+        if present.wait_for(|present| *present == 0).await.is_err() {
+            return;
+        }
+        match tokio::time::timeout(idle, present.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What clients of the proxy are told of calls: results as they came, and errors as the protocol has them.
+
+use std::time::Duration;
+
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::{CallError, Dispatched, ToolResult};
+use rmcp::model::{ErrorCode, ErrorData};
+use serde_json::{Value, json};
+
+use mcp_bindgen_agents::message_for_model;
+
+const RESULT_TYPE: &str = "resultType";
+const COMPLETE: &str = "complete";
+
+/// The result of a call, or the error that stands for it. The protocol has errors for what cannot be routed or read (unknown
+/// tools: -32602); what a model can do something about is a result that says `isError`, since errors are often not shown to it:
+/// that a call was denied, did not end in time, or may have taken effect all the same ("Tools", "Error Handling").
+pub(super) fn of_call(public: &str, outcome: Result<ToolResult, CallError>) -> Result<Value, ErrorData> {
+    match outcome {
+        Ok(result) => Ok(result.to_json()),
+        Err(CallError::Tool(result)) => Ok(result.to_json()),
+        Err(CallError::Rpc { code, message, data, .. }) => Err(of_server(code, message, data)),
+        Err(CallError::ToolNotFound { .. }) => Err(unknown("tool", public)),
+        Err(CallError::Cancelled { .. }) => Err(cancelled()),
+        Err(error) => {
+            // The whole is for whoever runs the proxy: how a server is reached is no affair of its clients.
+            tracing::debug!(tool = public, "{error}");
+            Ok(ToolResult::error(words(public, &error)).to_json())
+        }
+    }
+}
+
+/// The error of a request that is no call.
+pub(super) fn of_request(what: &str, name: &str, error: CallError) -> ErrorData {
+    tracing::debug!("{error}");
+    match error {
+        CallError::Rpc { code, message, data, .. } => of_server(code, message, data),
+        CallError::PromptNotFound { .. } => unknown(what, name),
+        CallError::ResourceNotFound { .. } => no_resource(name),
+        CallError::Cancelled { .. } => cancelled(),
+        CallError::InvalidArguments { message, .. } => ErrorData::invalid_params(message, None),
+        CallError::NotOffered { server, what, .. } => ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("server `{}` does not offer {what}", printable(&server)),
+            None,
+        ),
+        error => {
+            let server = printable(error.server());
+            ErrorData::internal_error(format!("server `{server}` did not answer: {}", short(&error)), None)
+        }
+    }
+}
+
+/// An error as the server gave it.
+fn of_server(code: i64, message: String, data: Option<Box<Value>>) -> ErrorData {
+    let code = i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+    ErrorData::new(code, message, data.map(|data| *data))
+}
+
+pub(super) fn unknown(what: &str, name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("Unknown {what}: {}", printable(name)), None)
+}
+
+/// Clients of 2026-07-28 are told -32602, which is the server side's own doing.
+pub(super) fn no_resource(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(format!("Resource not found: {}", printable(uri)), Some(json!({ "uri": uri })))
+}
+
+pub(super) fn cancelled() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled", None)
+}
+
+fn words(public: &str, error: &CallError) -> String {
+    let server = printable(error.server());
+    match error {
+        CallError::NotConnected { .. } => {
+            format!("`{public}` was not called: server `{server}` cannot be reached; it may be called again later")
+        }
+        CallError::Transport { .. } => format!(
+            "`{public}` was not carried out: the connection to server `{server}` failed; it may be called again{}",
+            later(error.retry_after())
+        ),
+        CallError::OutcomeUnknown { .. } => format!(
+            "the connection to server `{server}` was lost during `{public}`: it may have taken effect, so do not simply repeat \
+             it; find out first whether it did"
+        ),
+        error => message_for_model(public, error),
+    }
+}
+
+fn short(error: &CallError) -> &'static str {
+    match (error, error.dispatched()) {
+        (CallError::NotConnected { .. }, _) => "it cannot be reached",
+        (CallError::Timeout { .. }, _) => "not in time",
+        (CallError::InvalidResponse { .. }, _) => "its answer cannot be read",
+        (_, Dispatched::No) => "the request was not sent",
+        _ => "the connection failed",
+    }
+}
+
+fn later(after: Option<Duration>) -> String {
+    after.map(|after| format!(", in {after:?} at the earliest")).unwrap_or_default()
+}
+
+/// A result in the words of the era: `resultType` since 2026-07-28, and how long what can be kept may be kept.
+pub(super) fn fitted(mut result: Value, is_modern: bool, is_cacheable: bool) -> Value {
+    let Value::Object(fields) = &mut result else { return result };
+    let is_complete = fields.get(RESULT_TYPE).is_none_or(|kind| kind == COMPLETE);
+    if !is_modern {
+        if is_complete {
+            fields.shift_remove(RESULT_TYPE);
+        }
+        return result;
+    }
+    if !is_complete {
+        return result;
+    }
+    fields.entry(RESULT_TYPE).or_insert_with(|| Value::from(COMPLETE));
+    if is_cacheable {
+        fields.entry("ttlMs").or_insert_with(|| Value::from(0));
+        fields.entry("cacheScope").or_insert_with(|| Value::from("private"));
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_names_the_server_and_not_how_it_is_reached() {
+        let message = "http://10.0.0.7:8080/mcp refused the connection";
+        for error in [
+            CallError::not_connected("files", "read", message),
+            CallError::transport("files", "read", message),
+            CallError::outcome_unknown("files", "read", message),
+        ] {
+            let result = of_call("files_read", Err(error)).expect("it is for the model").to_string();
+            assert!(
+                result.contains("`files`") && result.contains("files_read") && !result.contains("10.0.0.7"),
+                "{result}"
+            );
+            assert!(result.contains("\"isError\":true"), "{result}");
+        }
+        let denied = of_call("files_read", Err(CallError::denied("files", "read", "not on Sundays")));
+        assert!(denied.expect("it is for the model").to_string().contains("not on Sundays"));
+    }
+
+    #[test]
+    fn errors_of_the_protocol_stay_errors() {
+        let error = of_call("a_b", Err(CallError::rpc("a", "b", -32042, "look there"))).expect_err("it is one");
+        assert_eq!((error.code.0, &*error.message), (-32042, "look there"));
+        let error = of_call("a_b", Err(CallError::tool_not_found("a", "b"))).expect_err("it is one");
+        assert_eq!((error.code.0, &*error.message), (-32602, "Unknown tool: a_b"));
+    }
+
+    #[test]
+    fn results_are_changed_by_what_the_era_demands_alone() {
+        let sent = json!({ "content": [], "resultType": "complete", "x": 1 });
+        assert_eq!(fitted(sent.clone(), false, false), json!({ "content": [], "x": 1 }));
+        assert_eq!(fitted(sent.clone(), true, false), sent);
+        assert_eq!(
+            fitted(json!({ "tools": [] }), true, true),
+            json!({ "tools": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private" })
+        );
+        let asked = json!({ "resultType": "input_required", "requestState": "s" });
+        assert_eq!(fitted(asked.clone(), true, true), asked);
+    }
+}

@@ -1,0 +1,213 @@
+//! What is listed, under which names, and what is not.
+
+use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
+
+use super::*;
+use crate::{ProxyBuilder, ProxyFault};
+use mcp_bindgen_agents::NameStyle;
+
+#[tokio::test]
+async fn tools_have_the_names_of_a_toolset_and_are_else_as_their_servers_list_them() {
+    let server = Server::echo("b-side", &["z.last", "add"]);
+    let odd = json!({
+        "name": "odd", "inputSchema": { "$defs": { "x": { "minimum": 18446744073709551615u64 } }, "z": 1, "a": 2 },
+        "annotations": { "vendor": [1.5e300, null] }, "execution": { "taskSupport": "optional" }, "x-vendor": true
+    });
+    server.tools.lock().unwrap().push(odd.clone());
+    let proxy = Proxy::builder()
+        .connecting("b-side", server.connect(), |client| client)
+        .connecting("fixture", fixture(), |client| client)
+        .build()
+        .expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let tools = soon(client.list_tools_raw()).await.expect("a list");
+        let listed: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        assert_eq!(listed.len(), 13);
+        assert_eq!(listed[..3], ["b_side_add", "b_side_odd", "b_side_z_last"]);
+        assert!(listed[3..].iter().all(|name| name.starts_with("fixture_")) && listed[3..].is_sorted(), "{listed:?}");
+        let mut renamed = odd.clone();
+        renamed["name"] = json!("b_side_odd");
+        assert_eq!(tools[1].to_string(), renamed.to_string(), "not even the order of keys is another");
+        // Twice the same list.
+        assert_eq!(soon(client.list_tools_raw()).await.expect("a list"), tools);
+
+        let text = call(&client, "b_side_z_last", json!({ "a": [1] })).await.expect("a result").text();
+        assert_eq!(text, "b-side: \"z.last\" {\"a\":[1]}");
+        let sum = call(&client, "fixture_add", json!({ "a": 1, "b": 2 })).await.expect("a result");
+        assert_eq!(sum.structured, Some(json!({ "result": 3 })));
+        let error = call(&client, "b_side_nope", json!({})).await.expect_err("there is none");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn without_prefixes_names_are_those_of_the_servers_and_no_two_are_one() {
+    let (one, two) = (Server::echo("one", &["same", "first"]), Server::echo("two", &["same"]));
+    let proxy = Proxy::builder()
+        .names(NameStyle::ToolOnly)
+        .connecting("one", one.connect(), |client| client)
+        .connecting("two", two.connect(), |client| client)
+        .build()
+        .expect("it is sound");
+    let client = legacy(&proxy);
+    let listed = names(&client).await;
+    // The tools of the other server are unknown before it is up.
+    assert!(listed.len() == 3 && !listed.iter().any(|name| name == "first" || name == "same"), "{listed:?}");
+    let same: Vec<&String> = listed.iter().filter(|name| name.starts_with("same_")).collect();
+    assert_eq!(same.len(), 2, "{listed:?}");
+    let mut said = Vec::new();
+    for name in same {
+        said.push(call(&client, name, json!({})).await.expect("a result").text());
+    }
+    assert_eq!(said, ["one: \"same\" {}", "two: \"same\" {}"]);
+}
+
+#[tokio::test]
+async fn what_is_denied_by_name_is_neither_listed_nor_called() {
+    let server = Server::echo("files", &["read", "delete_all", "write"]);
+    let proxy = Proxy::builder()
+        .connecting("files", server.connect(), |client| {
+            Stack::new(client).policy(Policy::deny(["delete_*"])).policy(Policy::new(|call| {
+                match call.arguments.get("path") {
+                    Some(path) if path == "/etc" => Verdict::Deny("not there".to_owned()),
+                    _ => Verdict::Allow,
+                }
+            }))
+        })
+        .build()
+        .expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        assert_eq!(names(&client).await, ["files_read", "files_write"]);
+        let error = call(&client, "files_delete_all", json!({})).await.expect_err("it is none");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+        let denied = call(&client, "files_read", json!({ "path": "/etc" })).await.expect("a result");
+        assert!(denied.is_error && denied.text().contains("not there"), "{denied:?}");
+    }
+    assert!(server.heard("tools/call").is_empty(), "{:?}", server.heard("tools/call"));
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_costs_what_is_its_own() {
+    let good = Server::echo("good", &["a"]);
+    let proxy = Proxy::builder()
+        .server(ServerConfig::stdio("broken", "/nonexistent/server-with-hunter22").env("TOKEN", "hunter22"))
+        .connecting("good", good.connect(), |client| client)
+        .build()
+        .expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        assert_eq!(names(&client).await, ["good_a"]);
+        assert_eq!(call(&client, "good_a", json!({})).await.expect("a result").text(), "good: \"a\" {}");
+        let (read, write) = (client.clone(), json!({}));
+        let error = call(&read, "broken_x", write).await.expect_err("nobody knows it");
+        let said = format!("{error} {error:?}");
+        assert!(matches!(error, CallError::ToolNotFound { .. } | CallError::Rpc { .. }), "{said}");
+        assert!(!said.contains("hunter22"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_holds_up_nobody_elses_tools() {
+    let (good, hangs) = (Server::echo("good", &["a"]), Server::echo("hangs", &["b"]).silent());
+    let proxy = proxy(&[&hangs, &good]);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let begin = std::time::Instant::now();
+        assert_eq!(call(&client, "good_a", json!({})).await.expect("a result").text(), "good: \"a\" {}");
+        let error = call(&client, "nobodys_x", json!({})).await.expect_err("there is none");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_lists_late_is_news_and_takes_no_name_of_others() {
+    let (bank, eu) = (Server::echo("bank", &["eu_pay", "pay"]), Server::echo("bank_eu", &["pay"]).late());
+    let proxy = proxy(&[&bank, &eu]);
+    let client = legacy(&proxy);
+    let mut changes = client.tool_changes();
+    let before = names(&client).await;
+    assert!(before.len() == 2 && before[0].starts_with("bank_eu_pay_") && before[1] == "bank_pay", "{before:?}");
+    let after = soon(changes.changed()).await.expect("it is told");
+    let after: Vec<&str> = after.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(after, [&*before[0], "bank_pay", "bank_eu_pay"]);
+    for (name, said) in [(&*before[0], "bank: \"eu_pay\" {}"), ("bank_eu_pay", "bank_eu: \"pay\" {}")] {
+        assert_eq!(call(&client, name, json!({})).await.expect("a result").text(), said);
+    }
+}
+
+#[tokio::test]
+async fn names_without_prefix_do_not_depend_on_the_servers_that_are_up() {
+    let (one, two) = (Server::echo("one", &["same"]), Server::echo("two", &["same"]).late());
+    let builder = Proxy::builder().names(NameStyle::ToolOnly).connecting("one", one.connect(), |client| client);
+    let proxy = builder.connecting("two", two.connect(), |client| client).build().expect("it is sound");
+    let client = legacy(&proxy);
+    let mut changes = client.tool_changes();
+    let before = names(&client).await;
+    assert!(before.len() == 1 && before[0].starts_with("same_"), "{before:?}");
+    let after = soon(changes.changed()).await.expect("it is told");
+    assert_eq!(after[0]["name"], before[0]);
+    assert!(after.len() == 2 && after[1]["name"].as_str().unwrap().starts_with("same_"), "{after:?}");
+    assert_eq!(call(&client, &before[0], json!({})).await.expect("a result").text(), "one: \"same\" {}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_named_and_the_others_go_on() {
+    let (one, two) = (Server::echo("one", &["a"]), Server::new("two", &["b"], |_, _, _| {}));
+    let proxy = proxy(&[&one, &two]);
+    let client = legacy(&proxy);
+    assert_eq!(names(&client).await, ["one_a", "two_b"]);
+    let lost = tokio::spawn({
+        let client = client.clone();
+        async move { call(&client, "two_b", json!({})).await }
+    });
+    until(|| !two.heard("tools/call").is_empty()).await;
+    two.end.notify_waiters();
+    let lost = soon(lost).await.expect("it does not panic").expect("a result");
+    assert!(
+        lost.is_error && lost.text().contains("`two`") && lost.text().contains("may have taken effect"),
+        "{lost:?}"
+    );
+    let again = call(&client, "two_b", json!({})).await.expect("a result");
+    assert!(again.is_error && again.text().contains("`two` cannot be reached"), "{again:?}");
+    assert_eq!(call(&client, "one_a", json!({})).await.expect("a result").text(), "one: \"a\" {}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_said_all_at_once() {
+    let faults = |builder: ProxyBuilder| builder.build().map(drop).map_err(|error| error.faults().to_vec());
+    assert_eq!(faults(Proxy::builder()), Err(vec![ProxyFault::NoServers]));
+    let stdio = |name: &str| ServerConfig::stdio(name, "x");
+    let wrong = Proxy::builder()
+        .server(stdio("a"))
+        .server(stdio("a"))
+        .server(stdio("No"))
+        .server(stdio("program"))
+        .shared(mcp_bindgen_runtime::Fake::new())
+        .key([7; 31]);
+    assert_eq!(
+        faults(wrong),
+        Err(vec![
+            ProxyFault::NothingToList,
+            ProxyFault::Repeated { name: "a".to_owned() },
+            ProxyFault::Name { name: "No".to_owned() },
+            ProxyFault::Reserved { name: "program".to_owned() },
+            ProxyFault::ShortKey { bytes: 31, at_least: 32 },
+        ])
+    );
+    for options in [
+        ClientOptions::new().on_elicitation(async |_| mcp_bindgen_runtime::ElicitationAnswer::Decline),
+        ClientOptions::new().on_sampling(async |_| mcp_bindgen_runtime::SamplingAnswer::Decline),
+        ClientOptions::new().roots([]),
+    ] {
+        assert_eq!(faults(Proxy::builder().server(stdio("a")).client_options(options)), Err(vec![ProxyFault::Answers]));
+    }
+    let plain =
+        ClientOptions::new().timeout(Duration::from_secs(1)).capabilities(json!({ "roots": {}, "sampling": {} }));
+    assert_eq!(faults(Proxy::builder().server(stdio("a")).client_options(plain)), Ok(()));
+    let builder =
+        Proxy::builder().server(stdio("a").env("TOKEN", "hunter22-5a7c9e1b")).key(*b"hunter22hunter22hunter22hunter22");
+    let shown = format!("{builder:?} {:?}", builder);
+    assert!(!shown.contains("hunter22"), "{shown}");
+    let shown = format!("{:?}", builder.build().expect("it is sound"));
+    assert!(!shown.contains("hunter22"), "{shown}");
+}

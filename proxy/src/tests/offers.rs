@@ -1,0 +1,272 @@
+//! Prompts, resources, completions and logs.
+
+use super::*;
+
+fn offering(name: &'static str) -> Server {
+    let server = Server::new(name, &["t"], move |server, request, out| {
+        let params = &request["params"];
+        let said = |text: String| json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
+        let result = match request["method"].as_str().unwrap_or_default() {
+            // As many as there are tools.
+            "prompts/list" => {
+                let prompts = ["greet", "other"].into_iter().take(server.tools.lock().unwrap().len());
+                json!({ "prompts": prompts.map(|name| json!({ "name": name, "x": 1 })).collect::<Vec<_>>() })
+            }
+            "prompts/get" if params["name"] == "greet" => {
+                json!({ "messages": said(format!("{name} greets {}", params["arguments"]["who"])), "tools": [], "y": 2 })
+            }
+            "resources/list" => json!({ "resources": [{ "uri": format!("{name}://one"), "name": "one", "z": 3 }] }),
+            "resources/templates/list" => {
+                json!({ "resourceTemplates": [{ "uriTemplate": format!("{name}://by/{{id}}"), "name": "by" }] })
+            }
+            "resources/read" if params["uri"].as_str().is_some_and(|uri| uri.starts_with(name)) => {
+                json!({ "contents": [{ "uri": params["uri"], "text": format!("of {name}"), "vendor": null }] })
+            }
+            "completion/complete" => json!({ "completion": { "values": [params["ref"].to_string()] } }),
+            "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => json!({}),
+            _ => {
+                let error = json!({ "code": -32002, "message": "Resource not found", "data": params });
+                return out.send(json!({ "id": request["id"], "error": error }));
+            }
+        };
+        if request["method"] == "logging/setLevel" {
+            let data = json!({ "level": params["level"], "logger": name, "data": { "said": name } });
+            server.tell(&json!({ "method": "notifications/message", "params": data }));
+        }
+        out.result(request, result);
+    });
+    server.offering(json!({
+        "tools": {}, "prompts": { "listChanged": true }, "resources": { "subscribe": true, "listChanged": true },
+        "completions": {}, "logging": {}
+    }))
+}
+
+#[tokio::test]
+async fn prompts_and_resources_are_those_of_all_servers() {
+    let (one, two) = (offering("one"), offering("two"));
+    let plain = Server::echo("plain", &["t"]);
+    let proxy = proxy(&[&one, &two, &plain]);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let prompts = soon(client.list_prompts_raw()).await.expect("a list");
+        assert_eq!(prompts, [json!({ "name": "one_greet", "x": 1 }), json!({ "name": "two_greet", "x": 1 })]);
+        let resources = soon(client.list_resources_raw()).await.expect("a list");
+        let uris: Vec<&Value> = resources.iter().map(|resource| &resource["uri"]).collect();
+        assert_eq!(uris, ["one://one", "two://one"]);
+        assert_eq!(soon(client.list_resource_templates_raw()).await.expect("a list").len(), 2);
+
+        let ask = |method: &'static str, params: Value| {
+            let client = client.clone();
+            async move { soon(client.request(method, object(params), Default::default())).await }
+        };
+        let got = ask("prompts/get", json!({ "name": "two_greet", "arguments": { "who": "Ada" } })).await.expect("one");
+        assert_eq!(got["messages"][0]["content"]["text"], "two greets \"Ada\"");
+        assert_eq!((&got["tools"], &got["y"]), (&json!([]), &json!(2)));
+        for (uri, of) in [("two://one", "of two"), ("one://by/7", "of one"), ("two://by/7", "of two")] {
+            let read = ask("resources/read", json!({ "uri": uri })).await.expect("one");
+            assert_eq!(read["contents"][0], json!({ "uri": uri, "text": of, "vendor": null }));
+        }
+        let error = ask("resources/read", json!({ "uri": "three://x" })).await.expect_err("there is none");
+        assert!(matches!(error, CallError::Rpc { code: -32002 | -32602, .. }), "{error}");
+        let error = ask("prompts/get", json!({ "name": "greet" })).await.expect_err("there is none");
+        assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
+
+        let of_prompt = json!({ "type": "ref/prompt", "name": "two_greet" });
+        let asked = json!({ "ref": of_prompt, "argument": { "name": "who", "value": "A" } });
+        let completed = ask("completion/complete", asked).await.expect("one");
+        let inner: Value = serde_json::from_str(completed["completion"]["values"][0].as_str().unwrap()).unwrap();
+        assert_eq!(inner["name"], "greet", "the server's own name");
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_subscribes_to_it_is_told_of() {
+    let (one, two) = (offering("one"), offering("two"));
+    let proxy = proxy(&[&one, &two]);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let mut updates = soon(client.subscribe("two://one")).await.expect("it is told");
+        until(|| !two.heard("resources/subscribe").is_empty()).await;
+        // Before it is subscribed to over this connection, nobody listens.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        two.tell(&json!({ "method": "notifications/resources/updated", "params": { "uri": "two://one" } }));
+        soon(updates.changed()).await.expect("it is told");
+    }
+    // What nobody has is not watched, and that is said.
+    let error = soon(legacy(&proxy).subscribe("three://x")).await.expect_err("nobody has it");
+    assert!(matches!(error, CallError::ResourceNotFound { .. } | CallError::Rpc { .. }), "{error}");
+    assert!(one.heard("resources/subscribe").is_empty());
+}
+
+#[tokio::test]
+async fn what_is_acknowledged_is_watched_or_said_not_to_be() {
+    let (one, two) = (offering("one"), offering("two"));
+    let proxy = proxy(&[&one, &two]);
+    let (near, far) = duplex(1024 * 1024);
+    let session = proxy.session();
+    tokio::spawn(async move { session.serve(far).await.expect("it is served").waiting().await });
+    let (read, mut write) = split(near);
+    let most = crate::listening::MOST_WATCHED;
+    let uris: Vec<String> = (0..=most).map(|at| format!("three://{at}")).collect();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "1" }
+    });
+    let params = json!({ "notifications": { "resourceSubscriptions": uris }, "_meta": meta });
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params });
+    write.write_all(format!("{request}\n").as_bytes()).await.expect("it is sent");
+    let mut lines = BufReader::new(read).lines();
+    let mut said = async || -> Value {
+        let line = soon(lines.next_line()).await.expect("it is readable").expect("there is more");
+        serde_json::from_str(&line).expect("JSON")
+    };
+    let acknowledged = said().await;
+    let accepted = acknowledged["params"]["notifications"]["resourceSubscriptions"].as_array().expect("a list").len();
+    assert_eq!(accepted, most);
+    let error = said().await;
+    assert!(error["error"]["message"].as_str().is_some_and(|said| said.contains("three://")), "{error}");
+}
+
+#[tokio::test]
+async fn a_log_is_for_the_client_whose_connection_it_is() {
+    let server = offering("one");
+    let proxy = proxy(&[&server]);
+    let (client, other) = (legacy(&proxy), legacy(&proxy));
+    let (mut told, mut others) = (client.notifications(), other.notifications());
+    soon(other.list_tools_raw()).await.expect("a list");
+    let level = object(json!({ "level": "debug" }));
+    soon(client.list_tools_raw()).await.expect("a list");
+    soon(client.request("logging/setLevel", level, Default::default())).await.expect("it is set");
+    let said = soon(told.next()).await.expect("it is told");
+    assert_eq!(said.method, "notifications/message");
+    assert_eq!(said.params["data"], json!({ "said": "one" }));
+    // The server by hand tells all of its connections; each goes its own way, and to nobody else.
+    let said = soon(others.next()).await.expect("it is told");
+    assert_eq!(said.params["data"], json!({ "said": "one" }));
+    assert!(tokio::time::timeout(Duration::from_millis(200), others.next()).await.is_err(), "once");
+}
+
+#[tokio::test]
+async fn lists_of_prompts_that_change_are_told_of() {
+    let server = offering("one");
+    let proxy = proxy(&[&server]);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        server.tools.lock().unwrap().truncate(1);
+        let mut told = client.notifications();
+        assert_eq!(soon(client.list_prompts_raw()).await.expect("a list").len(), 1);
+        // Until it is heard of what one has without a session.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let changed = json!({ "method": "notifications/prompts/list_changed" });
+        // The same list: no change.
+        server.tell(&changed);
+        assert!(tokio::time::timeout(Duration::from_millis(300), told.next()).await.is_err());
+        server.tools.lock().unwrap().push(tool("u"));
+        server.tell(&changed);
+        assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/prompts/list_changed");
+        assert_eq!(soon(client.list_prompts_raw()).await.expect("a list").len(), 2);
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_level_starts_no_server_and_is_told_to_each_that_is_connected_later() {
+    let server = offering("one");
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let level = object(json!({ "level": "warning" }));
+    soon(client.request("logging/setLevel", level, Default::default())).await.expect("it is set");
+    assert_eq!(server.opened.load(Ordering::SeqCst), 0);
+    soon(client.list_tools_raw()).await.expect("a list");
+    until(|| !server.heard("logging/setLevel").is_empty()).await;
+    assert_eq!(server.heard("logging/setLevel")[0]["params"]["level"], "warning");
+}
+
+#[tokio::test]
+async fn what_nobody_hears_or_has_is_not_declared_to_clients_without_a_session() {
+    let server = Server::echo("s", &["t"]).offering(json!({ "tools": {}, "prompts": {}, "logging": {} }));
+    let proxy = proxy(&[&server]);
+    let declared =
+        |client: Client| async move { soon(client.declared()).await.expect("it answers").capabilities.unwrap() };
+    let of_session = declared(legacy(&proxy)).await;
+    assert!(of_session["logging"].is_object() && of_session["resources"].is_object(), "{of_session}");
+    let first = modern(&proxy);
+    let at_first = declared(first.clone()).await;
+    assert!(at_first.get("logging").is_none() && at_first["resources"].is_object(), "{at_first}");
+    assert_eq!(names(&first).await, ["s_t"]);
+    let later = declared(modern(&proxy)).await;
+    assert!(later.get("resources").is_none() && later.get("completions").is_none(), "{later}");
+    assert!(later["tools"].is_object() && later["prompts"].is_object(), "{later}");
+}
+
+#[tokio::test]
+async fn lists_that_are_others_each_time_are_no_news_before_a_server_says_so() {
+    let count = AtomicUsize::new(0);
+    let server = Server::new("s", &["t"], move |_, request, out| match request["method"].as_str() {
+        Some("resources/list") => {
+            let size = count.fetch_add(1, Ordering::SeqCst);
+            out.result(request, json!({ "resources": [{ "uri": "a://one", "name": "one", "size": size }] }));
+        }
+        _ => out.result(request, json!({ "resourceTemplates": [] })),
+    });
+    let server = server.offering(json!({ "tools": {}, "resources": { "listChanged": true } }));
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let mut told = client.notifications();
+    for size in 0..3 {
+        assert_eq!(soon(client.list_resources_raw()).await.expect("a list")[0]["size"], size);
+    }
+    assert!(tokio::time::timeout(Duration::from_millis(300), told.next()).await.is_err());
+    server.tell(&json!({ "method": "notifications/resources/list_changed" }));
+    assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/resources/list_changed");
+}
+
+#[tokio::test]
+async fn one_listing_is_under_way_however_many_want_it() {
+    let server = Server::new("s", &["t"], |_, _, _| {}).offering(json!({ "tools": {}, "resources": {} }));
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    soon(client.list_tools_raw()).await.expect("a list");
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let client = client.clone();
+        asking.spawn(async move { client.list_resources_raw().await });
+    }
+    until(|| !server.heard("resources/list").is_empty()).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(server.heard("resources/list").len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_subscribes_to_so_many_resources_at_most() {
+    let server = offering("one");
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let subscribe = |at: usize| {
+        let params = object(json!({ "uri": format!("one://by/{at}") }));
+        client.request("resources/subscribe", params, Default::default())
+    };
+    for at in 0..crate::listening::MOST_WATCHED {
+        soon(subscribe(at)).await.expect("it is told");
+    }
+    let error = soon(subscribe(usize::MAX)).await.expect_err("it is one too many");
+    assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
+    soon(subscribe(0)).await.expect("it has that one");
+}
+
+#[tokio::test]
+async fn a_log_goes_on_while_a_server_takes_long_to_list() {
+    let listings = AtomicUsize::new(0);
+    let server = Server::new("s", &["t"], move |_, request, out| {
+        // The second it never gives.
+        if request["method"] == "prompts/list" && listings.fetch_add(1, Ordering::SeqCst) == 0 {
+            out.result(request, json!({ "prompts": [] }));
+        }
+    });
+    let server = server.offering(json!({ "tools": {}, "prompts": { "listChanged": true }, "logging": {} }));
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let mut told = client.notifications();
+    soon(client.list_prompts_raw()).await.expect("a list");
+    server.tell(&json!({ "method": "notifications/prompts/list_changed" }));
+    until(|| server.heard("prompts/list").len() == 2).await;
+    server.tell(&json!({ "method": "notifications/message", "params": { "level": "info", "data": 1 } }));
+    assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/message");
+}
