@@ -1,4 +1,4 @@
-//! What agents need of MCP servers: tools as models take them, calls that always answer, prompts whose sections declare
+//! Tools for agents on MCP servers: tools as models take them, calls that always answer, prompts whose sections declare
 //! the servers that they need, and templates whose actions call tools.
 //!
 //! Programs use this crate through `mcp-bindgen`, with its feature `agents`.
@@ -82,7 +82,7 @@ pub mod template;
 mod text;
 mod toolset;
 
-/// What only generated code needs. It changes whenever generated code does, and no program should name it.
+/// Items that only generated code needs. They change whenever generated code does, and no program should name them.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::template::generated::*;

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The arguments of the command line.
 
 mod colour;
 mod denied;
@@ -304,7 +304,7 @@ pub(crate) struct Expand {
     /// Bind these tools alone, by name or `list_*`; repeatable. By default all that the configuration lets through.
     #[arg(long = "tool", value_name = "GLOB")]
     pub(crate) tools: Vec<String>,
-    /// What names begin with; by default what the configuration says, or the server's name.
+    /// The prefix of the names; by default the configuration's, or the server's name.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
     /// Have names begin with nothing.
@@ -335,7 +335,7 @@ pub(crate) struct Call {
     pub(crate) words: Vec<OsString>,
 }
 
-/// What `call` takes before the tool's name and behind it.
+/// The options of `call`, before the tool's name and behind it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct CallOptions {
     /// How long all of it may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
@@ -478,7 +478,7 @@ pub(crate) struct Run {
     /// A variable that the template uses, as text, or as JSON (`NAME:=JSON`).
     #[arg(long = "set", value_name = "NAME=TEXT", allow_hyphen_values = true)]
     pub(crate) variables: Vec<String>,
-    /// What a completion slot is filled with, as text, or as JSON (`NAME:=JSON`).
+    /// The value of a completion slot, as text, or as JSON (`NAME:=JSON`).
     #[arg(long = "fill", value_name = "NAME=TEXT", allow_hyphen_values = true)]
     pub(crate) fillings: Vec<String>,
     /// Only check that the template is right and fits the tools; nothing is called, and no server with a snapshot asked.

@@ -66,7 +66,7 @@ impl ConfigFile {
         })
     }
 
-    /// What it will say, as everybody reads it.
+    /// Returns the new configuration, as every reader sees it.
     ///
     /// # Errors
     /// Where something in it is wrong.
@@ -77,7 +77,7 @@ impl ConfigFile {
         Ok(config)
     }
 
-    /// What relative paths in it are relative to.
+    /// Returns the folder that its relative paths start from.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         std::path::absolute(&self.path).ok()?.parent().map(Path::to_owned)
     }
@@ -168,7 +168,7 @@ fn kept(text: &str, before: &str, after: &str) -> String {
     written
 }
 
-/// What a file says to the byte, where there is one. One that cannot be read, or a link that leads nowhere, is not to be
+/// Returns the exact text of a file, where there is one. One that cannot be read, or a link that leads nowhere, is not to be
 /// replaced.
 pub(crate) fn current(path: &Path) -> Result<Option<String>, FileError> {
     match fs::read_to_string(path) {

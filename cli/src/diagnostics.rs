@@ -1,4 +1,4 @@
-//! What the generator has to say, shown at its place in the snapshot.
+//! Diagnostics of the generator, shown at their places in the snapshot.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What git has of a file: asked of the program itself, so that whatever the repository is like, git understands it.
+//! Revisions of a file in git: the git program is asked, so that it understands whatever the repository is like.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output};
@@ -25,7 +25,7 @@ pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
     Err(no_commit(folder, revision, &found))
 }
 
-/// What HEAD is being merged with.
+/// Returns the commits that HEAD is being merged with.
 fn merged_heads(folder: &Path) -> Vec<String> {
     let Ok(found) = git(folder, &["rev-parse", "--git-path", "MERGE_HEAD"]) else { return Vec::new() };
     if !found.status.success() {
@@ -130,7 +130,7 @@ fn placed(path: &Path) -> (&Path, String) {
     (folder.unwrap_or(Path::new(".")), slashed(inside))
 }
 
-/// What git says is wrong.
+/// Returns git's error message.
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).trim().to_owned()
 }

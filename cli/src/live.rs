@@ -73,7 +73,7 @@ impl Patience {
         done
     }
 
-    /// What is left of it, for the request that it was all about.
+    /// Returns the options with the rest of the time, for the request that it was all about.
     pub(crate) fn options(&self) -> CallOptions {
         self.left().map_or_else(CallOptions::new, |left| CallOptions::new().timeout(left))
     }

@@ -47,13 +47,13 @@ impl Lock {
     }
 }
 
-/// What the lock is on: the folder itself, so that nothing new lies in it.
+/// Opens the folder itself for the lock, so that nothing new lies in it.
 #[cfg(unix)]
 fn opened(folder: &Path) -> io::Result<File> {
     File::open(folder)
 }
 
-/// What the lock is on: a file of the user's, for folders cannot be locked.
+/// Opens a file of the user's for the lock, for folders cannot be locked.
 #[cfg(not(unix))]
 fn opened(folder: &Path) -> io::Result<File> {
     let folder = fs::canonicalize(folder)?;

@@ -15,7 +15,7 @@ const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
 const RED: &str = "\x1b[1;31m";
 const PLAIN: &str = "\x1b[0m";
-/// What a command of older runners of GitHub's begins with, wherever in a line.
+/// The beginning of a command of GitHub's older runners, wherever in a line.
 const OLD_COMMAND: &str = "##[";
 
 /// The two streams.
@@ -29,13 +29,13 @@ pub(crate) struct Output {
     is_verbose: bool,
     /// Whether something was printed as a result.
     has_data: bool,
-    /// What was said to be wrong, for who reads no remarks.
+    /// The errors, for readers of the JSON.
     errors: Vec<String>,
     /// The warnings that are printed once, however often they come.
     warned: BTreeSet<String>,
     /// Whether stdout is not ours to report on: another program listens to a server there.
     is_taken: bool,
-    /// What is being done, on a terminal: whatever else is printed goes above it.
+    /// The progress bars on a terminal: whatever else is printed goes above them.
     bars: Option<MultiProgress>,
     /// A line that the next one takes the place of.
     transient: Option<ProgressBar>,
@@ -125,7 +125,7 @@ impl Output {
         self.remark(RED, "error", &format!(": {}", lines_printable(text)));
     }
 
-    /// What is wrong at some place, of its own severity.
+    /// Prints a diagnostic of its own severity.
     pub(crate) fn diagnostic(&mut self, severity: &str, text: &str) {
         let is_error = severity.starts_with("error");
         if self.is_quiet && !is_error {
@@ -145,7 +145,7 @@ impl Output {
         }
     }
 
-    /// What was said to be wrong, where somebody wants it as JSON.
+    /// Returns the errors, where JSON is wanted.
     pub(crate) fn errors(&self) -> &[String] {
         &self.errors
     }
@@ -278,7 +278,7 @@ impl Output {
     }
 }
 
-/// What a failure is where there is no result.
+/// Returns a failure as JSON, where there is no result.
 pub(crate) fn failure_json(exit: Exit, errors: &[String]) -> Value {
     json!({ "format": 1, "exit": exit as u8, "errors": errors })
 }

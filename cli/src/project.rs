@@ -12,7 +12,7 @@ use crate::output::Output;
 /// The rule for names of servers, as messages give it.
 pub(crate) const NAME_RULE: &str = "it begins with a small letter or a digit, and has those, `-` and `_`, 64 at most";
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
-/// What configures servers, the first that is there.
+/// The configurations of servers; the first that exists counts.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 /// Reads the configuration, and tells what in it is worth mending. Servers of `MCP_SERVERS` come before those of a file.

@@ -1,4 +1,4 @@
-//! What `-v` shows of what is done.
+//! The log of `-v`.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use tracing_subscriber::{Layer, filter::Targets, fmt};
 
 use crate::output::{commanding_nobody, is_obeyed};
 
-/// What servers write to stderr.
+/// The target of servers' stderr.
 const SERVER_STDERR: &str = "mcp_bindgen::server_stderr";
 
 /// Shows nothing, what servers say, all that the program does, or all.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What cargo has to watch to run the build script again once `file` is there.
+/// Returns the paths that cargo has to watch to run the build script again once `file` exists.
 ///
 /// Cargo takes a file that is missing for one that has changed, and would build the crate anew each time; the folder that
 /// the file would be in changes with every other file of it. Of a folder that holds a link, cargo follows the link: one

@@ -14,7 +14,7 @@ use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
 #[derive(Debug)]
 pub struct Bindings;
 
-/// What a tool is called in Rust.
+/// The names of a tool in Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolBinding {
@@ -46,13 +46,13 @@ pub struct ToolBinding {
     pub method: String,
     /// The variant of the call type.
     pub variant: String,
-    /// What overrides changed of it, if anything.
+    /// The changes by overrides, if any.
     pub overridden: Option<OverrideBinding>,
-    /// What there is to say about the tool.
+    /// The diagnostics about the tool.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What a prompt or a resource template is called in Rust.
+/// The names of a prompt or a resource template in Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OfferBinding {
@@ -76,11 +76,11 @@ pub struct OfferBinding {
     pub handler: String,
     /// The method of the client type.
     pub method: String,
-    /// What there is to say about it.
+    /// The diagnostics about it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What overrides changed of a tool.
+/// The changes of a tool by overrides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverrideBinding {
@@ -152,7 +152,7 @@ impl Bindings {
         PlannedBindings::new(snapshot, options).offers()
     }
 
-    /// What of the rules (`derive`, `rename` and the like) cannot hold for these tools. [`generate`](Self::generate) does
+    /// Returns the rules (`derive`, `rename` and the like) that cannot hold for these tools. [`generate`](Self::generate) does
     /// without it: macro, build scripts and the command line ask here first, and refuse.
     #[must_use]
     pub fn faults(snapshot: &Snapshot, options: &Options) -> Vec<RuleFault> {

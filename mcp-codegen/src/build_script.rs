@@ -36,7 +36,7 @@ use mcp_bindgen_schema::diagnostics::Severity;
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Builder {
-    /// What was set before the first server.
+    /// The settings before the first server.
     every: Settings,
     servers: Vec<(String, Settings)>,
 }
@@ -149,12 +149,12 @@ impl Builder {
         self.set(|settings| settings.crate_path = Some(path))
     }
 
-    /// What makes the types, see [`Options::types`].
+    /// Sets the backend for the types, see [`Options::types`].
     pub fn types(self, types: Types) -> Self {
         self.set(|settings| settings.types = Some(types))
     }
 
-    /// What types do with properties that a schema neither declares nor mentions.
+    /// Sets the handling of properties that a schema neither declares nor mentions.
     pub fn unknown(self, unknown: UnknownKeys) -> Self {
         self.set(|settings| settings.unknown = Some(unknown))
     }

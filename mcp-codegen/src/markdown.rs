@@ -52,7 +52,7 @@ fn visible(line: &str) -> Cow<'_, str> {
     Cow::Owned(spaced.filter(|char| is_visible(*char)).collect())
 }
 
-/// What follows the mark of a list item.
+/// Returns the text behind the mark of a list item.
 fn list_item(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['-', '*', '+', '•']).filter(|rest| rest.starts_with(' '))?.trim();
     (!rest.is_empty()).then_some(rest)

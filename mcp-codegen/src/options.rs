@@ -70,7 +70,7 @@ impl Options {
         }
     }
 
-    /// What a server's configuration asks for: its prefix, its tools, and how the bindings connect.
+    /// Returns the options of a server's configuration: its prefix, its tools, and how the bindings connect.
     pub fn for_server(config: &ServerConfig) -> Self {
         let mut options = Self::new(&config.name);
         options.prefix = config.prefix.clone();
@@ -130,7 +130,7 @@ impl Options {
         self
     }
 
-    /// What makes the types. [`Types::Typify`] needs feature `typify`; a tool that typify cannot take has the
+    /// Sets the backend for the types. [`Types::Typify`] needs feature `typify`; a tool that typify cannot take has the
     /// generator's own types, with a diagnostic.
     pub fn types(mut self, types: Types) -> Self {
         self.types = types;
@@ -149,7 +149,7 @@ impl Options {
         self
     }
 
-    /// What types do with properties that a schema neither declares nor mentions.
+    /// Sets the handling of properties that a schema neither declares nor mentions.
     pub fn unknown(mut self, unknown: UnknownKeys) -> Self {
         self.unknown = unknown;
         self

@@ -5,7 +5,7 @@ use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Reporter};
 use mcp_bindgen_schema::{Document, Role};
 use serde_json::Value;
 
-/// What overrides make of a snapshot, with the schemas in them read as the generator reads them.
+/// Applies overrides to a snapshot, with the schemas in them read as the generator reads them.
 ///
 /// # Errors
 /// Everything of them that does not fit the snapshot, or else every place of theirs that is no schema.
@@ -41,7 +41,7 @@ pub fn apply_overrides(snapshot: &Snapshot, overrides: &Overrides) -> Result<Sna
     if faults.is_empty() { Ok(mended) } else { Err(faults) }
 }
 
-/// What there is to say about one schema of a tool.
+/// Returns the diagnostics about one schema of a tool.
 fn read(tool: &Value, name: &str, index: usize, role: Role, root: &'static str) -> Diagnostics {
     let mut reporter = Reporter::new(name, index, root);
     if let Some(schema) = tool.pointer(root) {

@@ -20,7 +20,7 @@ pub struct IdlePattern {
     pub place: ConfigPlace,
     /// Why it does nothing.
     pub reason: Idle,
-    /// What to do next.
+    /// The next step.
     pub help: String,
 }
 

@@ -35,12 +35,12 @@ pub(crate) enum Step {
     Each,
 }
 
-/// What stands at a place.
+/// A shape at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The struct that declares the property, and which of its fields it is; `None` for whole values, items and values of maps.
     pub(crate) field: Option<(ShapeId, usize)>,
-    /// What can stand there.
+    /// The slot of the place.
     pub(crate) slot: Slot,
 }
 
@@ -129,7 +129,7 @@ impl Place {
         Self { steps: self.steps.iter().take(count).cloned().collect(), ..self.clone() }
     }
 
-    /// What stands at the place in the document of its tool and role: in a union, what any branch has there.
+    /// Returns the shapes at the place in the document of its tool and role: in a union, those of every branch.
     pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, Lost> {
         let mut here = vec![Found { field: None, slot: Slot { shape: document.root, nullable: false } }];
         for (followed, step) in self.steps.iter().enumerate() {

@@ -43,9 +43,9 @@ pub struct PlannedBindings<'s> {
 pub struct ToolSchemas<'p, 's> {
     /// The place of the tool in the snapshot's list.
     pub index: usize,
-    /// What its arguments can be.
+    /// The schema of its arguments.
     pub input: &'p Document<'s>,
-    /// What its structured result can be, where there is an `outputSchema`.
+    /// The schema of its structured result, where there is an `outputSchema`.
     pub output: Option<&'p Document<'s>>,
 }
 
@@ -57,7 +57,7 @@ impl<'s> PlannedBindings<'s> {
         Self { plan, replaced, said, options: options.clone() }
     }
 
-    /// What there is to say about the whole list.
+    /// Returns the diagnostics about the whole list.
     #[must_use]
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.said
@@ -148,7 +148,7 @@ impl<'s> PlannedBindings<'s> {
         schemas
     }
 
-    /// What a reader wants to see of the code of each tool, formatted: its types, how they are made, and its handler,
+    /// Returns the code of each tool for readers, formatted: its types, how they are made, and its handler,
     /// without what implements traits for them. By the places of the tools in the list; a type that several tools share is
     /// with the first of them.
     ///

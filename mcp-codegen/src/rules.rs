@@ -1,4 +1,4 @@
-//! What the user says of the generated code: `derive`, `rename`, `extern`, `shared` and switches, and where each was said.
+//! The rules of the user for the generated code: `derive`, `rename`, `extern`, `shared` and switches, and where each was said.
 
 use mcp_bindgen_model::{ConfigPlace, FileError, RustConfig, RustRule};
 use proc_macro2::Span;
@@ -57,7 +57,7 @@ pub(crate) enum Origin {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RuleFault {
-    /// What is wrong, where in the configuration, and what to do next.
+    /// The error, with its place in the configuration and its help.
     pub error: FileError,
     /// The literal of the macro that is wrong.
     pub(crate) span: Option<Span>,
@@ -83,12 +83,12 @@ impl Rule {
         Self { key: key.into(), value: value.into(), origin: Origin::Code }
     }
 
-    /// What is wrong with the key.
+    /// Returns an error about the key.
     pub(crate) fn fault_of_key(&self, message: impl Into<String>, help: impl Into<String>) -> RuleFault {
         self.fault(message, help, if let Origin::Macro { key, .. } = &self.origin { Some(*key) } else { None })
     }
 
-    /// What is wrong with the value.
+    /// Returns an error about the value.
     pub(crate) fn fault_of_value(&self, message: impl Into<String>, help: impl Into<String>) -> RuleFault {
         self.fault(message, help, if let Origin::Macro { value, .. } = &self.origin { Some(*value) } else { None })
     }
@@ -101,7 +101,7 @@ impl Rule {
         RuleFault { error: error.with_help(help), span, is_configured }
     }
 
-    /// What code that comes of the rule is said to stand at.
+    /// Returns the span for code that comes of the rule.
     pub(crate) fn span(&self) -> Span {
         match &self.origin {
             Origin::Macro { value: span, .. } | Origin::Config(_, Some(span)) => *span,

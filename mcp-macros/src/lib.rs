@@ -27,7 +27,7 @@ use proc_macro::TokenStream;
 /// reached within its `connect_timeout` leaves the snapshot. docs.rs, rust-analyzer and packages that cargo unpacked
 /// never connect, nor does anybody with `live = "never"` under `[defaults]`.
 ///
-/// What in the configuration is worth mending is a warning at the literal. `#[deny(warnings)]` does not make it an error;
+/// Problems in the configuration are warnings at the literal. `#[deny(warnings)]` does not make them errors;
 /// `#[allow(deprecated)]` on a module around the macro silences it.
 #[proc_macro]
 pub fn mcp_tools(input: TokenStream) -> TokenStream {

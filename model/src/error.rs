@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is wrong, in which file, where, and what to do about it. It never holds the value of a secret.
+/// An error in a file: the fact, the file, the place, the next step. It never holds the value of a secret.
 ///
 /// ```
 /// let error = mcp_bindgen_model::FileError::new("unknown key `comand` in server `github`")
@@ -18,15 +18,15 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// What is wrong: a fragment in lower case.
+    /// The fact: a fragment in lower case.
     pub message: String,
     /// The file.
     pub path: Option<PathBuf>,
     /// Line and column, both from 1; columns count characters.
     pub position: Option<(usize, usize)>,
-    /// What it is about inside the file: `tool create_issue, /inputSchema`.
+    /// The item inside the file: `tool create_issue, /inputSchema`.
     pub inside: Option<String>,
-    /// What to do next.
+    /// The next step.
     pub help: Option<String>,
 }
 

@@ -83,7 +83,7 @@ pub fn write_private(path: &Path, contents: &[u8]) -> Result<(), FileError> {
     write().map_err(|error: io::Error| FileError::new(format!("cannot write the file: {error}")).in_file(path))
 }
 
-/// What an ordinary new file has, less what the umask takes; temporary files are private otherwise.
+/// Returns the permissions of an ordinary new file: temporary files are private otherwise.
 fn new_file_permissions() -> Option<fs::Permissions> {
     #[cfg(unix)]
     {

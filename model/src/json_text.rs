@@ -1,4 +1,4 @@
-//! What the readers of JSON files share: errors that know their place in the text.
+//! The parts that readers of JSON files share: errors that know their place in the text.
 
 use serde_json::error::Category;
 

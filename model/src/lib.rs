@@ -1,4 +1,4 @@
-//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of what it offers,
+//! The description of an MCP server: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of its tools,
 //! and what overrides say that it should have said.
 //!
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::printable;
 
-/// What a placeholder stands for, and where its value comes from. `Display` shows it as it is written.
+/// The source that a placeholder names. `Display` shows it as it is written.
 ///
 /// ```
 /// use mcp_bindgen_model::{SecretRef, ServerConfig};
@@ -51,7 +51,7 @@ impl Placeholder<'_> {
     }
 }
 
-/// What a value needs and what is not there.
+/// A secret that a value needs and that is not set.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Missing(pub(crate) SecretRef);
 

@@ -1,4 +1,4 @@
-//! What a server offers, as a file that is kept with the code.
+//! The offer of a server, in a file that is kept with the code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ const FORMAT: u32 = 1;
 /// The file in messages.
 const WHAT: &str = "the snapshot";
 
-/// What a server offers: the file `mcp/<server>.json`.
+/// The offer of a server: the file `mcp/<server>.json`.
 ///
 /// ```
 /// use mcp_bindgen_model::Snapshot;
@@ -31,7 +31,7 @@ pub struct Snapshot {
     pub server: Option<String>,
     /// The protocol version that was agreed.
     pub protocol_version: Option<String>,
-    /// What the server says of itself.
+    /// The server's description of itself.
     pub server_info: Option<Value>,
     /// The server's capabilities.
     pub capabilities: Option<Value>,
@@ -45,7 +45,7 @@ pub struct Snapshot {
     pub prompts: Vec<Value>,
     /// The resource templates, each as the server sent it.
     pub resource_templates: Vec<Value>,
-    /// What overrides changed, by the name of the tool; `tools` are then as they should be. No part of the file.
+    /// The changes by overrides, by the name of the tool; `tools` then have them applied. No part of the file.
     pub overridden: BTreeMap<String, Overridden>,
 }
 

@@ -37,7 +37,7 @@ pub struct TemplateVariable {
     pub is_required: bool,
 }
 
-/// What a variable stands for.
+/// The value of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateValue<'v> {
     /// A text.
@@ -63,7 +63,7 @@ impl std::error::Error for TemplateError {}
 pub struct ExpansionError {
     /// The variable.
     pub variable: String,
-    /// What is wrong with its value.
+    /// The fault in its value.
     pub message: String,
 }
 
@@ -96,7 +96,7 @@ struct Operator {
     separator: &'static str,
     /// Whether values stand behind their names.
     named: bool,
-    /// What stands between a name and an empty value.
+    /// The text between a name and an empty value.
     if_empty: &'static str,
     /// Whether what is reserved stays as it is.
     reserved: bool,

@@ -10,7 +10,7 @@ use rmcp::model::RequestId;
 use super::approval::digest_of;
 use super::downstream::{Downstream, is_yes, question};
 
-/// What a person is shown of arguments.
+/// The longest text of arguments that a person sees.
 const LONGEST_ARGUMENTS: usize = 2000;
 const LONGEST_NAME: usize = 200;
 
@@ -34,7 +34,7 @@ pub(super) enum Who {
     Stateless { can_be_asked: bool, settled: Settled },
 }
 
-/// What a client without a session said of a call before, by digests.
+/// The decisions of a client without a session about a call before, by digests.
 #[derive(Default)]
 pub(super) struct Settled {
     pub(super) approved: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct Settled {
 
 #[derive(Default)]
 struct Pending {
-    /// What has to be asked before the call can be made.
+    /// The question that has to be answered before the call can be made.
     asked: Option<ApprovalRequest>,
     /// The calls whose approvals were made use of.
     used: Vec<String>,
@@ -54,7 +54,7 @@ impl Asking {
         Arc::new(Self { who, said: tokio::sync::Mutex::default(), pending: Mutex::default() })
     }
 
-    /// What has to be asked before the call can be made.
+    /// Returns the question that has to be answered before the call can be made.
     pub(super) fn asked(&self) -> Option<ApprovalRequest> {
         self.pending().asked.take()
     }
@@ -135,7 +135,7 @@ fn unasked() -> ApprovalAnswer {
     declined("the client declares no `elicitation` by forms, so that its user cannot be asked")
 }
 
-/// What a person is asked. All of it is of strangers but the words in between.
+/// Returns the question for a person. All of it is of strangers but the words in between.
 pub(super) fn message(request: &ApprovalRequest) -> String {
     let arguments = serde_json::Value::Object(request.arguments.clone()).to_string();
     format!(

@@ -29,7 +29,7 @@ pub(super) struct News {
     pub(super) resources: u64,
 }
 
-/// What of a server is listed.
+/// The kinds of a server's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Tools,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What tells its items apart.
+    /// Returns the key that tells its items apart.
     fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -64,7 +64,7 @@ impl News {
 #[derive(Default)]
 struct List {
     items: Option<Arc<[Value]>>,
-    /// What clients of the proxy have been told that there is, be it nothing; what is another is news.
+    /// The list that clients of the proxy last saw, even an empty one; any other is news.
     told: Option<Arc<[Value]>>,
     failed: Option<(Instant, ConnectError)>,
     flight: Option<Flight>,
@@ -149,7 +149,7 @@ impl Attached {
         Self { name, client, calls, open, is_shared, lists: Mutex::default(), news, watching: Mutex::default() }
     }
 
-    /// What is known of a list.
+    /// Returns the known part of a list.
     pub(super) fn known(&self, kind: Kind) -> Option<Arc<[Value]>> {
         self.lists().get(kind).items.clone()
     }
@@ -244,7 +244,7 @@ impl Attached {
         }
     }
 
-    /// What of a list can be served: each thing once, and no tool that would be refused whatever its arguments.
+    /// Returns the items of a list that can be served: each thing once, and no tool that would be refused whatever its arguments.
     fn fit(&self, kind: Kind, mut items: Vec<Value>) -> Arc<[Value]> {
         let key = kind.key();
         let listed = items.len();

@@ -166,8 +166,8 @@ impl ProxyBuilder {
         self
     }
 
-    /// What models are told of the servers as a whole (`instructions`). By default nothing: to say what servers say of
-    /// themselves, all of them would have to be started first.
+    /// Sets the description of the servers as a whole for models (`instructions`). By default there is none: to pass on servers'
+    /// descriptions of themselves, all of them would have to be started first.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self

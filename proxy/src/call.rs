@@ -24,11 +24,12 @@ const APPROVAL: &str = "approval";
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// What was reported before the call ended, and not passed on yet, has so long.
+/// The time to pass on what was reported before the call ended.
 const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 
-/// What goes along with a request of a client: of `_meta` what is its own, and of its capabilities what servers may use. What
-/// came by HTTP beside it stays here.
+/// Returns the options of a client's request: the client's own part of `_meta`, and the capabilities that servers may use.
+/// Headers that
+/// came by HTTP beside it stay here.
 /// Nor does the level of a log go up that nobody could be told of: of requests without a session that is none.
 pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedInput) -> CallOptions {
     let is_own = |key: &str| key != PROGRESS_TOKEN && !key.starts_with(RESERVED);
@@ -40,12 +41,12 @@ pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedIn
     options.client_capabilities(capabilities(meta)).pass_input(input)
 }
 
-/// What servers are told that a client without a session can do.
+/// Returns the capabilities of a client without a session, as servers are told.
 fn capabilities(meta: &RequestMetaObject) -> Value {
     meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
 }
 
-/// What a client answers of what it was asked, as it came.
+/// Returns a client's answers as they came.
 pub(super) fn passed(responses: Option<BTreeMap<String, Value>>, state: Option<String>) -> PassedInput {
     PassedInput::new().responses(responses.map(|responses| responses.into_iter().collect::<Map<_, _>>())).state(state)
 }
@@ -123,7 +124,7 @@ impl Inner {
         Ok(result)
     }
 
-    /// What the answers of a client settle, and what of them is for the server.
+    /// Settles the questions that a client answered, and returns the answers for the server.
     async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Settled), ErrorData> {
         let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
         let Some(state) = given.state.as_deref() else { return Ok((given, Settled::default())) };

@@ -1,4 +1,4 @@
-//! What several servers have, by name.
+//! The items of several servers, by name.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -104,7 +104,7 @@ impl Catalog {
         Some((named.attached.clone(), named.raw().map(name_of).unwrap_or_default().to_owned()))
     }
 
-    /// What a tool wants.
+    /// Returns the schema of a tool's arguments.
     pub(super) fn input_schema(&self, public: &str) -> Schema {
         let named = self.get(public)?;
         let read = || named.raw()?.get("inputSchema")?.as_object().cloned().map(Arc::new);

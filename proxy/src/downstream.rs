@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::approval_question;
 use super::attached::Open;
 
-/// What a client may declare that its servers are told of.
+/// The capabilities of a client that are passed on to its servers.
 const PASSED_ON: [&str; 3] = ["elicitation", "sampling", "roots"];
 
-/// What of a client's capabilities its servers are told.
+/// Returns the capabilities of a client that its servers are told.
 pub(super) fn passed_on(capabilities: &Value) -> Value {
     let declared = |key: &&str| capabilities.get(*key).filter(|value| value.is_object()).cloned();
     let kept = PASSED_ON.iter().filter_map(|key| Some(((*key).to_owned(), declared(key)?)));
@@ -123,7 +123,7 @@ impl Downstream {
     }
 }
 
-/// What a client answered, as it came; what says nothing of what was done is no answer.
+/// Returns a client's answer as it came; an answer without an action is none.
 fn elicited(answer: Value) -> ElicitationAnswer {
     match answer {
         Value::Object(answer) if answer.get("action").is_some_and(Value::is_string) => {

@@ -1,4 +1,4 @@
-//! What is wrong with a proxy that is put together.
+//! Errors of building a proxy.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub enum ProxyFault {
         /// The name.
         name: String,
     },
-    /// What is to be shared has no client at its end, so that nobody can be asked what there is.
+    /// A shared connection has no client at its end, so that nobody can be asked for a list.
     NothingToList,
     /// The key that signs what clients keep for the proxy is too short.
     ShortKey {

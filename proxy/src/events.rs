@@ -1,4 +1,4 @@
-//! What happens behind a proxy, for whoever listens.
+//! Events behind a proxy, for whoever listens.
 
 use mcp_bindgen_runtime::events::{Event, Events};
 use tokio::sync::broadcast;

@@ -1,4 +1,4 @@
-//! What a server says of its tools' behaviour, for the layers around its client.
+//! The hints of a server about its tools, for the layers around its client.
 
 use mcp_bindgen_runtime::{Annotations, ToolCall};
 use serde_json::Value;

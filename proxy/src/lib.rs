@@ -71,13 +71,13 @@ impl Proxy {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What speaks with one client: one for each session of a client that has sessions, one for each request of one that
+    /// Returns the session of one client: one for each session of a client that has sessions, one for each request of one that
     /// has none.
     pub(crate) fn session(&self) -> Session {
         Session::new(self.shared.clone())
     }
 
-    /// What the tool of this name wants, as the proxy lists it to clients without a session.
+    /// Returns the schema of a tool's arguments, as the proxy lists it to clients without a session.
     pub(crate) async fn input_schema(&self, tool: &str) -> Option<Arc<Map<String, Value>>> {
         self.shared.pool().await.input_schema(tool).await
     }

@@ -1,4 +1,4 @@
-//! What is told without being asked for: by servers to the proxy, and by the proxy to clients without a session.
+//! Notifications: of servers to the proxy, and of the proxy to clients without a session.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What clients of the proxy are told of calls: results as they came, and errors as the protocol has them.
+//! Answers to clients of the proxy about calls: results as they came, and errors as the protocol has them.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ pub(super) struct Scope {
     names: PrefixedNames,
     tools: Mutex<Catalog>,
     prompts: Mutex<Catalog>,
-    /// What listens to servers and asks them; it ends with the scope.
+    /// The tasks that listen to servers and ask them; they end with the scope.
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -131,13 +131,13 @@ impl Scope {
         read(&catalog)
     }
 
-    /// What a tool wants.
+    /// Returns the schema of a tool's arguments.
     pub(super) async fn input_schema(&self, public: &str) -> Option<Arc<Map<String, Value>>> {
         self.find(Kind::Tools, public).await?;
         self.catalog(Kind::Tools, Attached::known, |catalog| catalog.input_schema(public))
     }
 
-    /// What servers say that they can do, where all of them are connected.
+    /// Returns the capabilities of servers, where all of them are connected.
     pub(super) async fn capabilities(&self) -> Option<Vec<Value>> {
         if !self.upstreams.iter().all(|attached| attached.client.is_connected()) {
             return None;

@@ -27,7 +27,7 @@ pub enum ServeError {
     Option {
         /// The option's name.
         option: &'static str,
-        /// What is wrong with it. A token is never in it.
+        /// The fault. A token is never in it.
         problem: String,
     },
     /// The address is taken, or not of this machine.
@@ -37,13 +37,13 @@ pub enum ServeError {
         address: SocketAddr,
         /// The kind of the failure: `AddrInUse` where somebody else has the port.
         kind: io::ErrorKind,
-        /// What the system says.
+        /// The message of the system.
         message: String,
     },
     /// The conversation broke off before it began.
     #[error("the conversation did not begin: {message}")]
     Connection {
-        /// What happened.
+        /// The fault.
         message: String,
     },
 }

@@ -17,7 +17,7 @@ use super::downstream::Downstream;
 use super::requests::Request;
 use super::scope::Scope;
 
-/// What speaks with one client. It is cheap to make: nothing is reached before something is asked for.
+/// The session of one client. It is cheap to make: nothing is reached before something is asked for.
 #[derive(Debug)]
 pub(crate) struct Session {
     inner: Arc<Inner>,
@@ -27,13 +27,13 @@ pub(super) struct Inner {
     pub(super) proxy: Arc<Shared>,
     /// Its own connections, where it has a session.
     own: OnceCell<Own>,
-    /// What the client wants to be told of, by URI.
+    /// The client's subscriptions, by URI.
     pub(super) subscriptions: Mutex<HashMap<String, JoinSet<()>>>,
 }
 
 struct Own {
     scope: Arc<Scope>,
-    /// What tells the client of changes; it ends with the session.
+    /// The task that tells the client of changes; it ends with the session.
     _telling: JoinSet<()>,
 }
 

@@ -1,4 +1,4 @@
-//! What all clients of a proxy share.
+//! The state that all clients of a proxy share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pool: OnceCell<Arc<Scope>>,
     /// All connections that are there.
     scopes: Mutex<Vec<Weak<Scope>>>,
-    /// What passes on the events of connections that are for all.
+    /// The tasks that pass on the events of connections that are for all.
     passing: Mutex<JoinSet<()>>,
     passes: AtomicBool,
 }
@@ -63,8 +63,8 @@ impl Shared {
         }
     }
 
-    /// What the proxy says of itself. It declares all that servers may have: which of it they do have is known when they are
-    /// connected, and lists of what nobody has are empty.
+    /// Returns the proxy's description of itself. It declares all that servers may have: which of it they do have is known when
+    /// they are connected, and lists of what nobody has are empty.
     // What the protocol deprecates, servers still have.
     #[allow(deprecated)]
     pub(super) fn info(&self) -> ServerConfig {

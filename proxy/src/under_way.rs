@@ -9,7 +9,7 @@ use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, Requ
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 
-/// What a request is refused with whose id another one has that is under way.
+/// The error for a request whose id another one has that is under way.
 pub(super) const IN_USE: &str = "a request with this id is under way already; each has an id of its own";
 
 /// The requests of a client that are under way, each with what is held as long as it is. Clones are the same.

@@ -17,7 +17,7 @@ mod testing;
 #[cfg(feature = "validation")]
 pub use call::validate;
 
-/// What clients tell of their calls and connections, to whoever listens: [`Client::events`](crate::Client::events),
+/// Events of clients about their calls and connections: [`Client::events`](crate::Client::events),
 /// [`Servers::events`](crate::Servers::events).
 pub mod events {
     pub use crate::call::events::{
@@ -26,7 +26,7 @@ pub mod events {
     };
 }
 
-/// What only generated code needs. It changes whenever generated code does, and no program should name it.
+/// Items that only generated code needs. They change whenever generated code does, and no program should name them.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::generated::*;

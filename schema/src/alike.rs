@@ -7,7 +7,7 @@ use crate::normalize::Kinds;
 use crate::role::Role;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
-/// What shapes are, told apart by all that gives their types other fields, variants or branches, and by nothing else: not
+/// Shapes, told apart by everything that gives their types other fields, variants or branches, and by nothing else: not
 /// by the order of properties or listed values, nor by descriptions, bounds, patterns or other words that no type says, nor
 /// by whether properties that are not kept are refused (many servers declare an object without `additionalProperties` where
 /// they take it, and with `false` where they give it).
@@ -33,7 +33,7 @@ pub struct Alike {
     classes: Vec<Vec<Class>>,
 }
 
-/// What a shape is: shapes of one class are the same type.
+/// The class of a shape: shapes of one class are the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class(usize);
 
@@ -100,7 +100,7 @@ impl Alike {
         Self { classes: classes.map(|classes| classes.iter().copied().map(Class).collect()).collect() }
     }
 
-    /// What a shape of the document at this place of the list is.
+    /// Returns the class of a shape of the document at this place of the list.
     #[must_use]
     pub fn class(&self, document: usize, shape: ShapeId) -> Option<Class> {
         self.classes.get(document)?.get(shape.index()).copied()

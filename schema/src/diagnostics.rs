@@ -1,4 +1,4 @@
-//! What the generator has to say about a tool list, with stable codes.
+//! Diagnostics of the generator about a tool list, with stable codes.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub struct Code {
     pub severity: Severity,
     /// One line on what it means.
     pub title: &'static str,
-    /// What to do about it.
+    /// The next step.
     pub help: &'static str,
 }
 
@@ -135,7 +135,7 @@ impl Listed {
     }
 }
 
-/// What its items are called.
+/// The name of its items.
 impl fmt::Display for Listed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -150,7 +150,7 @@ impl fmt::Display for Listed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// What kind it is.
+    /// Its code.
     pub code: Code,
     /// Which list it stands in.
     pub listed: Listed,
@@ -160,12 +160,12 @@ pub struct Diagnostic {
     pub index: usize,
     /// Where in it, as a JSON pointer: `/inputSchema/properties/labels`.
     pub pointer: String,
-    /// What is wrong there.
+    /// The fault.
     pub message: String,
 }
 
 impl Diagnostic {
-    /// What is wrong, in one line.
+    /// Returns the fault in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         if self.message.is_empty() {

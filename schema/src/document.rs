@@ -15,7 +15,7 @@ use crate::siblings::losing_structs;
 pub struct Document<'a> {
     /// The schemas, each in the words of 2020-12.
     pub schemas: Schemas<'a>,
-    /// What the values can be.
+    /// The shapes of the values.
     pub shapes: Shapes,
     /// The shape of the whole value; one with a name.
     pub root: ShapeId,

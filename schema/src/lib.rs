@@ -1,4 +1,4 @@
-//! What the JSON Schemas of an MCP server mean. A schema document is read once, into the [`Shapes`] that its values can
+//! The meaning of an MCP server's JSON Schemas. A schema document is read once, into the [`Shapes`] that its values can
 //! have, and everything that has a question about a schema asks them: the generator, drift, the command line.
 //!
 //! ```

@@ -24,7 +24,7 @@ pub struct Slot {
     pub nullable: bool,
 }
 
-/// What a value can be, leaving out `null`.
+/// The values of a place, leaving out `null`.
 #[derive(Clone, Debug, Default)]
 pub enum Shape {
     /// Anything, `null` too.
@@ -76,7 +76,7 @@ pub struct StructShape {
     pub required: Vec<String>,
     /// The property that the union around it reads and prints.
     pub tag: Option<String>,
-    /// What happens to properties without a field.
+    /// The handling of properties without a field.
     pub unknown: Unknown,
     /// Sets of properties, of which at least one has to be complete; several such demands.
     pub require_any: Vec<Vec<Vec<String>>>,
@@ -91,7 +91,7 @@ impl StructShape {
     }
 }
 
-/// What happens to properties without a field.
+/// The handling of properties without a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unknown {
     /// They are allowed, and not kept.
@@ -108,7 +108,7 @@ pub enum Unknown {
 pub struct Field {
     /// The key on the wire.
     pub wire: String,
-    /// What the value can be.
+    /// The shape of the value.
     pub slot: Slot,
     /// Whether it has to be there.
     pub presence: Presence,
@@ -150,7 +150,7 @@ pub struct TagKey {
 pub struct Branch {
     /// The value of the tag: its text, or JSON text where it is no string.
     pub tag: Option<String>,
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// The shape of the branch.
     pub shape: ShapeId,

@@ -96,7 +96,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// What a struct makes of the properties that another one declares.
+    /// Adds to a struct the properties that another one declares.
     fn declared(&mut self, own: (ShapeId, &'s StructShape), other: (ShapeId, &'s StructShape)) {
         let keys = |object: &'s StructShape| {
             let fields = object.fields.iter().map(|field| (field.wire.as_str(), Some(field.slot.shape)));

@@ -1,4 +1,4 @@
-//! What a template consists of.
+//! The parts of a template.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::fault::Place;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Template {
-    /// What `<checkpoint>` separates: at least one.
+    /// The parts between `<checkpoint>`s: at least one.
     pub segments: Vec<Segment>,
 }
 
@@ -30,11 +30,11 @@ pub struct Segment {
 pub struct Piece {
     /// Where it begins.
     pub place: Place,
-    /// What it is.
+    /// Its kind.
     pub kind: PieceKind,
 }
 
-/// What a piece of a segment is.
+/// The kinds of pieces.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PieceKind {
@@ -58,11 +58,11 @@ pub enum PieceKind {
 pub struct Action {
     /// Which tool.
     pub target: Target,
-    /// What the result is called: `[[@x:name|..]]`. None for `[[@x|..]]`, whose result is called like the action.
+    /// The name of the result: `[[@x:name|..]]`. None for `[[@x|..]]`, whose result is named like the action.
     pub variable: Option<Text>,
     /// In the order of the text.
     pub arguments: Vec<Argument>,
-    /// What becomes of a failure.
+    /// The handling of a failure.
     pub on_error: OnError,
 }
 
@@ -89,7 +89,7 @@ pub struct Argument {
     pub place: Place,
     /// The wire name.
     pub name: String,
-    /// What is sent.
+    /// The value of the argument.
     pub value: Term,
 }
 
@@ -127,7 +127,7 @@ pub enum Part {
     Expression(String),
 }
 
-/// What becomes of an action that fails.
+/// The handling of an action that fails.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum OnError {
@@ -140,14 +140,14 @@ pub enum OnError {
     Default(Term),
 }
 
-/// What somebody else fills: a model, mostly.
+/// A slot that a completer fills, mostly with a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Completion {
     /// `json` in `[[json:name]]`.
     pub kind: Option<String>,
-    /// What the answer is called.
+    /// The name of the answer.
     pub variable: Text,
-    /// What is said to whoever fills it.
+    /// The options for the completer.
     pub options: Vec<Argument>,
 }

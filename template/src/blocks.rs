@@ -7,7 +7,7 @@ use crate::words::is_word;
 const DEEPEST: usize = 64;
 
 const OPENING: [&str; 6] = ["if", "for", "with", "set", "autoescape", "filter"];
-/// What is in these is rendered when somebody asks, or more than once: no place for what is run once.
+/// Blocks of these are rendered on demand, or more than once: they may hold no slot.
 const FORBIDDING: [&str; 2] = ["set", "filter"];
 const COMBINING: [&str; 5] = ["include", "extends", "import", "from", "block"];
 /// Minijinja knows these where some crate of the program asks for it. A template means the same in all.
@@ -19,7 +19,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
 ];
 const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
-/// What a statement does to the blocks.
+/// The effect of a statement on the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Opens(&'static str),
@@ -27,7 +27,7 @@ pub(crate) enum Effect {
     None,
 }
 
-/// What a statement, without its braces, does to the blocks around it.
+/// Returns the effect of a statement, without its braces, on the blocks around it.
 pub(crate) fn effect(inner: &str) -> Effect {
     let word = keyword(inner);
     if word.strip_prefix("end").is_some_and(|name| OPENING.contains(&name)) {
@@ -40,7 +40,7 @@ pub(crate) fn effect(inner: &str) -> Effect {
     }
 }
 
-/// What to write in place of a statement that minijinja has only sometimes.
+/// Returns the replacement for a statement that minijinja has only with a feature.
 fn elsewhere(word: &str) -> Option<&'static str> {
     let name = word.strip_prefix("end").unwrap_or(word);
     ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
@@ -172,7 +172,7 @@ impl Blocks {
         self.0.last().map(|open| (open.name, open.place))
     }
 
-    /// What is left open at the end.
+    /// Returns the blocks that are open at the end.
     pub(crate) fn left(&self) -> impl Iterator<Item = Fault> {
         self.0.iter().map(|Open { name, place }| {
             Fault::new(*place, format!("`{{% {name} %}}` is not closed: write `{{% end{name} %}}`"))

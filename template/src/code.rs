@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::fault::Fault;
 use crate::words::{is_word, quoted_length};
 
-/// What stands between an opening and a closing brace.
+/// The text between an opening and a closing brace.
 pub(crate) struct Code<'t> {
     /// Without the signs that control white space.
     pub(crate) inner: &'t str,
@@ -12,8 +12,8 @@ pub(crate) struct Code<'t> {
     pub(crate) end_sign: Option<u8>,
 }
 
-/// What `{{` and `{%` begin ends here: `}}`, `%}`, as minijinja sees it, past texts and brackets. The cursor stands behind
-/// what opened it. Where it does not end, the cursor is at the end of the text.
+/// Returns the code up to the end of `{{` or `{%`: `}}`, `%}`, as minijinja sees it, past texts and brackets. The cursor stands
+/// behind what opened it. Where it does not end, the cursor is at the end of the text.
 pub(crate) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
     let opener = opened.rest().get(..2).unwrap_or_default();
     let unclosed = || opened.fault(format!("`{opener}` is not closed: write `{end}`"));
@@ -65,7 +65,7 @@ pub(crate) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Resu
     Ok(cursor.since(start).trim_end())
 }
 
-/// What to say of a slot that goes on to the end of the text.
+/// Describes a slot that goes on to the end of the text.
 pub(crate) fn unclosed(slot: &Cursor<'_>) -> Fault {
     slot.fault("`[[` is not closed: write `]]`, or `[[[[` for the characters `[[`")
 }

@@ -27,7 +27,7 @@ impl<'t> Cursor<'t> {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
-    /// What lies between a place before this one and this one.
+    /// Returns the text between a place before this one and this one.
     pub(crate) fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.offset).unwrap_or_default()
     }
@@ -91,7 +91,7 @@ impl<'t> Cursor<'t> {
         Fault::new(self.place, message)
     }
 
-    /// What stands here, for a message.
+    /// Describes the text at the cursor, for a message.
     pub(crate) fn seen(&self) -> String {
         self.char()
             .map_or_else(|| "the end".to_owned(), |c| format!("`{}`", mcp_bindgen_model::printable(&c.to_string())))

@@ -1,4 +1,4 @@
-//! What stands between `[[` and `]]`.
+//! The text between `[[` and `]]`.
 
 use std::collections::HashSet;
 
@@ -108,7 +108,7 @@ fn unquantified(cursor: &Cursor<'_>) -> Result<(), Fault> {
     }
 }
 
-/// What the result is called.
+/// Reads the name of the result.
 fn variable<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Text, Fault> {
     cursor.skip_space();
     let at = *cursor;
@@ -142,7 +142,7 @@ enum Ours {
     No,
 }
 
-/// What stands behind `|`, up to the end of the slot. `ours` is asked for keys without quotes, at their values.
+/// Reads the options behind `|`, up to the end of the slot. `ours` is asked for keys without quotes, at their values.
 fn options<'t>(
     cursor: &mut Cursor<'t>,
     opened: &Cursor<'t>,

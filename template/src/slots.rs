@@ -1,4 +1,4 @@
-//! What a template has to be filled in, and the names that it gives.
+//! The slots of a template, and the names that it gives.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ pub struct Slot<'t> {
     pub place: Place,
     /// Whether it stands in a loop, so that it may run more than once.
     pub in_loop: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: SlotKind<'t>,
 }
 
-/// What a slot is.
+/// The kinds of slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SlotKind<'t> {
     /// A call of a tool.
     Action(&'t Action),
-    /// What somebody else fills.
+    /// A slot that a completer fills.
     Completion(&'t Completion),
 }
 
@@ -114,7 +114,7 @@ fn follow(statement: &str, open: &mut Vec<bool>) {
 }
 
 impl<'t> SlotKind<'t> {
-    /// What the result is called, where that is known before anything runs.
+    /// Returns the name of the result, where that is known before anything runs.
     #[must_use]
     pub fn name(self) -> Option<&'t str> {
         match self {
@@ -125,7 +125,7 @@ impl<'t> SlotKind<'t> {
 }
 
 impl Action {
-    /// What the result is called, where that is known before anything runs: the variable, or else the action itself.
+    /// Returns the name of the result, where that is known before anything runs: the variable, or else the action itself.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match (&self.variable, &self.target) {
@@ -137,7 +137,7 @@ impl Action {
 }
 
 impl Text {
-    /// What it says, where no expression is in it.
+    /// Returns its text, where no expression is in it.
     #[must_use]
     pub fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {

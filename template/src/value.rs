@@ -122,7 +122,7 @@ fn object<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Resul
     Ok(Term::Object(fields))
 }
 
-/// What stands between two brackets, with commas in between, and after the last where somebody likes one there.
+/// Reads the members between two brackets, with commas in between, and optionally after the last.
 fn members<'t>(
     cursor: &mut Cursor<'t>,
     slot: &Cursor<'t>,
@@ -150,7 +150,7 @@ pub(crate) fn key(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
     text.plain().map(str::to_owned).ok_or_else(|| at.fault("a key stands as it is: no expression can be in it"))
 }
 
-/// What to say where something else stands than what has to.
+/// Describes the difference between the expected text and the text that was found.
 pub(crate) fn expected(cursor: &Cursor<'_>, slot: &Cursor<'_>, what: &str) -> Fault {
     if cursor.is_at_end() {
         return unclosed(slot);

@@ -1,4 +1,4 @@
-//! What minijinja knows by name, and the names that are nobody's.
+//! The names that minijinja knows, and the reserved ones.
 
 use crate::ast::{Piece, PieceKind};
 use crate::fault::{Fault, Place, meant};
@@ -119,7 +119,7 @@ const KEYWORDS: [&str; 22] = [
     "true",
     "True",
 ];
-/// What runs a template calls its own things so: no name of a template begins with it.
+/// The prefix of the names that the program that runs a template uses for itself: no name of a template begins with it.
 pub const RESERVED: &str = "__mcp_";
 
 /// Returns `true` if a word of the language, or what begins so, cannot be the name of a variable.
@@ -139,7 +139,7 @@ pub fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_keyword(name)
 }
 
-/// What a piece says of filters and tests that there are not, and names that it may not use. None of this is known to
+/// Finds filters and tests that do not exist, and names that a piece may not use. None of this is known to
 /// minijinja before the code runs, and by then calls have been made.
 pub(crate) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
     let is_exact = matches!(piece.kind, PieceKind::Expression(_) | PieceKind::Statement(_));
@@ -160,7 +160,7 @@ fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
     }
 }
 
-/// What is said of names that begin so.
+/// Describes the reserved names.
 pub(crate) fn taken() -> String {
     format!("no name begins with `{RESERVED}`: choose another")
 }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::Template;
 
-    /// What an environment says of itself: `filters: ["abs", ..]`.
+    /// Returns the names that an environment lists: `filters: ["abs", ..]`.
     fn names(debug: &str, what: &str) -> Vec<String> {
         let (_, list) =
             debug.split_once(&format!("{what}: [")).or_else(|| debug.split_once(&format!("{what}: {{"))).unwrap();

@@ -22,7 +22,7 @@ impl Template {
         self.segments.iter().flat_map(|segment| &segment.pieces).flat_map(Piece::codes)
     }
 
-    /// What is wanted, of the names that minijinja finds nowhere assigned before they are used.
+    /// Returns the variables that a template needs, of the names that minijinja finds nowhere assigned before they are used.
     ///
     /// ```
     /// use mcp_bindgen_template::Template;

@@ -11,7 +11,7 @@ pub(crate) struct Word<'c> {
     pub(crate) rest: &'c str,
 }
 
-/// What a word names, by what stands before it.
+/// The role of a word, by the text before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A variable or a function, or a word of the language.
@@ -32,7 +32,7 @@ pub(crate) fn words(code: &str) -> Words<'_> {
 pub(crate) struct Words<'c> {
     code: &'c str,
     at: usize,
-    /// What the next word is.
+    /// The role of the next word.
     expected: Role,
     /// Whether it is `not`, maybe.
     after_is: bool,

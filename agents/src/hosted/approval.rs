@@ -30,7 +30,7 @@ pub struct HostedApproval {
     pub server: String,
     /// The wire name of the tool.
     pub tool: String,
-    /// What the tool would be called with: the text where it is no JSON.
+    /// The arguments of the call: the text where it is no JSON.
     pub arguments: Value,
     id: String,
 }
@@ -43,7 +43,7 @@ impl fmt::Debug for HostedApproval {
 }
 
 impl HostedApproval {
-    /// What a response of OpenAI's Responses asks for, in order; nothing where it asks for nothing. An item without an id, a
+    /// Reads the requests of a response of OpenAI's Responses, in order. An item without an id, a
     /// label or a name asks for nothing that could be answered.
     #[must_use]
     pub fn asked(response: &Value) -> Vec<Self> {

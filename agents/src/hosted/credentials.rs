@@ -1,4 +1,4 @@
-//! What a provider has to know to reach a server: the URL and the headers, as values.
+//! The data that a provider needs to reach a server: the URL and the headers, as values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +60,7 @@ impl Credentials {
     }
 
     /// Over plain http nothing is sent that holds a secret: `written` is the configuration before its placeholders were values.
-    /// What a placeholder of a header stands for counts as a secret, and so does every bearer token.
+    /// The value of a header's placeholder counts as a secret, and so does every bearer token.
     pub(super) fn check_encryption(&self, written: &ServerConfig, ready: &ServerConfig) -> Result<(), Refusal> {
         if self.is_encrypted() {
             return Ok(());

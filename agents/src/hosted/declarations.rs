@@ -1,4 +1,4 @@
-//! What a request gets, and what is said beside it.
+//! The parts of a request, and the notes on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,17 +22,17 @@ use crate::{Provider, Toolset};
 pub struct HostedDeclarations {
     /// Whose words they are.
     pub provider: Provider,
-    /// What is added to `tools` of the request.
+    /// The entries for `tools` of the request.
     pub tools: Vec<Value>,
-    /// What is added to `mcp_servers` of the request: Anthropic has URLs and tokens there. Empty for the others.
+    /// The entries for `mcp_servers` of the request: Anthropic has URLs and tokens there. Empty for the others.
     pub mcp_servers: Vec<Value>,
-    /// What the header `anthropic-beta` of the request has to name, beside what else is named there.
+    /// The value that the header `anthropic-beta` of the request has to contain.
     pub beta: Option<&'static str>,
     /// The names of the servers that are declared, sorted.
     pub hosted: Vec<String>,
     /// The servers, or some of their tools, that stay with the program's own client.
     pub not_hosted: Vec<NotHosted>,
-    /// What does not hold of the servers that are declared.
+    /// The promises that do not hold for the declared servers.
     pub notes: Vec<HostedNote>,
     /// By server, the tools that the provider may call; `None` for all that it has.
     calls: BTreeMap<String, Option<BTreeSet<String>>>,
@@ -44,7 +44,8 @@ impl HostedDeclarations {
         Self { provider, tools, mcp_servers, beta: None, hosted, not_hosted: Vec::new(), notes: Vec::new(), calls }
     }
 
-    /// What goes into the request beside these declarations: the set without the tools that the provider calls itself. What
+    /// Returns the tools for the request beside these declarations: the set without the tools that the provider calls itself.
+    /// Every server that
     /// [`not_hosted`](Self::not_hosted) leaves to the program's own client stays, as do other servers and functions, all under
     /// the names that they had; so a model that is given both knows each tool of the set once.
     ///
@@ -181,13 +182,13 @@ impl NotHostedReason {
     }
 }
 
-/// What does not hold of a server that a provider calls. `Display` says it.
+/// A promise that does not hold for a server that a provider calls. `Display` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostedNote {
     /// The server's configured name.
     pub server: String,
-    /// What kind it is.
+    /// The kind of the note.
     pub kind: HostedNoteKind,
     /// In words.
     pub message: String,
@@ -199,7 +200,7 @@ impl fmt::Display for HostedNote {
     }
 }
 
-/// What kind of thing does not hold.
+/// The kinds of promises that do not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostedNoteKind {

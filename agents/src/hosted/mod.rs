@@ -212,7 +212,7 @@ impl HostedServers {
     }
 }
 
-/// What the request gets of one server.
+/// The declaration of one server.
 struct Declaration {
     server: String,
     tool: Value,
@@ -267,7 +267,7 @@ impl Server {
     }
 }
 
-/// What has to be said of every server that is handed over.
+/// Returns the notes on every server that is handed over.
 fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials) -> Vec<(HostedNoteKind, String)> {
     let told = |key: &'static str, is_there: bool| is_there.then_some(key);
     let idle = [

@@ -13,7 +13,7 @@ pub(super) struct Refusal {
     pub(super) message: String,
 }
 
-/// What the configuration demands, in names in the place of globs.
+/// The demands of the configuration, in names in the place of globs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The tools that may be called; `None` for all that the server has, now and later.

@@ -1,4 +1,4 @@
-//! What goes back to a model: one result for each of its calls.
+//! The answers for a model: one result for each of its calls.
 
 use std::ops::Deref;
 
@@ -11,7 +11,7 @@ use super::{Provider, anthropic, gemini, openai_chat, openai_responses};
 /// How many characters of text a model is shown of one result, where nothing else is said: some 25,000 tokens.
 const LONGEST_RESULT: usize = 100_000;
 
-/// What became of one call.
+/// The outcome of one call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Answered {
@@ -19,7 +19,7 @@ pub struct Answered {
     pub id: String,
     /// The name that the model called.
     pub name: String,
-    /// What became of it.
+    /// The reply.
     pub reply: ToolReply,
 }
 
@@ -35,7 +35,7 @@ impl Answered {
 pub struct Answers(Vec<Answered>);
 
 impl Answers {
-    /// What to append to the conversation; see [`Provider::results`].
+    /// Returns the messages to append to the conversation; see [`Provider::results`].
     #[must_use]
     pub fn results(&self, provider: Provider) -> Vec<Value> {
         provider.results(self)

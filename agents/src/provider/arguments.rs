@@ -1,4 +1,4 @@
-//! What a model sends to a tool, before anybody has looked at it.
+//! A model's arguments for a tool, before they are checked.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -132,7 +132,7 @@ fn too_large(bytes: usize) -> UnreadableArguments {
     ))
 }
 
-/// What is wrong with the text, and what stands before that.
+/// Describes the fault in the text, and the text before it.
 fn broken(text: &str, error: &serde_json::Error) -> UnreadableArguments {
     let before = place(text, error.line(), error.column()).and_then(|end| text.get(..end)).unwrap_or_default();
     let start = before.char_indices().rev().nth(SHOWN - 1).map_or(0, |(start, _)| start);

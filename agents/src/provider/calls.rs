@@ -13,7 +13,7 @@ pub struct ModelCall {
     pub id: String,
     /// The tool's public name.
     pub name: String,
-    /// What the model sends to it.
+    /// The arguments by the model.
     pub arguments: Arguments,
     /// The group that the model found the tool in (`namespace` of OpenAI's Responses). Names are told apart without it.
     pub namespace: Option<String>,
@@ -29,7 +29,7 @@ impl ModelCall {
         Self { id, name, arguments: arguments.into(), namespace: None, is_unfinished: false }
     }
 
-    /// What became of it, for programs that do not leave the calls of a turn to a toolset.
+    /// Adds the outcome, for programs that do not leave the calls of a turn to a toolset.
     #[must_use]
     pub fn answered(&self, reply: ToolReply) -> Answered {
         Answered::new(self.id.clone(), self.name.clone(), reply)
@@ -104,7 +104,7 @@ pub(super) fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// What stands under a key; nothing at all is no arguments.
+/// Returns the arguments under a key; a missing key is no arguments.
 pub(super) fn arguments(value: &Value, key: &str) -> Arguments {
     value.get(key).map_or_else(|| Arguments::from(""), |arguments| arguments.clone().into())
 }

@@ -47,7 +47,7 @@ impl Declaration<'_> {
     }
 }
 
-/// What a request has as `tools`.
+/// Returns the value of `tools` in a request.
 pub(crate) fn listed(provider: Provider, declarations: Vec<Value>) -> Vec<Value> {
     match provider {
         Provider::Gemini if !declarations.is_empty() => vec![json!({ "functionDeclarations": declarations })],

@@ -1,16 +1,16 @@
-//! What a model is shown of a reply: text and pictures, never nothing, and never too much.
+//! A reply as a model sees it: text and pictures, never nothing, and never too much.
 
 use mcp_bindgen_runtime::ToolReply;
 use serde_json::{Map, Value};
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
 const LARGEST_IMAGE: usize = 5_000_000;
-/// What all pictures of a turn take together, in characters of base64: Gemini takes 20 MB of a request, Anthropic 32.
+/// The limit for all pictures of a turn, in characters of base64: Gemini takes 20 MB of a request, Anthropic 32.
 const LARGEST_IMAGES: usize = 15_000_000;
 /// How many pictures a turn has: of more than 20 in a request Anthropic takes smaller ones alone, and of more than 100 none.
 const MOST_IMAGES: usize = 20;
 
-/// What room the results of a turn have left for pictures.
+/// The room for pictures in the results of a turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     characters: usize,
@@ -45,7 +45,7 @@ impl Part {
     }
 }
 
-/// What a provider takes in a result.
+/// The parts of a result that a provider takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Takes {
     /// The media types of images.
@@ -99,7 +99,7 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
     parts
 }
 
-/// What is said of a result that says nothing.
+/// Returns the text of an empty result.
 fn nothing(success: bool) -> &'static str {
     if success { "(the tool gave no result)" } else { "(the tool failed, and did not say why)" }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a prompt, and what is worth knowing of one that is not.
+//! Errors of prompts, and warnings about those without errors.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ impl PromptError {
         Self { problems }
     }
 
-    /// What is wrong, one text each; each names the section.
+    /// Returns the errors, one text each; each names the section.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -85,17 +85,17 @@ pub enum RenderError {
         /// The section's dotted key.
         section: String,
     },
-    /// What a section makes of its parameters is no server that a prompt may have.
+    /// A server that a section makes of its parameters is none that a prompt may have.
     #[error("a server of section `{section}`: {message}")]
     Server {
         /// The section's dotted key.
         section: String,
-        /// What is wrong with it.
+        /// The fault.
         message: String,
     },
 }
 
-/// What is worth knowing of a rendered prompt.
+/// A warning about a rendered prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PromptWarning {

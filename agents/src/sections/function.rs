@@ -34,7 +34,7 @@ pub struct SectionTool {
     name: String,
     description: String,
     input_schema: Value,
-    /// What is wrong with the type of its parameters.
+    /// The fault in the type of its parameters.
     fault: Option<String>,
     function: Arc<dyn Function>,
 }
@@ -88,7 +88,7 @@ impl SectionTool {
         &self.name
     }
 
-    /// What the model is told of it.
+    /// Returns the description for the model.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description

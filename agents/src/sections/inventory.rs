@@ -1,4 +1,4 @@
-//! What servers offer, as a text.
+//! The inventory of servers, as a text.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::render::Admitted;
 use super::server::{SectionServer, selects};
 use super::template;
 
-/// What the templates of inventories see.
+/// The variables of an inventory's template.
 const VARIABLES: [&str; 3] = ["server_names", "tool_count", "tools_by_server"];
 
 /// The servers of a section that shows what they offer.
@@ -28,7 +28,7 @@ struct Line {
 }
 
 impl Inventory {
-    /// What is wrong with its template.
+    /// Returns the faults in its template.
     pub(super) fn problems(&self, environment: &Environment<'_>) -> Vec<String> {
         let names = Names::these(VARIABLES);
         self.template.as_deref().map(|source| template::problems(environment, source, &names)).unwrap_or_default()

@@ -20,13 +20,13 @@ use super::{render, text};
 /// How much of a key that there is not is shown.
 const LONGEST_KEY: usize = 120;
 
-/// What came of a model's wish to open sections.
+/// The outcome of a model's request to open sections.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Opened {
     /// How the conversation goes on: the prompt is to be rendered anew with it. Unchanged where nothing was opened.
     pub state: PromptState,
-    /// What to tell the model.
+    /// The reply for the model.
     pub reply: ToolReply,
     /// The sections that were opened.
     pub opened: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Opened {
     pub reason: String,
 }
 
-/// What a rendered prompt needs to open sections.
+/// The state that a rendered prompt needs to open sections.
 pub(super) struct Opener {
     inner: Arc<Inner>,
     params: PromptParams,
@@ -132,7 +132,7 @@ impl Opener {
         Opened { state, reply: reply(OPEN_SECTIONS, told), opened, reason: reason.to_owned() }
     }
 
-    /// What is opened, and what the model is told of it.
+    /// Opens sections, and makes the reply for the model.
     fn opened(&self, state: &PromptState, held: &[Held], keys: &[String]) -> Result<(Vec<String>, String), String> {
         let closed = self.closed(held, state)?;
         if keys.is_empty() {
@@ -201,7 +201,7 @@ impl Opener {
         text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
     }
 
-    /// What the conversation has come to.
+    /// Returns the state of the conversation.
     pub(super) fn state(&self) -> PromptState {
         locked(&self.latest).clone()
     }

@@ -14,7 +14,8 @@ use super::RenderError;
 
 const DEEPEST_SCHEMA: usize = 16;
 
-/// What a section's parameters have to be: printable for its template, with names that are known before there is a value.
+/// A value that can be the parameters of a section: printable for its template, with names that are known before there is a
+/// value.
 /// Whatever derives [`Serialize`] and [`JsonSchema`] is.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the parameters of a section",
@@ -63,7 +64,7 @@ impl Held {
         &*self.value
     }
 
-    /// What a template sees of it.
+    /// Returns the value for a template.
     pub(super) fn printed(&self) -> Result<Value, String> {
         match (self.print)(self.get())? {
             Value::Null => Ok(Value::Object(serde_json::Map::new())),

@@ -22,10 +22,10 @@ pub(super) struct Inner {
     pub(super) environment: Environment<'static>,
     kinds: BTreeSet<Kind>,
     reserved: Vec<String>,
-    /// What calls go through where sections put layers around a server. They are put around once, so that what they
-    /// remember lasts.
+    /// The layers of sections around servers. They are put around once, so that their
+    /// state lasts.
     layered: Mutex<Vec<Governed>>,
-    /// What the functions of a section are run through, where it has layers.
+    /// The layers around the functions of a section, where it has some.
     functions: BTreeMap<usize, Arc<dyn DynCallTool>>,
     /// The servers that sections made of their parameters, by name.
     made: Mutex<BTreeMap<String, Made>>,
@@ -121,7 +121,7 @@ impl Inner {
         self.nodes.iter().map(of_node).collect()
     }
 
-    /// What calls a server through the layers of these sections.
+    /// Returns the client of a server, with the layers of these sections around.
     pub(super) fn governed(
         &self,
         handle: &Arc<Handle>,
@@ -171,7 +171,7 @@ impl Inner {
         Ok(servers)
     }
 
-    /// What a section made of its parameters, each the one that was there before where that is the same.
+    /// Returns the servers that a section made of its parameters, each the one that was there before where that is the same.
     fn made(&self, node: &Placed, made: Vec<SectionServer>) -> Result<Vec<SectionServer>, RenderError> {
         let one = |server: SectionServer| {
             let handle = server.handle();

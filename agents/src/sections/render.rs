@@ -24,7 +24,7 @@ use super::view::{Seen, View};
 
 /// A prompt as a model gets it: the text, and the servers and tools of the sections that are enabled and open.
 ///
-/// What the model is offered stands in the order of the sections, after the tools that open them; what came by opening comes
+/// A rendered prompt. Its offer is in the order of the sections, after the tools that open them; newly opened tools come
 /// after what was there before, so that the part of the request which a provider has cached stays the same. It changes where a
 /// section that is opened takes tools away: by a policy for a server that was offered before.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub struct RenderedPrompt {
     pub(super) names: PrefixedNames,
 }
 
-/// What is offered, in order.
+/// An entry of the offer, in order.
 #[derive(Clone, Debug)]
 pub(super) enum Offer {
     /// Tools of a server: all, or those of these globs.
@@ -87,7 +87,7 @@ impl RenderedPrompt {
         &self.tools
     }
 
-    /// What is worth mending in the sections.
+    /// Returns warnings about the sections.
     #[must_use]
     pub fn warnings(&self) -> &[PromptWarning] {
         &self.warnings
@@ -165,7 +165,7 @@ impl RenderedServer {
         self.handle.config.as_ref().or_else(|| self.handle.client.as_ref().map(Client::config))
     }
 
-    /// What calls its tools, with the layers of the sections that declare it around.
+    /// Returns the caller of its tools, with the layers of the sections that declare it around.
     #[must_use]
     pub fn caller(&self) -> Arc<dyn DynCallTool> {
         self.caller.clone()
@@ -292,7 +292,7 @@ struct Offered {
 }
 
 impl Offered {
-    /// What the sections that are shown offer, with the tools that open others.
+    /// Returns the offer of the sections that are shown, with the tools that open others.
     fn of(view: &View<'_>, seen: &[Seen], ours: Vec<(usize, SectionTool)>) -> Result<Self, RenderError> {
         let mut items = Vec::new();
         for seen in seen {

@@ -60,7 +60,7 @@ pub(super) enum Declared {
 
 pub(super) enum Body {
     Template(String),
-    /// What an [`McpSection`](super::McpSection) shows.
+    /// The inventory of an [`McpSection`](super::McpSection).
     Inventory(Inventory),
 }
 
@@ -129,7 +129,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// What stands in the place of the text where the section is shown as its summary; a template too.
+    /// Sets the text for the section when it is shown as its summary; a template too.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.parts.summary = Some(summary.into());
         self

@@ -60,7 +60,7 @@ impl SectionServer {
         Self { handle: Arc::new(handle), only: None }
     }
 
-    /// What the server offered when the snapshot was taken: so its tools are known before it is reached, and it is not asked
+    /// Sets the server's snapshot: its tools are known before it is reached, and it is not asked
     /// for them. Once it was listed, what it says then holds: [`McpSection::connect`](super::McpSection::connect) and
     /// [`RenderedPrompt::refresh`](super::RenderedPrompt::refresh) list it. With bindings, the snapshot says which tools there
     /// are, and those that were bound are called as such.

@@ -1,4 +1,4 @@
-//! What of a conversation decides about sections, as a value that outlives the prompt.
+//! The part of a conversation's state that decides about sections, as a value that outlives the prompt.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl OpenSections {
     }
 }
 
-/// What a conversation has come to: which sections are open, and what the program knows that sections depend on.
+/// The state of a conversation: the open sections, and the facts that sections depend on.
 ///
 /// It is kept with the conversation, not in the prompt, so that one [`Prompt`](super::Prompt) serves any number of them.
 ///
@@ -85,11 +85,11 @@ impl OpenSections {
 #[serde(default)]
 #[non_exhaustive]
 pub struct PromptState {
-    /// What the model has opened.
+    /// The sections that the model opened.
     pub open: OpenSections,
     /// How the program has sections shown, by their dotted keys, whatever else speaks for another.
     pub shown: BTreeMap<String, Visibility>,
-    /// What the program knows, for predicates of sections.
+    /// The program's facts, for predicates of sections.
     pub facts: Map<String, Value>,
 }
 
@@ -121,7 +121,7 @@ impl PromptState {
         self
     }
 
-    /// What the program knows by this name; `null` where it knows nothing.
+    /// Returns the fact of this name; `null` where there is none.
     #[must_use]
     pub fn fact(&self, name: &str) -> &Value {
         self.facts.get(name).unwrap_or(&Value::Null)

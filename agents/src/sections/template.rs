@@ -15,7 +15,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment
 }
 
-/// What is wrong with a template, whatever the values.
+/// Returns the faults in a template, whatever the values.
 pub(super) fn problems(environment: &Environment<'_>, source: &str, names: &Names) -> Vec<String> {
     let template = match environment.template_from_str(source) {
         Ok(template) => template,

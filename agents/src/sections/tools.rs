@@ -1,4 +1,4 @@
-//! What a rendered prompt offers, tool by tool: what a set of tools is made of.
+//! The offer of a rendered prompt, tool by tool: the input of a set of tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::function::SectionTool;
 use super::render::{Offer, RenderedPrompt};
 use super::server::{Handle, selects};
 
-/// What a rendered prompt offers, in the order in which models are to be told of it.
+/// The offer of a rendered prompt, in the order in which models see it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Offered {
@@ -31,7 +31,7 @@ pub enum OfferedTool {
         server: String,
         /// The tool, as the server sent it.
         tool: Value,
-        /// What calls it, with the section's layers around.
+        /// The caller, with the section's layers around.
         caller: Arc<dyn DynCallTool>,
     },
     /// A server's, as it was bound.
@@ -40,7 +40,7 @@ pub enum OfferedTool {
         server: &'static ServerSpec,
         /// The tool.
         tool: &'static ToolSpec,
-        /// What calls it, with the section's layers around.
+        /// The caller, with the section's layers around.
         caller: Arc<dyn DynCallTool>,
     },
     /// A function of the program, or one that opens sections.
@@ -59,7 +59,7 @@ impl OfferedTool {
     }
 }
 
-/// What one declaration offers: a server's tools, or a function.
+/// The offer of one declaration: a server's tools, or a function.
 pub(super) struct Group {
     /// The call of `open_sections` by which it came.
     pub(super) since: usize,

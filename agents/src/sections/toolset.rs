@@ -12,7 +12,7 @@ use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 impl RenderedPrompt {
-    /// What is offered, as a set that models are told of and call through: servers' tools with the layers of their sections
+    /// Returns the offer as a set of tools: servers' tools with the layers of their sections
     /// around, functions, and the tools that open sections. Servers whose tools nobody knows are connected and listed; those
     /// that cannot be are told of beside the set, and the others serve.
     ///

@@ -34,10 +34,10 @@ pub(super) struct Callable {
     entries: BTreeMap<usize, Arc<Entry>>,
 }
 
-/// What came of a call: the value, or what ends the template.
+/// The outcome of a call: the value, or the problem that ends the template.
 pub(super) type Outcome = Result<Value, Box<TemplateProblem>>;
 
-/// What was called, whatever becomes of the run.
+/// The calls so far, whatever becomes of the run.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Vec<TemplateCall>>>);
 

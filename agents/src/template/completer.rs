@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use mcp_bindgen_template::Place;
 use serde_json::{Map, Value};
 
-/// What a completion slot asks for: `[[name]]`, `[[kind:name|key=value]]`.
+/// The request of a completion slot: `[[name]]`, `[[kind:name|key=value]]`.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CompletionRequest {
@@ -14,11 +14,11 @@ pub struct CompletionRequest {
     pub template: String,
     /// Where the slot stands.
     pub place: Place,
-    /// What the answer will be called.
+    /// The name of the answer.
     pub name: String,
     /// `json` in `[[json:name]]`.
     pub kind: Option<String>,
-    /// What else the slot says.
+    /// The other options of the slot.
     pub options: Map<String, Value>,
     /// The text before the slot, since the last checkpoint: with it, as a rule, a model is asked.
     pub prompt: String,
@@ -60,7 +60,7 @@ pub trait Completer: Send + Sync {
     /// Fills one slot.
     ///
     /// # Errors
-    /// What stood in the way, in words, without secrets: the template fails with them.
+    /// Returns the answer, or the reason why there is none, in words without secrets: the template fails with them.
     fn complete(&self, request: CompletionRequest) -> impl Future<Output = Result<Value, String>> + Send;
 }
 

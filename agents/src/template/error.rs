@@ -36,7 +36,7 @@ pub struct TemplateProblem {
     pub message: String,
 }
 
-/// What can be wrong with a template.
+/// The kinds of errors of templates.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TemplateErrorKind {
@@ -58,7 +58,7 @@ pub enum TemplateErrorKind {
     Arguments,
     /// The call failed.
     Call(Box<CallError>),
-    /// What calls the tool broke down; whether the call had an effect is unknown.
+    /// The caller of the tool panicked; whether the call had an effect is unknown.
     Broken,
     /// Nobody fills a completion slot, or whoever does failed.
     Completion,
@@ -81,14 +81,14 @@ impl TemplateError {
         &self.template
     }
 
-    /// What is wrong, in the order of the text; never none.
+    /// Returns the problems in the order of the text; never none.
     #[must_use]
     pub fn problems(&self) -> &[TemplateProblem] {
         &self.problems
     }
 
-    /// What was called before the run ended, in the order in which it was begun: what succeeded, what failed, and what a time
-    /// limit cut off. To run the template again makes these calls again.
+    /// Returns the calls before the run ended, in the order in which they began: those that succeeded, those that failed, and
+    /// those that a time limit cut off. To run the template again makes these calls again.
     #[must_use]
     pub fn calls(&self) -> &[TemplateCall] {
         &self.calls

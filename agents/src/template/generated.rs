@@ -1,4 +1,4 @@
-//! What the modules of `mcp_template!` need, and no program does.
+//! Items for the modules of `mcp_template!`, and for no program.
 
 pub use std::clone::Clone;
 pub use std::cmp::PartialEq;

@@ -1,4 +1,4 @@
-//! What control flow reads, so that it waits until that is there.
+//! The variables that control flow reads, so that it waits for them.
 
 use std::collections::HashMap;
 

@@ -37,7 +37,7 @@
 //! what is no object, and else the text. Text of a JSON object or list can be walked like one. Results, answers and variables
 //! are data: they print as they are, values other than texts as JSON, and nothing in them is ever read as a template.
 //!
-//! What is not there is an error, with the line: a name that neither the template nor whoever runs it gives is one before
+//! Missing names are errors, with the line: a name that neither the template nor the program gives is one before
 //! anything is called.
 
 mod calls;

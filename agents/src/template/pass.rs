@@ -14,7 +14,7 @@ use super::data::NoJson;
 use super::holds::Hold;
 use super::slot::{Filled, Kind, Slot, Unfilled};
 
-/// What tells one run of a slot from another: not only its place, since a loop comes by more than once.
+/// The identity of a slot's run: not only its place, since a loop comes by more than once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) slot: usize,
@@ -46,7 +46,7 @@ impl Known {
     }
 }
 
-/// What passes over a segment have in common.
+/// The state that passes over a segment share.
 #[derive(Clone)]
 pub(super) struct Frame {
     pub(super) slots: Arc<[Slot]>,
@@ -59,7 +59,7 @@ pub(super) struct Frame {
     pub(super) room: usize,
 }
 
-/// What a pass does with a slot that has no value yet.
+/// The treatment of a slot that has no value yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Notes it and goes on.
@@ -68,7 +68,7 @@ pub(super) enum Mode {
     Render,
 }
 
-/// What functions of a pass and whoever renders share.
+/// The state that functions of a pass and the renderer share.
 pub(super) struct Pass {
     mode: Mode,
     frame: Frame,
@@ -98,7 +98,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// What slots gave, by their variables.
+    /// Returns the values of slots, by their variables.
     pub(super) fn passed(&mut self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.passed).into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -177,7 +177,7 @@ impl Pass {
         }
     }
 
-    /// What is wrong with a name that expressions have come to: it may be a stranger's.
+    /// Returns the fault in a name that expressions made: it may be a stranger's.
     fn misnamed(&self, slot: &Slot, name: &str) -> Option<String> {
         if slot.name.is_some() {
             return None;
@@ -243,7 +243,7 @@ impl Pass {
         Ok(Value::UNDEFINED)
     }
 
-    /// What a name was last in a block that has ended, or else before it.
+    /// Returns the last value of a name in a block that has ended, or else before it.
     fn last(&self, state: &State<'_, '_>, arguments: &[Value]) -> Value {
         let hold = arguments.first().and_then(Value::as_usize);
         let Some(name) = arguments.get(1).and_then(Value::as_str) else { return Value::UNDEFINED };

@@ -1,4 +1,4 @@
-//! What comes of a template.
+//! The result of a template.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RenderedTemplate {
-    /// What the checkpoints separate, in order; at least one.
+    /// The segments between checkpoints, in order; at least one.
     pub segments: Vec<RenderedSegment>,
     /// The results of actions and the answers to completion slots, by their variables, and what the template itself has set.
     pub variables: Map<String, Value>,
-    /// What was called, in the order in which it was begun.
+    /// The calls, in the order in which they began.
     pub calls: Vec<TemplateCall>,
 }
 
@@ -33,15 +33,15 @@ pub struct RenderedSegment {
 pub struct TemplateCall {
     /// Where the action stands.
     pub place: Place,
-    /// What the template calls it: `@mcp`.
+    /// The template's name for it: `@mcp`.
     pub action: String,
-    /// What the result is called.
+    /// The name of the result.
     pub variable: String,
     /// The server, or the group of functions.
     pub server: String,
     /// The wire name.
     pub tool: String,
-    /// What was sent.
+    /// The arguments that were sent.
     pub arguments: Map<String, Value>,
     /// Why it failed, or that it was cut off; none where it succeeded.
     pub failure: Option<String>,

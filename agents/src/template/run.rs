@@ -247,9 +247,9 @@ struct Running<'r> {
     run: &'r TemplateRun,
     callable: Callable,
     environment: Environment<'static>,
-    /// What was given, and what the segments before have made.
+    /// The given variables, and those of the segments before.
     variables: BTreeMap<String, Value>,
-    /// What has come of it, as it is handed back.
+    /// The values so far, as they are handed back.
     made: Map<String, Json>,
     log: Log,
     made_calls: usize,

@@ -13,7 +13,7 @@ use super::source::{Compiled, HOLD, IS_READY, LAST, SLOT, TEXT};
 use super::{Inner, collecting, whole};
 use crate::jinja;
 
-/// What a render came to.
+/// The outcome of a render.
 pub(super) enum Came {
     /// The text, what slots gave by their variables, and what the template has set itself.
     Text { text: String, passed: Vec<(String, Value)>, set: Vec<(String, Value)> },
@@ -47,7 +47,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment
 }
 
-/// What is to be called now: the actions that have all that they are given, in the order of the text.
+/// Returns the actions that have all their arguments, in the order of the text.
 pub(super) fn collect(
     inner: &Inner,
     environment: &Environment<'_>,

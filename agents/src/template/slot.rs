@@ -10,7 +10,7 @@ use super::data::{self, NoJson};
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) place: Place,
-    /// What the result is called: nothing where it has the action's name.
+    /// The name of the result: none where it has the action's name.
     variable: Option<Text>,
     /// The same where it is a name that templates can use, and always the same.
     pub(super) name: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Slot {
     /// Whether it may run more than once.
     pub(super) in_loop: bool,
     pub(super) kind: Kind,
-    /// What is evaluated for it, in the order in which [`filled`](Self::filled) wants it.
+    /// The expressions to evaluate for it, in the order in which [`filled`](Self::filled) wants them.
     pub(super) dynamics: Vec<Dynamic>,
     /// The names in these that have to be there.
     pub(super) needs: Vec<String>,
@@ -41,17 +41,17 @@ pub(super) struct Dynamic {
 /// A slot with its values.
 #[derive(Debug)]
 pub(super) struct Filled {
-    /// What the result is called.
+    /// The name of the result.
     pub(super) variable: String,
     /// The arguments, or options.
     pub(super) values: Map<String, Json>,
     /// The same with what texts of JSON say in their place, where there are such.
     pub(super) walked: Option<Map<String, Json>>,
-    /// What stands for the result of a call that fails.
+    /// The value in place of the result of a call that fails.
     pub(super) default: Option<Json>,
 }
 
-/// What could not be filled in, by its number among the dynamics.
+/// An expression that could not be filled in, by its number among the dynamics.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unfilled {
     pub(super) dynamic: usize,
@@ -112,7 +112,7 @@ impl Slot {
         }
     }
 
-    /// What the template calls the action; a completion has its name.
+    /// Returns the template's name for the action; a completion has its own name.
     pub(super) fn action(&self) -> String {
         match &self.kind {
             Kind::Action { target, .. } => format!("@{}", called(target)),
@@ -145,7 +145,7 @@ impl Slot {
     }
 }
 
-/// What an action is called by its template.
+/// Returns the name of an action in its template.
 fn called(target: &Target) -> &str {
     match target {
         Target::Prefixed(name) => name,

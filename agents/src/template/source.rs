@@ -10,15 +10,15 @@ use minijinja::Value;
 use super::holds::{Given, Hold};
 use super::slot::{Dynamic, Slot};
 
-/// What a segment's code calls and reads; no name of a template begins so.
+/// The function that a segment's code calls and reads; no name of a template begins so.
 pub(super) const SLOT: &str = "__mcp_slot";
 pub(super) const IS_READY: &str = "__mcp_is_ready";
 pub(super) const TEXT: &str = "__mcp_text";
 pub(super) const HOLD: &str = "__mcp_hold";
 pub(super) const LAST: &str = "__mcp_last";
-/// What a variable is before its action has run: nothing is called so.
+/// The value of a variable before its action has run: nothing is called so.
 const UNSET: &str = "__mcp_unset";
-/// What nobody reads.
+/// The name of values that nobody reads.
 const UNREAD: &str = "__mcp_unread";
 
 /// Statements that have an end.
@@ -171,7 +171,7 @@ impl Compiled {
     }
 }
 
-/// What of a variable comes before its value is there.
+/// Adds the code before a variable's value is there.
 fn collect(source: &mut Source, slot: &Slot, number: usize) {
     source.code.push_str("{%");
     source.push(slot.place, &format!("set {} = ", slot.name.as_deref().unwrap_or(UNREAD)));

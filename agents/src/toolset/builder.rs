@@ -43,7 +43,7 @@ pub struct ToolsetBuilder {
     style: NameStyle,
     naming: Naming,
     group: Option<Arc<str>>,
-    /// What calls the functions that are added from here on.
+    /// The layers around the functions that are added from here on.
     layers: Option<Layers>,
     carried: Carried,
     faults: Vec<ToolsetFault>,
@@ -421,7 +421,7 @@ impl ToolsetBuilder {
     }
 }
 
-/// What stands around functions.
+/// The layers around functions.
 struct Layers {
     functions: Functions,
     calls: Calls,
@@ -433,7 +433,7 @@ impl fmt::Debug for Layers {
     }
 }
 
-/// What calls the tools of one server.
+/// The client of one server's tools.
 struct Calls {
     caller: Arc<dyn DynCallTool>,
     live: Option<Client>,

@@ -1,4 +1,4 @@
-//! What a program attaches to every call of a set.
+//! The data that a program attaches to every call of a set.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the tools of one request may have together.
+//! Limits for the tools of one request together.
 
 use mcp_bindgen_schema::provider::Load;
 
@@ -22,7 +22,7 @@ pub(crate) fn description_at_most(provider: Provider) -> Option<usize> {
     }
 }
 
-/// What room a request has left for strict tools.
+/// The room for strict tools in a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     tools: usize,

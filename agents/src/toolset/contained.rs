@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Panicked;
 
-/// What a future gives, unless it panics: in what begins it, too.
+/// Returns the output of a future, or its panic as an error; also a panic in the closure that begins it.
 pub(super) async fn contained<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
     // What a closure that panicked left behind is the program's, which sees the failure.
     AssertUnwindSafe(async { begin().await }).catch_unwind().await.map_err(|_| Panicked)

@@ -1,4 +1,4 @@
-//! What a set costs of a model's context.
+//! The cost of a set in a model's context.
 
 use std::io;
 
@@ -40,8 +40,8 @@ pub struct ToolCost {
 }
 
 impl Toolset {
-    /// What the definitions for a provider cost: bytes, and with feature `tokens` tokens. The first count of tokens loads the
-    /// tokenizer, which takes a part of a second.
+    /// Returns the cost of the definitions for a provider: bytes, and with feature `tokens` tokens. The first count of tokens
+    /// loads the tokenizer, which takes a part of a second.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Provider, Toolset};

@@ -11,9 +11,9 @@ use crate::Provider;
 use crate::provider::declarations::{Declaration, listed};
 use crate::text::{line, plain, shortened};
 
-/// What follows a description that was cut.
+/// The end of a description that was cut.
 const CUT: &str = " (The description goes on; it was cut here.)";
-/// What the losses of a rewrite may take of a description that has to be cut.
+/// The room for a rewrite's losses in a description that has to be cut.
 const LOSSES_AT_MOST: usize = 512;
 
 /// The tools of a set as one provider takes them, and what is worth knowing of them. The order is that of the set, and equal
@@ -21,10 +21,10 @@ const LOSSES_AT_MOST: usize = 512;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Definitions {
-    /// What goes into the request as `tools`. For OpenAI and Anthropic that is one declaration a tool; for Gemini one object
+    /// The value of `tools` in the request. For OpenAI and Anthropic that is one declaration a tool; for Gemini one object
     /// that holds them all.
     pub tools: Vec<Value>,
-    /// What was decided for a tool that is not as good as it could be, in the order of the tools: why it is not strict, that
+    /// Notes on tools that are not as good as they could be, in the order of the tools: why one is not strict, that
     /// its description was cut, that the request has no room for it.
     pub diagnostics: Vec<ToolDiagnostic>,
 }
@@ -116,7 +116,7 @@ impl Defining {
         entry.rewrites.loose(&entry.input_schema, self.provider)
     }
 
-    /// What the model reads: the tool's description, and what the schema could not say.
+    /// Returns the description for the model: the tool's own, and the parts of its schema that could not be expressed.
     fn description(&mut self, entry: &Entry, ready: &Ready) -> Option<String> {
         let said = entry.description.as_deref().map(plain).filter(|text| !text.is_empty());
         let said = said.or_else(|| entry.title.as_deref().map(line).filter(|text| !text.is_empty()));

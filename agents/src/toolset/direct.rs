@@ -17,7 +17,7 @@ pub(crate) enum NoResult {
     Arguments(String),
     /// The call failed.
     Call(CallError),
-    /// What calls the tool broke down; whether it had an effect is unknown.
+    /// The caller of the tool panicked; whether the call had an effect is unknown.
     Broken,
 }
 
@@ -58,7 +58,7 @@ impl Entry {
         !matches!(self.handler, Handler::Reply(_))
     }
 
-    /// What its bindings call it, which a set cannot where providers take no such name or another tool has it.
+    /// Returns its name in bindings, which a set cannot use where providers take no such name or another tool has it.
     pub(crate) fn name_in_bindings(&self) -> Option<&'static str> {
         match &self.handler {
             Handler::Server { bound: Some((_, spec)), .. } => Some(spec.prefixed),
@@ -75,7 +75,7 @@ impl Entry {
         }
     }
 
-    /// What the tool gave: structured content, without the wrapper that servers put around what is no object; else none.
+    /// Returns the tool's value: structured content, without the wrapper that servers put around what is no object; else none.
     pub(crate) fn value_of(&self, result: &ToolResult) -> Option<Value> {
         let structured = result.structured().filter(|structured| !structured.is_null())?;
         let inner = structured.get(WRAPPER_FIELD).filter(|_| self.wraps);

@@ -148,7 +148,7 @@ pub(super) enum Failure {
     Call(CallError),
     /// The server does not have the tool any more: in words.
     Gone(String),
-    /// What calls it panicked.
+    /// The caller panicked.
     Broken,
 }
 
@@ -170,7 +170,7 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
 /// The arguments as they go to the tool: they fit its schema, as far as that can be used.
 ///
 /// # Errors
-/// What does not fit.
+/// Returns the arguments that fit, or the faults.
 pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
     let schema = &*entry.input_schema;
     let check = |arguments: &Value| entry.prepared.check(schema, arguments);

@@ -32,7 +32,7 @@ pub(crate) struct Entry {
     pub(crate) handler: Handler,
     /// The schema in the words of providers, once somebody asked for it.
     pub(crate) rewrites: Rewrites,
-    /// What calls need of the schema, made when the first one comes.
+    /// The state of its schema for calls, made when the first one comes.
     pub(crate) prepared: Prepared,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Handler {
 
 pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'f>>;
 
-/// What has the reply to a call itself.
+/// A function that makes the reply to a call itself.
 pub(crate) trait Replies: Send + Sync {
     /// Replies to a call under this name, whatever the arguments are.
     fn reply<'a>(&'a self, public: &'a str, arguments: Arguments) -> BoxFuture<'a, ToolReply>;
@@ -65,7 +65,7 @@ pub(crate) trait Function: Send + Sync {
     /// Runs it; an error is in words for the model.
     fn run(&self, arguments: Map<String, Value>) -> Running<'_>;
 
-    /// What calls it, where layers stand around it: a set makes the call itself then, with all that goes along.
+    /// Returns the caller, where layers stand around it: else a set makes the call itself, with all that goes along.
     fn caller(&self) -> Option<Arc<dyn DynCallTool>> {
         None
     }
@@ -101,7 +101,7 @@ impl Entry {
         is_function && opens_sections(&self.server, &self.tool)
     }
 
-    /// What tells it from others.
+    /// Returns its identity.
     pub(crate) fn identity(&self) -> (&str, &str) {
         (&self.server, &self.tool)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a set of tools, and what is worth knowing of one.
+//! Errors and diagnostics of a set of tools.
 
 use std::fmt;
 
@@ -51,16 +51,16 @@ pub enum ToolsetFault {
     NoSuchTool {
         /// The server's name.
         server: String,
-        /// What was asked for: a name, or a glob.
+        /// The pattern: a name, or a glob.
         pattern: String,
-        /// What may have been meant, likeliest first.
+        /// The nearest names, likeliest first.
         nearest: Vec<String>,
     },
     /// No tool of the set fits.
     NoSuchPattern {
-        /// What was asked for: `server`, or `server/tool`.
+        /// The pattern: `server`, or `server/tool`.
         pattern: String,
-        /// What may have been meant, likeliest first.
+        /// The nearest names, likeliest first.
         nearest: Vec<String>,
     },
     /// The schema of a bound tool is no JSON.
@@ -69,14 +69,14 @@ pub enum ToolsetFault {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// What is wrong with it.
+        /// The fault.
         message: String,
     },
     /// The parameters of a function are no object.
     Parameters {
         /// The function's name.
         function: String,
-        /// What they are.
+        /// Their description.
         message: String,
     },
     /// The tools of something were to be listed, at whose end there is no client.
@@ -146,7 +146,7 @@ fn listed(faults: &[ToolsetFault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What is worth knowing of one tool of a set: nothing that stops the others.
+/// A diagnostic about one tool of a set: it does not stop the others.
 ///
 /// ```
 /// # use mcp_bindgen_agents::{Provider, Toolset};
@@ -159,7 +159,7 @@ fn listed(faults: &[ToolsetFault]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolDiagnostic {
-    /// What it is about.
+    /// Its kind.
     pub kind: DiagnosticKind,
     /// The server's name, or the group of functions.
     pub server: String,
@@ -171,7 +171,7 @@ pub struct ToolDiagnostic {
     pub why: String,
 }
 
-/// What a [`ToolDiagnostic`] is about.
+/// The kinds of [`ToolDiagnostic`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
@@ -185,7 +185,7 @@ pub enum DiagnosticKind {
     DescriptionCut,
     /// The provider takes no more tools; it is not sent.
     TooMany,
-    /// What a server lists is no tool, or the same one again; it is not in the set.
+    /// An item of a server's list is no tool, or the same one again; it is not in the set.
     LeftOut,
 }
 

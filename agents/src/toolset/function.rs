@@ -64,7 +64,7 @@ fn may_be_null(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// What a function gives, in the form of a tool's result; `shown` is the name that the model is told of.
+/// Returns the output of a function in the form of a tool's result; `shown` is the name for the model.
 pub(super) async fn answered(
     function: &dyn Function,
     (group, name): (&str, &str),

@@ -1,4 +1,4 @@
-//! What can be said, or done, about arguments that do not fit.
+//! Explanations and repairs of arguments that do not fit.
 
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ pub(super) fn mend_case(schema: &Value, arguments: &mut Value, violation: &Viola
     }
 }
 
-/// What a violation is about, with what was probably meant: all that a model needs to mend its call.
+/// Describes the place of a violation, and the nearest names: all that a model needs to mend its call.
 pub(super) fn explained(schema: &Value, arguments: &Value, violation: &Violation) -> String {
     let mut said = violation.to_string();
     let places = Places::of(schema);

@@ -72,7 +72,7 @@ pub struct Toolset {
     by_name: Arc<BTreeMap<String, usize>>,
     style: NameStyle,
     left_out: Arc<[ToolDiagnostic]>,
-    /// What calls carry.
+    /// The data that calls carry.
     carried: Carried,
 }
 
@@ -123,7 +123,7 @@ impl Toolset {
         self.entry_of(server, tool).map(|entry| entry.public.as_str())
     }
 
-    /// What servers list that is no tool, or the same one again, and why it is not in the set.
+    /// Returns the items of servers' lists that are no tools, or the same one again, and why they are not in the set.
     #[must_use]
     pub fn left_out(&self) -> &[ToolDiagnostic] {
         &self.left_out

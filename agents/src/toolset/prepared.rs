@@ -1,4 +1,4 @@
-//! What calls of a tool need of its schema, made once.
+//! The state of a tool's schema for calls, made once.
 
 use std::fmt;
 use std::sync::OnceLock;

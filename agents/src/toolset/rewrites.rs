@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::Provider;
 use crate::text::plain;
 
-/// What was made of a schema so far.
+/// The rewritten schemas so far.
 #[derive(Debug, Default)]
 pub(crate) struct Rewrites {
     open_ai: Rewritten,
@@ -26,7 +26,7 @@ struct Rewritten {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) rewrite: Rewrite,
-    /// What is lost and stands nowhere in the schema, in words.
+    /// The losses that stand nowhere in the schema, in words.
     pub(crate) unsaid: Vec<String>,
     /// Whether nothing of the schema could be sent.
     pub(crate) is_any_object: bool,
@@ -89,7 +89,7 @@ impl Ready {
     }
 }
 
-/// What is lost, where the schema does not say it; there it may begin a sentence.
+/// Describes a loss, where the schema does not; there it may begin a sentence.
 fn words(lost: &Lost, said: &str) -> Option<String> {
     let words = plain(lost.words.as_deref()?);
     (!words.is_empty() && !said.contains(&words.to_lowercase())).then(|| match place(&lost.pointer) {

@@ -1,4 +1,4 @@
-//! What a set can do, in words.
+//! The summary of a set, in words.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::entry::Entry;
 use crate::text;
 
 impl Toolset {
-    /// What the tools can do, in words for a prompt: a line for each server with the number of its tools, and below it a line
+    /// Summarizes the tools in words for a prompt: a line for each server with the number of its tools, and below it a line
     /// for each tool with its public name and the first sentence of its description, 200 characters at most. What strangers
     /// wrote stays one line, without controls and invisible characters, and nothing in it is markup or part of a template.
     ///
@@ -52,7 +52,7 @@ impl Toolset {
 }
 
 impl Entry {
-    /// What it does, in one line that is safe to show; empty where nobody says.
+    /// Returns its description, in one line that is safe to show; empty where there is none.
     pub(crate) fn sentence(&self) -> String {
         let said = self.description.as_deref().map(text::sentence).filter(|sentence| !sentence.is_empty());
         said.or_else(|| self.title.as_deref().map(text::sentence)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a model is told of a call that went wrong: what happened, whether it may be repeated, what to do instead.
+//! Messages for a model about failed calls: the fact, whether the call may be repeated, the next step.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ pub(crate) enum Colour {
 }
 
 impl Colour {
-    /// What the command line says, before it is understood: it holds for what is wrong with it as well.
+    /// Reads the choice of colours before the command line is parsed: it also holds for errors of parsing.
     pub(crate) fn said() -> ColorChoice {
         let words: Vec<String> = env::args_os()
             .skip(1)

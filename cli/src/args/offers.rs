@@ -1,4 +1,4 @@
-//! What `resource` and `prompt` take.
+//! The options of `resource` and `prompt`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ pub(crate) struct GetPrompt {
     pub(crate) words: Vec<OsString>,
 }
 
-/// What reading a resource and getting a prompt take.
+/// The options for reading a resource and getting a prompt.
 #[derive(Debug, Default, Args)]
 pub(crate) struct OfferOptions {
     /// How long all of it may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.

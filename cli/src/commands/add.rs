@@ -24,7 +24,7 @@ use crate::report::counted;
 
 /// How many tools are shown.
 const SHOWN: usize = 12;
-/// What is shown of what a tool says of itself.
+/// The longest part of a tool's description that is shown, in characters.
 const SENTENCE: usize = 80;
 /// The keys of `mcp.toml` that options give.
 const OPTIONS: [(&str, &str); 8] = [
@@ -37,7 +37,7 @@ const OPTIONS: [(&str, &str); 8] = [
     ("headers", "--header"),
     ("tools", "--tools"),
 ];
-/// What is shorter is no secret that somebody's shell has filled in.
+/// Shorter values are no secrets that a shell has filled in.
 const SHORTEST_SECRET: usize = 8;
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut Output) -> Result<Exit, Failure> {
@@ -140,7 +140,7 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// What the server says now, if bindings of it can be made as it is to be configured.
+/// Asks the server, and checks that bindings can be generated with its new configuration.
 async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> Result<Snapshot, Failure> {
     output.status("Asking", &format!("{} what it offers", server.name));
     let client = live::client(config, server, None);
@@ -422,7 +422,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// What to write, with the first tool for an example.
+/// Shows the next steps in Rust, with the first tool for an example.
 fn rust(server: &str, tools: &[ToolBinding]) -> Vec<String> {
     let mut lines = vec![format!("mcp_bindgen::mcp_tools!(\"{server}\");")];
     if let Some(tool) = tools.first() {

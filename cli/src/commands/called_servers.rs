@@ -95,7 +95,7 @@ impl<'c> CalledServers<'c> {
         Ok(())
     }
 
-    /// What is known of them.
+    /// Returns the known servers.
     pub(super) fn known(&self) -> Vec<KnownServer<'_>> {
         self.found.values().map(|found| KnownServer::new(&found.snapshot, &found.options)).collect()
     }

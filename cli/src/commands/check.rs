@@ -153,7 +153,7 @@ fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) 
     (entry, exit)
 }
 
-/// What can be said of a snapshot without its server.
+/// Checks a snapshot without its server.
 fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
     let name = &server.name;
     let file = match SnapshotFile::read(config, name) {

@@ -54,7 +54,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     Ok(wanted.denied.exit(&changes, if is_same { Exit::Done } else { Exit::OutOfDate }))
 }
 
-/// What a word on the command line means: a file, `SERVER`, `SERVER@REVISION`, `FILE@REVISION`, `live:SERVER`.
+/// The meaning of a word on the command line: a file, `SERVER`, `SERVER@REVISION`, `FILE@REVISION`, `live:SERVER`.
 enum Place<'w> {
     Live(&'w str),
     Server(&'w str, Option<&'w str>),

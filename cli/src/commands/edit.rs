@@ -1,4 +1,4 @@
-//! What `remove`, `rename` and `set` share: the file that they change.
+//! The parts that `remove`, `rename` and `set` share: the file that they change.
 
 use std::path::{Path, PathBuf};
 

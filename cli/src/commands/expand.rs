@@ -75,7 +75,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
     Ok(Exit::of_all(exits))
 }
 
-/// What the command line says of prefixes.
+/// Reads the options of prefixes.
 fn prefix(arguments: &args::Expand) -> Result<Option<Prefix>, Failure> {
     if arguments.no_prefix {
         return Ok(Some(Prefix::None));
@@ -178,7 +178,7 @@ fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<(
     Ok((Exit::OutOfDate, "out-of-date"))
 }
 
-/// What made the file, and how to make it again: the same wherever it is made, for paths are seen from its crate.
+/// Returns the header: the tool and the command that made the file. It is the same everywhere, for paths are seen from its crate.
 fn header(config: Option<&Path>, arguments: &args::Expand, bound: &Bound, file: &Path) -> io::Result<String> {
     let here = env::current_dir()?;
     let folder = project::crate_of(&here, Some(file)).unwrap_or_else(|| here.clone());

@@ -1,4 +1,4 @@
-//! What in the configuration would stop a build, as far as the snapshots that are there tell.
+//! Faults in the configuration that would stop a build, as far as the snapshots tell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,17 +62,17 @@ fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> File
     error
 }
 
-/// What would stop the bindings of one server if its snapshot said this.
+/// Returns the faults that would stop the bindings of one server with this snapshot.
 pub(super) fn of_live(config: &Config, server: &str, live: &Snapshot) -> Vec<Fault> {
     let of_bindings = OfBindings::of(config, server, (live.to_text(), live.clone()));
     of_bindings.faults.into_iter().chain(of_bindings.denied.into_iter().map(|(_, fault)| fault)).collect()
 }
 
-/// What would stop the bindings of one server.
+/// The faults that would stop the bindings of one server.
 #[derive(Default)]
 struct OfBindings {
     faults: Vec<Fault>,
-    /// What the configuration denies, as it is shown, and in a line.
+    /// The names that the configuration refuses, as they are shown, and in a line.
     denied: Vec<(Shown, Fault)>,
 }
 

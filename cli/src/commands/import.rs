@@ -32,7 +32,7 @@ struct Taken<'e> {
     is_kept: bool,
 }
 
-/// What became of `mcp.toml`.
+/// The outcome for `mcp.toml`.
 struct Written<'t> {
     path: &'t str,
     is_written: bool,
@@ -179,7 +179,7 @@ fn is_answerable(output: &Output) -> bool {
         && env::var_os("CI").is_none_or(|value| value.is_empty())
 }
 
-/// What there is.
+/// Lists the servers.
 fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
         return Ok(output.data_json(&to_json(found, &[], None))?);

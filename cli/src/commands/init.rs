@@ -223,7 +223,7 @@ fn lacks_runtime(here: &Path) -> bool {
     document.is_some_and(|document| document.get("package").is_some() && depended(&document, "tokio").is_none())
 }
 
-/// What a crate calls a package that it depends on.
+/// Returns a crate's name for a package that it depends on.
 fn depended<'d>(document: &'d toml_edit::DocumentMut, package: &str) -> Option<&'d str> {
     let dependencies = document.get("dependencies")?.as_table_like()?;
     let renamed = |item: &'d toml_edit::Item| item.as_table_like()?.get("package")?.as_str();

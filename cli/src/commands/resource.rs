@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::project;
 use crate::report::counted;
 
-/// What servers answer to requests that they do not know.
+/// The error code for unknown requests.
 const METHOD_NOT_FOUND: i64 = -32601;
 /// So many columns of a description are shown.
 const DESCRIPTION_COLUMNS: usize = 200;

@@ -20,7 +20,7 @@ use crate::live::Patience;
 use crate::output::Output;
 use crate::project;
 
-/// What is to be run, read before anything else happens.
+/// The template to run, read before anything else happens.
 pub(crate) struct Input {
     path: PathBuf,
     text: String,

@@ -148,7 +148,7 @@ async fn tell(mut events: ProxyEvents, mut states: States, output: &mut Output) 
     }
 }
 
-/// What the servers did last.
+/// The last states of the servers.
 #[derive(Default)]
 struct States {
     connecting: BTreeSet<String>,

@@ -49,7 +49,7 @@ fn to_json(server: &str, shape: &AlikeShapes) -> Value {
     })
 }
 
-/// What to write in the configuration, and below it the places with the types that stand there now.
+/// Returns the line for the configuration, and below it the places with their types now.
 fn text(server: &str, shape: &AlikeShapes) -> String {
     let places: Vec<String> = shape.places.iter().map(|at| printable(&at.place)).collect();
     let width = places.iter().map(|place| place.chars().count()).max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What became of snapshots since this work left a branch.
+//! The changes of snapshots since this work left a branch.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ impl Base {
         servers.filter(|name| !config.servers.contains_key(*name)).cloned().collect()
     }
 
-    /// What became of the snapshot of a server, which is at this path and says this now.
+    /// Compares the snapshot of a server, at this path and with these contents, with an earlier one.
     ///
     /// # Errors
     /// Where one of both cannot be read.
@@ -85,7 +85,7 @@ impl Base {
     }
 }
 
-/// What became of the snapshot of a file that says this now.
+/// Compares the snapshot in a file, with these contents, with an earlier one.
 ///
 /// # Errors
 /// Where there is no such commit, or one of both cannot be read.

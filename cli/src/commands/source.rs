@@ -41,7 +41,7 @@ impl Bound {
         Ok(Self { path, text, snapshot, overrides, options, levels, rules: DriftRules::default() })
     }
 
-    /// What diagnostics speak of.
+    /// Returns the texts that diagnostics refer to.
     pub(crate) fn texts(&self) -> SnapshotText<'_> {
         SnapshotText { path: &self.path, text: &self.text, overrides: self.overrides.as_ref() }
     }

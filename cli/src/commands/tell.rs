@@ -1,4 +1,4 @@
-//! What was found, told to people line by line.
+//! Printing findings for people, line by line.
 
 use mcp_bindgen_schema::drift::{self, Change};
 

@@ -1,4 +1,4 @@
-//! What bash has of its own: it breaks words at `=` and `:`, and wants only what stands behind the last break.
+//! Rules of bash: it breaks words at `=` and `:`, and wants only the text behind the last break.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

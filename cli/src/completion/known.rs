@@ -1,4 +1,4 @@
-//! What files tell of servers. What they do not tell, or tell wrongly, is not there.
+//! The servers that files describe. Missing or wrong parts are left out.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ pub(super) fn name_of(offer: &Value) -> Option<&str> {
     offer.get("name")?.as_str()
 }
 
-/// What can stand at a place, and what it is.
+/// A candidate, and its description.
 #[derive(Clone, Debug)]
 pub(super) struct Offered {
     text: String,

@@ -24,7 +24,7 @@ use known::{Known, Offered, is_harmless, is_quotable, one_line};
 use quoted::{Powershell, unquoted};
 use words::Said;
 
-/// What shells set to the name of theirs.
+/// The variable that shells set to their own name.
 const VARIABLE: &str = "COMPLETE";
 /// The arguments that name servers of the configuration.
 const SERVER_ARGUMENTS: [&str; 4] = ["server", "servers", "old", "new"];

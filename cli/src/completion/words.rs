@@ -1,4 +1,4 @@
-//! What is written so far.
+//! The text that is written so far.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use clap::{Arg, Command};
 pub(super) struct Said {
     /// The command, and the one within it.
     pub(super) path: Vec<String>,
-    /// What stands behind it and is no option.
+    /// The words behind it that are no options.
     pub(super) positionals: Vec<String>,
-    /// What `--config` says.
+    /// The value of `--config`.
     pub(super) config: Option<PathBuf>,
 }
 

@@ -14,7 +14,7 @@ use crate::project;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 const LIBRARY: &str = "mcp-bindgen";
-/// What is larger is no source that somebody wrote.
+/// Larger files are no sources that somebody wrote.
 const LARGEST_SOURCE: u64 = 2 << 20;
 const DEEPEST: usize = 16;
 

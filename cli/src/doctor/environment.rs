@@ -1,4 +1,4 @@
-//! What servers are given of the environment.
+//! The environment of servers.
 
 use std::env;
 
@@ -7,7 +7,7 @@ use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, is_secret_key};
 use super::Finding;
 use super::filled::needs;
 
-/// What of the environment makes programs reach the network, or find what they need, and is no child's by itself.
+/// Variables that programs often need to reach the network or to find files, and that children do not inherit by themselves.
 const OFTEN_NEEDED: [&str; 6] =
     ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "npm_config_registry", "UV_INDEX_URL", "VOLTA_HOME"];
 
@@ -42,7 +42,7 @@ pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
     found
 }
 
-/// What is set here, is often needed, and does not reach the child.
+/// Reports variables that are set here, are often needed, and do not reach the child.
 pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
     const SUBJECT: &str = "environment";
     let Transport::Stdio { .. } = &server.transport else { return None };

@@ -3,13 +3,13 @@
 use mcp_bindgen_model::{SecretRef, ServerConfig, printable};
 use mcp_bindgen_runtime::{LocalSecrets, SecretSource as _};
 
-/// What is shorter is in too many other words to be told from them.
+/// Shorter values occur in too many other words.
 const SHORTEST: usize = 3;
 
 /// A server whose placeholders are filled as far as they can be.
 pub(super) struct Filled {
     pub(super) config: ServerConfig,
-    /// What the placeholders stand for, the longest first.
+    /// The values of the placeholders, the longest first.
     known: Vec<(String, SecretRef)>,
     /// Those that have no value, and no default.
     open: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a file of other programs says of a server, and nobody here obeys.
+//! Keys in files of other programs that are not obeyed here.
 
 use std::path::Path;
 

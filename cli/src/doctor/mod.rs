@@ -1,4 +1,4 @@
-//! What stands in the way of servers and builds on this machine, and the command that mends it. Nothing is started here:
+//! Problems of servers and builds on this machine, and the command that mends each. Nothing is started here:
 //! what servers answered is passed in.
 
 mod bindings;
@@ -34,11 +34,11 @@ pub(crate) enum Level {
 pub(crate) struct Finding {
     /// The server that it is about.
     pub(crate) server: Option<String>,
-    /// What was looked at: `program`, `variables`.
+    /// The subject: `program`, `variables`.
     pub(crate) subject: &'static str,
     pub(crate) level: Level,
     pub(crate) text: String,
-    /// What mends it.
+    /// The next step.
     pub(crate) help: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn program(server: &Filled) -> Option<Finding> {
     })
 }
 
-/// What cannot be looked at before what it needs is set; that it is not is told by itself.
+/// Reports a check that needs a missing value; the missing value has a finding of its own.
 fn unseen(subject: &'static str) -> Finding {
     Finding::warning(
         subject,
@@ -120,7 +120,7 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
     })
 }
 
-/// What may help where a connection is refused.
+/// Suggests a next step where a connection is refused.
 fn mends(error: &str, has_proxy: bool) -> &'static str {
     let error = error.to_ascii_lowercase();
     if error.contains("certificate") || error.contains("unknownissuer") {

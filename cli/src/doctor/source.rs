@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The macros that take names of servers.
 const MACROS: [&str; 2] = ["mcp_tools", "include_bindings"];
-/// What a build script that binds servers names.
+/// The name in build scripts that bind servers.
 const BUILDER: &str = "build_script";
 
 /// The servers that `mcp_tools!("github", "git", mod = ..)`, `include_bindings!("github")` and the builder of a build script

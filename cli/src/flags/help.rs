@@ -1,4 +1,4 @@
-//! What `--help` behind the name of a tool shows.
+//! The text of `--help` behind the name of a tool.
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::flags::{Flag, Flags};

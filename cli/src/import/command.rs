@@ -7,7 +7,7 @@ pub(super) struct Command {
     pub(super) env: Vec<(String, String)>,
 }
 
-/// What a bridge connects to.
+/// The target of a bridge.
 pub(super) struct Bridged {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
@@ -38,7 +38,7 @@ impl Command {
         }
     }
 
-    /// What `npx -y mcp-remote URL` bridges to.
+    /// Returns the target of `npx -y mcp-remote URL`.
     pub(super) fn bridged(&self) -> Option<Bridged> {
         let [yes, package, url, rest @ ..] = self.args.as_slice() else { return None };
         let is_remote = package == "mcp-remote" || package.starts_with("mcp-remote@");

@@ -20,11 +20,11 @@ pub(crate) struct Entry {
     pub(crate) origins: Vec<Origin>,
     /// How it is reached, with what is secret in it; or why it cannot be taken over.
     pub(crate) found: Result<ServerConfig, String>,
-    /// What has switched it off.
+    /// The setting that switched it off.
     pub(crate) off: Option<String>,
     /// Those that its placeholders stand for, where something is known of them.
     pub(crate) variables: Vec<Variable>,
-    /// What is not as it was.
+    /// The differences from the original.
     pub(crate) notes: Vec<String>,
     /// Whether every project of the user has it: what a project has comes before it.
     pub(super) is_of_user: bool,
@@ -277,7 +277,7 @@ impl Source<'_> {
         Ok(server)
     }
 
-    /// What is said of a server however it is reached.
+    /// Reads the keys of every server, however it is reached.
     fn rest(&self, fields: &mut Fields, server: &mut ServerConfig) {
         let is_seconds = self.host == Host::Zed;
         server.timeout = fields.time("timeout", is_seconds).or_else(|| fields.time("tool_timeout_sec", true));

@@ -38,7 +38,7 @@ const REASONS: [(&[&str], &str); 10] = [
 pub(super) struct Fields {
     left: Map<String, Value>,
     pub(super) notes: Vec<String>,
-    /// What makes the server one that cannot be started.
+    /// The reason why the server cannot be started.
     pub(super) fault: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Fields {
         self.left.contains_key(key)
     }
 
-    /// What stands under the first of these keys that is there.
+    /// Takes the value of the first of these keys that is there.
     pub(super) fn take(&mut self, keys: &[&str]) -> Option<(String, Value)> {
         let key = keys.iter().find(|key| self.left.contains_key(**key))?;
         self.left.remove_entry(*key)

@@ -12,14 +12,14 @@ use super::placeholder::Inputs;
 use super::text::{self, Document};
 use super::variable::shown;
 
-/// What a file holds.
+/// The contents of a file.
 pub(super) struct Reading {
     pub(super) entries: Vec<Entry>,
-    /// What is not about one server.
+    /// The notes that are not about one server.
     pub(super) notes: Vec<String>,
 }
 
-/// What can hold the servers of a file, and whose way to write it is.
+/// The keys that can hold the servers of a file, and the host that writes them so.
 const HOLDERS: [(&str, Option<Host>); 5] = [
     ("mcpServers", None),
     ("context_servers", Some(Host::Zed)),
@@ -105,7 +105,7 @@ impl Reader<'_, '_> {
         self.reading.notes.extend(inputs.unused());
     }
 
-    /// What stands beside the servers in a file that is about servers alone.
+    /// Notes the keys beside the servers in a file that is about servers alone.
     fn rest(&mut self, root: Map<String, Value>) {
         let rest = root.iter().filter(|(key, _)| *key != "$schema");
         self.reading.notes.extend(rest.map(|(key, value)| left_out(key, value)));

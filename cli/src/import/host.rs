@@ -75,7 +75,7 @@ impl Host {
     }
 }
 
-/// What decides where files are.
+/// The operating system, which decides where files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Platform {
     Linux,
@@ -227,7 +227,7 @@ impl Folders {
         }
     }
 
-    /// What Windows redirects an application from its store to.
+    /// Returns the folders to which Windows redirects an application from its store.
     fn store_packages(&self) -> Vec<PathBuf> {
         let Some(local) = self.local_app_data.as_ref().filter(|_| self.platform == Platform::Windows) else {
             return Vec::new();

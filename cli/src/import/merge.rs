@@ -95,7 +95,7 @@ fn first_place(entry: &Entry) -> String {
     entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default()
 }
 
-/// What a server is, whatever it is called and however long it may take. It holds secrets, and is only compared.
+/// Returns the identity of a server, without its name and timeouts. It holds secrets, and is only compared.
 fn content(entry: &Entry) -> Option<String> {
     let server = bare(entry)?;
     let reached = match &server.transport {

@@ -22,7 +22,7 @@ use self::host::{Folders, Host};
 pub(crate) use self::table::{reach, table};
 pub(crate) use self::variable::{Variable, server_name, settled, shown, variable};
 
-/// What was found.
+/// The servers and problems that were found.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) entries: Vec<Entry>,
@@ -30,9 +30,9 @@ pub(crate) struct Found {
     pub(crate) files: Vec<PathBuf>,
     /// The places that have no file.
     pub(crate) missing: Vec<PathBuf>,
-    /// What is said of files.
+    /// The notes on files.
     pub(crate) notes: Vec<(PathBuf, String)>,
-    /// What is wrong with files.
+    /// The errors in files.
     pub(crate) errors: Vec<FileError>,
 }
 
@@ -81,7 +81,7 @@ impl Found {
         }
     }
 
-    /// What settings of Claude Code say of the servers in `.mcp.json`.
+    /// Applies the settings of Claude Code to the servers in `.mcp.json`.
     fn switch_off(&mut self, files: &mut [Vec<Entry>], folders: &Folders) {
         for path in folders.claude_settings().into_iter().filter(|path| path.is_file()) {
             let disabled = match read_text(&path).and_then(|text| formats::claude_disabled(&text)) {

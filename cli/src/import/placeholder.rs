@@ -1,4 +1,4 @@
-//! What stands for something else in the texts of each host, as `mcp.toml` writes it.
+//! The placeholders of each host, as `mcp.toml` writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::host::{Host, Platform};
 use super::variable::{Variable, in_capitals, shown, variable};
 
-/// What VS Code asks for when a server is started.
+/// The values that VS Code asks for when a server is started.
 #[derive(Default)]
 pub(super) struct Inputs(BTreeMap<String, Input>);
 
@@ -86,7 +86,7 @@ pub(super) struct Translation<'a> {
     pub(super) notes: Vec<String>,
     pub(super) variables: Vec<Variable>,
     pub(super) uses_workspace: bool,
-    /// What is plain text for the host, and would be a placeholder here.
+    /// The texts that are plain for the host, and would be placeholders here.
     pub(super) plain: BTreeSet<String>,
 }
 
@@ -95,9 +95,9 @@ pub(super) struct Translation<'a> {
 pub(super) struct Place<'a> {
     /// As a message says it.
     pub(super) label: &'a str,
-    /// What a variable for it is named after.
+    /// The base of the variable's name.
     pub(super) key: &'a str,
-    /// What the folder of the project is from there.
+    /// The folder of the project, seen from there.
     pub(super) workspace: &'a str,
     pub(super) is_env: bool,
 }
@@ -105,7 +105,7 @@ pub(super) struct Place<'a> {
 enum Meaning {
     /// This, as `mcp.toml` writes it.
     Is(String),
-    /// What it is cannot be written, and a variable is set to it.
+    /// The value cannot be written, and a variable is set to it.
     Elsewhere,
     /// Nothing: it is plain text.
     Text,
@@ -154,7 +154,7 @@ impl Translation<'_> {
         }
     }
 
-    /// What the text begins with that the host, or we, would replace: the whole of it, and what it names.
+    /// Returns the placeholder of the host, or of ours, at the beginning of the text: the whole of it, and its name.
     fn token<'t>(&self, text: &'t str, place: Place<'_>) -> Option<(&'t str, &'t str)> {
         let enclosed = |start: &str, end: char| {
             let inside = text.strip_prefix(start)?;
@@ -262,7 +262,7 @@ pub(super) fn is_variable(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// What nobody has asked for in a table, by its keys.
+/// Returns the keys of a table that are not read.
 pub(super) fn keys_in(map: &Map<String, Value>) -> Vec<String> {
     let mut keys = Vec::new();
     for (key, value) in map {

@@ -157,7 +157,7 @@ fn typed(name: &str) -> String {
     if printable(name) == name { shown(name) } else { shown(&server_name(name)) }
 }
 
-/// What names this entry and no other.
+/// Returns words that name this entry and no other.
 fn exactly(entry: &Entry) -> String {
     let host = entry.origins.first().map_or(Host::File, |origin| origin.host);
     format!("{}@{}", typed(&entry.name), host.name())
@@ -202,7 +202,7 @@ pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
     commands
 }
 
-/// What is answered to the question which servers are meant: numbers, ranges of them, `all`, or nothing for none.
+/// Reads the answer to the question which servers are meant: numbers, ranges of them, `all`, or nothing for none.
 /// Gives what [`choose`] takes, and whether all are meant.
 ///
 /// # Errors

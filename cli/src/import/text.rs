@@ -6,7 +6,7 @@ use mcp_bindgen_model::FileError;
 use serde_json::{Map, Value};
 use toml_edit::DocumentMut;
 
-/// What hosts take beside JSON.
+/// The extensions of JSON that hosts accept.
 const LENIENT_JSON: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,

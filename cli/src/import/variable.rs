@@ -8,7 +8,7 @@ use mcp_bindgen_model::{ConfigField, Secret, ServerConfig, is_server_name, print
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variable {
     pub(crate) name: String,
-    /// What it is for; nothing of its value.
+    /// Its purpose; nothing of its value.
     pub(crate) why: String,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Va
     (server, variables, notes)
 }
 
-/// What a variable is for, and how much of the text it stands for where that is not plain.
+/// Describes the purpose of a variable, and how much of the text it stands for where that is not plain.
 fn why(field: ConfigField<'_>, text: &str, secret: &Secret) -> String {
     let said = format!("what is written out in {}", field.label());
     let value = text.get(secret.range.clone()).unwrap_or_default();
@@ -65,7 +65,7 @@ fn why(field: ConfigField<'_>, text: &str, secret: &Secret) -> String {
     said
 }
 
-/// What a secret goes by: the variable or header that it is all of, or what was found before it.
+/// Returns the name of a secret: the variable or header that it is all of, or the text before it.
 fn key<'k>(field: ConfigField<'k>, text: &str, secret: &'k Secret) -> &'k str {
     match field {
         ConfigField::Env(name) if secret.range == (0..text.len()) => name,
@@ -97,7 +97,7 @@ pub(crate) fn server_name(name: &str) -> String {
     if is_server_name(name) { name.to_owned() } else { "server".to_owned() }
 }
 
-/// What may be shown of what a stranger has written: no secret that can be told, no control characters.
+/// Returns a stranger's text as it may be shown: without secrets that can be told, and without control characters.
 pub(crate) fn shown(text: &str) -> String {
     printable(&without_secrets("text", text, "<hidden>"))
 }

@@ -1,4 +1,4 @@
-//! What prompts and resource templates are asked with: always strings.
+//! Flags of prompts and resource templates: always strings.
 
 use std::collections::HashSet;
 

@@ -102,7 +102,7 @@ fn part(text: &str) -> String {
 
 struct Page {
     html: String,
-    /// What each card is found by, in their order.
+    /// The texts that each card is found by, in their order.
     texts: Vec<String>,
     ids: HashSet<String>,
 }
@@ -305,7 +305,7 @@ impl Page {
     }
 }
 
-/// What is looked through for a card, in small letters.
+/// Returns the text that is searched for a card, in small letters.
 fn found_by(
     server: &str,
     wire: &str,

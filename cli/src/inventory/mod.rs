@@ -1,4 +1,4 @@
-//! What servers offer, for a person who has to decide whether a program may use it: one value, which each format prints.
+//! The offer of servers, for a person who has to decide whether a program may use it: one value, which each format prints.
 
 mod arguments;
 mod html;
@@ -26,10 +26,10 @@ use crate::report::Since;
 /// So many tools take longer to tell than a thread takes to start.
 const WORTH_A_THREAD: usize = 64;
 
-/// What there is to know of one server.
+/// The description of one server.
 pub(crate) struct Server {
     pub(crate) name: String,
-    /// What it calls itself, with its version.
+    /// Its own name for itself, with its version.
     pub(crate) calls_itself: Option<String>,
     pub(crate) protocol: Option<String>,
     pub(crate) instructions: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Server {
     /// The tools that the configuration leaves out.
     pub(crate) left_out: Vec<LeftOut>,
     pub(crate) offers: Vec<Offer>,
-    /// What became of it since another commit: all changes, those of tools too.
+    /// All changes since another commit, those of tools too.
     pub(crate) since: Option<Since>,
 }
 
@@ -51,18 +51,18 @@ pub(crate) struct Tool {
     /// Whether the configuration wants calls of it approved.
     pub(crate) approve: bool,
     pub(crate) parameters: Vec<Parameter>,
-    /// What the structured result is, in words, where the server declares it.
+    /// A description of the structured result, where the server declares it.
     pub(crate) answers: Option<String>,
     /// Where somebody asked.
     pub(crate) code: Option<Code>,
     /// How it is called from a command line.
     pub(crate) example: String,
     pub(crate) diagnostics: Vec<Note>,
-    /// What became of it since another commit.
+    /// The changes since another commit.
     pub(crate) changes: Vec<Change>,
 }
 
-/// What a tool is made of.
+/// The code of a tool.
 pub(crate) struct Code {
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
@@ -73,7 +73,7 @@ pub(crate) struct Code {
 /// A parameter of a tool, a prompt or a resource template.
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    /// What its values are, in words.
+    /// A description of its values.
     pub(crate) kind: String,
     pub(crate) required: bool,
     pub(crate) description: Option<String>,
@@ -95,13 +95,13 @@ pub(crate) struct Offer {
     pub(crate) diagnostics: Vec<Note>,
 }
 
-/// What the generator has to say of something.
+/// A diagnostic of the generator.
 pub(crate) struct Note {
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-/// What an inventory is made of.
+/// The input of an inventory.
 pub(crate) struct Given<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) options: &'a Options,
@@ -167,7 +167,7 @@ impl Server {
     }
 }
 
-/// What the schemas of a tool ask and answer, in words.
+/// Descriptions of a tool's arguments and results.
 struct Asked {
     parameters: Vec<Parameter>,
     answers: Option<String>,
@@ -252,7 +252,7 @@ impl Given<'_> {
 }
 
 impl Tool {
-    /// What the server says of itself in annotations: a stranger's word.
+    /// Returns the server's own words in annotations: a stranger's claims.
     pub(crate) fn says(&self) -> Vec<&'static str> {
         let hint = |key: &str| self.annotations.as_ref().and_then(|hints| hints.get(key)?.as_bool());
         let words = [
@@ -264,7 +264,7 @@ impl Tool {
         words.into_iter().filter_map(|(key, yes, no)| hint(key).map(|hint| if hint { yes } else { no })).collect()
     }
 
-    /// What of the tool is not as its server says: `parameters and result by override, learned from 12 results`.
+    /// Describes the parts of the tool that overrides changed: `parameters and result by override, learned from 12 results`.
     pub(crate) fn overridden(&self) -> Option<String> {
         let overridden = self.binding.overridden.as_ref()?;
         let learned = overridden.learned_from.map(|count| match count {

@@ -109,7 +109,7 @@ impl Table {
         wrapped(&text, self.columns, INDENT + 2, INDENT + 4)
     }
 
-    /// What is said of the server itself, where there is more than its tools.
+    /// Describes the server itself, where there is more than its tools.
     fn server(&self, server: &Server) -> Vec<String> {
         let itself = [
             server.calls_itself.as_deref().map(printable),

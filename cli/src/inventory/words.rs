@@ -1,4 +1,4 @@
-//! What values are, in words: out of shapes, so that whatever a schema is written like, the same reads the same.
+//! Descriptions of values, made of shapes: schemas with the same meaning have the same description.
 
 use mcp_bindgen_schema::{Document, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::Value;
@@ -10,17 +10,17 @@ const MOST_NAMED: usize = 8;
 /// Where a value nests deeper, it is a loop of definitions without an object in between.
 const LONGEST_CHAIN: usize = 8;
 
-/// What a value in this place is: `list of strings or null`.
+/// Describes a value in this place: `list of strings or null`.
 pub(super) fn of_slot(shapes: &Shapes, slot: Slot) -> String {
     Words { shapes }.slot(slot, 0, 0)
 }
 
-/// What the whole value of a schema is.
+/// Describes the whole value of a schema.
 pub(super) fn of_root(document: &Document<'_>) -> String {
     Words { shapes: &document.shapes }.shape(document.root, 0, 0)
 }
 
-/// What the first of the schemas that describe a property says of it.
+/// Returns the description by the first of the schemas of a property.
 pub(super) fn description(document: &Document<'_>, field: &Field) -> Option<String> {
     let sources = field.schemas.iter().flat_map(|schema| document.schemas.described_by(*schema));
     let sources: Vec<_> = sources.collect();

@@ -1,4 +1,4 @@
-//! What a server says against what its snapshot says: one plan, which `check` prints and `sync` carries out.
+//! The differences between a server and its snapshot: one plan, which `check` prints and `sync` carries out.
 
 mod snapshot_file;
 
@@ -14,7 +14,7 @@ pub(crate) use snapshot_file::SnapshotFile;
 use crate::exit::{Exit, Failure};
 use crate::output::lines_printable;
 
-/// What is to be done for one server, so that its snapshot says what the server says.
+/// The plan for one server, which makes its snapshot equal to the server.
 pub(crate) struct Plan {
     pub(crate) server: String,
     pub(crate) path: PathBuf,
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     live: Snapshot,
 }
 
-/// What is to be done with a snapshot.
+/// The step for a snapshot.
 pub(crate) enum Step {
     /// Nothing.
     Keep,

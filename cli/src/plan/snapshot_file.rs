@@ -33,12 +33,12 @@ impl SnapshotFile {
         self.path.display().to_string()
     }
 
-    /// What it says, where it can be understood.
+    /// Returns its contents, where they can be understood.
     pub(crate) fn known(&self) -> Option<Snapshot> {
         self.text.as_deref().and_then(|text| Snapshot::parse(text).ok())
     }
 
-    /// What of the overrides beside it does not hold for a snapshot, or that they cannot be read.
+    /// Returns the overrides beside it that do not fit a snapshot, or the reason why they cannot be read.
     pub(crate) fn override_faults(&self, snapshot: &Snapshot) -> Vec<String> {
         let faults = match Overrides::load_beside(&self.path) {
             Ok(None) => Vec::new(),

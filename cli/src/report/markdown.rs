@@ -9,13 +9,13 @@ use super::{Entry, Fault, Status, classes, counted, summary, to_review};
 
 /// By it a program that comments finds its own comment again.
 const MARKER: &str = "<!-- mcp-bindgen check -->";
-/// What GitHub takes, in characters, less what says that there is more.
+/// The limit of GitHub, in characters, less the note that there is more.
 const LONGEST: usize = 65_536 - 400;
 const LONGEST_CELL: usize = 300;
 const LONGEST_BLOCK: usize = 4000;
-/// What stands below a table that is cut.
+/// The room below a table that is cut.
 const BELOW_TABLE: usize = 300;
-/// What stands around the rows of a table, at the most.
+/// The most room around the rows of a table.
 const AROUND_TABLE: usize = 1000;
 /// So many faults of a server are shown.
 const MOST_FAULTS: usize = 10;
@@ -90,7 +90,7 @@ fn table(entries: &[Entry]) -> String {
     text
 }
 
-/// What is to be said of one server, in so many characters as far as its tables are long.
+/// Writes the section of one server, with tables of at most so many characters.
 fn section(entry: &Entry, room: usize) -> String {
     let mut text = String::new();
     let faults: Vec<&Fault> = entry.error.iter().chain(&entry.faults).chain(&entry.misfits).collect();

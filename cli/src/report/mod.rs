@@ -1,4 +1,4 @@
-//! What `check` and `diff` found, for people and for machines.
+//! The findings of `check` and `diff`, for people and for machines.
 
 mod fault;
 mod github;
@@ -14,7 +14,7 @@ pub(crate) use json::{change as change_json, entries as to_json};
 pub(crate) use markdown::{code, comment, failure_comment};
 pub(crate) use since::{Since, to_review};
 
-/// What was found of one server.
+/// The findings about one server.
 pub(crate) struct Entry {
     pub(crate) server: String,
     pub(crate) status: Status,
@@ -25,13 +25,13 @@ pub(crate) struct Entry {
     /// Why nothing could be found out.
     pub(crate) error: Option<Fault>,
     pub(crate) changes: Vec<Change>,
-    /// What is different line by line, where somebody reads it.
+    /// The differences line by line, where somebody reads them.
     pub(crate) diff: Option<String>,
-    /// What of the configuration and the overrides does not fit what the server says now, though it fits the snapshot.
+    /// The parts of the configuration and the overrides that fit the snapshot, and no longer the server.
     pub(crate) misfits: Vec<Fault>,
-    /// What would stop a build.
+    /// The faults that would stop a build.
     pub(crate) faults: Vec<Fault>,
-    /// What became of the snapshot since another commit.
+    /// The changes of the snapshot since another commit.
     pub(crate) since: Option<Since>,
 }
 

@@ -1,4 +1,4 @@
-//! What became of a snapshot since a commit.
+//! The changes of a snapshot since a commit.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use mcp_bindgen_schema::drift::{Change, Class};
 
 use super::{Entry, counted};
 
-/// What became of a snapshot since a commit.
+/// The changes of a snapshot since a commit.
 #[derive(Clone)]
 pub(crate) struct Since {
     /// As it was asked for.
@@ -25,7 +25,7 @@ impl Since {
         Self { revision: revision.to_owned(), is_new: false, is_gone: false, changes, error: None }
     }
 
-    /// What cannot be told, and why.
+    /// Changes that cannot be told, with the reason.
     pub(crate) fn unknown(revision: &str, error: &str) -> Self {
         Self { error: Some(error.to_owned()), ..Self::new(revision, Vec::new()) }
     }

@@ -85,8 +85,8 @@ pub(crate) fn code(text: &str) -> String {
     if text.trim() == text && !text.is_empty() { format!("`{text}`") } else { format!("`\"{text}\"`") }
 }
 
-/// What the first of several schemas says of itself, or else `fallback`. Titles that only repeat one of the names say
-/// nothing.
+/// Returns the text of the first of several schemas that has one, or else `fallback`. Titles that only repeat one of the names
+/// say nothing.
 pub(super) fn of_schemas(
     schemas: &Schemas<'_>,
     ids: &[SchemaId],
@@ -105,7 +105,7 @@ pub(super) fn of_schemas(
     lines(said).deprecated(schemas.is_deprecated(ids))
 }
 
-/// What the root schema says that types do not, after the documentation of its tool.
+/// Returns the facts of the root schema that types do not express, after the documentation of its tool.
 pub(super) fn facts_of(schemas: &Schemas<'_>, ids: &[SchemaId]) -> Vec<String> {
     let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| schemas.described_by(*id)).collect();
     listed(&sources)
@@ -123,7 +123,7 @@ fn sentence(text: &str) -> String {
     if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
 
-/// What types do not say: defaults, bounds, patterns, formats, examples.
+/// Returns the facts that types do not express: defaults, bounds, patterns, formats, examples.
 fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
     const KEYWORDS: &[(&str, &str)] = &[
         ("default", "default"),

@@ -104,7 +104,7 @@ fn default_of(wires: &[&str]) -> (TokenStream, TokenStream) {
     if wires.len() == 1 { (quote!(, Default), quote!(#[default])) } else { Default::default() }
 }
 
-/// What to say of a constant.
+/// Describes a constant.
 fn always(wires: &[&str]) -> Vec<String> {
     match wires {
         [only] => vec![format!("Always {}.", docs::code(only))],

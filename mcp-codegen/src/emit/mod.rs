@@ -25,7 +25,7 @@ use crate::plan::{SchemaPlan, Spot};
 use crate::typify::Replacement;
 use mcp_bindgen_schema::{Shape, ShapeId};
 
-/// What the types of one schema are emitted with.
+/// The context for emitting the types of one schema.
 pub(crate) struct TypeEmitter<'e, 's> {
     pub(crate) schema: &'e SchemaPlan<'s>,
     /// The types of another backend that stand in the place of the schema's own.
@@ -65,7 +65,7 @@ impl TypeEmitter<'_, '_> {
         ident(self.schema.name(id).unwrap_or("Unnamed"))
     }
 
-    /// What a type is: what its schema says, or else where it stands.
+    /// Returns the documentation of a type: by its schema, or else by its place.
     fn type_doc(&self, id: ShapeId, more: &[String]) -> docs::Docs {
         let docs = match self.schema.types.get(&id).map(|named| &named.spot) {
             Some(None) => {

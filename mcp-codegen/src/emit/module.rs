@@ -138,7 +138,7 @@ fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
             }
 
             /// Connects through the server of this name among those of a program.
-            /// What that configuration demands of it holds, and not what the one of the bindings does.
+            /// The demands of that configuration hold, and not those of the one of the bindings.
             ///
             /// # Errors
             /// Where there is none, or no connection can be made.
@@ -161,7 +161,7 @@ fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
                 Self { client }
             }
 
-            /// What the tools are called through.
+            /// Returns the client, or the layers around it, that the tools are called through.
             pub const fn client(&self) -> &#through {
                 &self.client
             }

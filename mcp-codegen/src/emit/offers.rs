@@ -1,4 +1,4 @@
-//! What prompts and resource templates become: a type for what they take, a handler, a method.
+//! The code of prompts and resource templates: a type for the arguments, a handler, a method.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;

@@ -221,7 +221,7 @@ impl TypeEmitter<'_, '_> {
     }
 }
 
-/// What one demand for any of several sets says.
+/// Describes one demand for any of several sets.
 fn demand(sets: &[Vec<String>]) -> String {
     let set = |set: &Vec<String>| set.iter().map(|key| docs::code(key)).collect::<Vec<_>>().join(" with ");
     format!("At least one of: {}.", sets.iter().map(set).collect::<Vec<_>>().join(", "))

@@ -1,4 +1,4 @@
-//! What a tool has beside its types: its specification, its handler, its method, its variant.
+//! The code of a tool beside its types: its specification, its handler, its method, its variant.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;

@@ -9,7 +9,7 @@ use crate::names::ident;
 use crate::plan::Standard;
 use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 
-/// What a number has that checks itself; a string has it but for the first.
+/// The traits of a number that checks itself; a string has all but the first.
 const ORDERED_NUMBER: [Standard; 3] = [Standard::Copy, Standard::PartialOrd, Standard::Ord];
 
 impl TypeEmitter<'_, '_> {
@@ -78,7 +78,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// What the user asks a type to derive beside [`derives`](Self::derives) and what more it `has`, after a comma each.
+    /// Returns the derives of the user for a type, beside [`derives`](Self::derives) and what more it `has`, after a comma each.
     pub(super) fn asked(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
         self.schema.asked_derives(id, &[&[Standard::Eq, Standard::Hash], has].concat())
     }

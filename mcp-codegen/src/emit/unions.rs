@@ -9,7 +9,7 @@ use super::{TypeEmitter, docs, enums};
 use crate::names::{branch_labels, branches, ident};
 use mcp_bindgen_schema::{Presence, Shape, ShapeId, TagKey, UnionShape};
 
-/// What the variant for branches that the schema does not list holds.
+/// The contents of the variant for branches that the schema does not list.
 const OTHER_HOLDS: &str = "Value";
 /// From so many keys on that tell branches apart, they are an index.
 const MANY_KEYS: usize = 4;

@@ -15,13 +15,13 @@ use super::{Door, place};
 
 /// How long asking may take where the server's configuration does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-/// What whoever asks first may need beyond that, until the others hear of it.
+/// The extra time of the first who asks, until the others hear of it.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often it is looked whether the build goes on.
 const TICK: Duration = Duration::from_millis(200);
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 
-/// What a build needs to ask servers.
+/// The context of a build that asks servers.
 #[derive(Debug)]
 pub(crate) struct Asking {
     kept: Kept,
@@ -30,10 +30,10 @@ pub(crate) struct Asking {
     out_dir: Option<PathBuf>,
 }
 
-/// What a server said.
+/// The answer of a server.
 #[derive(Debug)]
 pub(crate) struct Captured {
-    /// What `sync` would write.
+    /// The text that `sync` would write.
     pub(crate) text: String,
     /// Where the text is kept.
     pub(crate) path: PathBuf,
@@ -119,7 +119,7 @@ fn options(patience: Duration) -> ClientOptions {
     ClientOptions::new().connect_timeout(patience)
 }
 
-/// What tells one question from another of the same server's name. Placeholders stand for secrets: their values are the
+/// Tells one question from another about a server of the same name. Placeholders stand for secrets: their values are the
 /// same for the whole of a build.
 fn identity(config: &Config, server: &ServerConfig, known: Option<&Snapshot>) -> String {
     let capabilities = known.and_then(|known| known.client_capabilities.as_ref());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What is as old as this may be of another build, where nothing tells builds apart.
+/// Files older than this may be of another build, where nothing tells builds apart.
 const SHORT: Duration = Duration::from_secs(60);
 /// The number of a process may come again.
 const LONG: Duration = Duration::from_secs(3600);

@@ -1,4 +1,4 @@
-//! What one build was told by servers, kept for its other processes: each server is asked once, by whoever comes first.
+//! The answers of servers in one build, kept for its other processes: each server is asked once, by whoever comes first.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Builds that ask servers what they offer, where somebody wants that: the variable `MCP_BINDGEN_LIVE` says which.
 //!
-//! What is decided here costs a macro nothing; the rest is behind feature `live`.
+//! The decision whether a build asks servers. It costs a macro nothing; the rest is behind feature `live`.
 
 #[cfg(feature = "live")]
 mod ask;
@@ -35,7 +35,7 @@ pub(crate) enum Door {
     BuildScript(#[cfg_attr(not(feature = "live"), allow(dead_code))] std::path::PathBuf),
 }
 
-/// What a variable's value asks for.
+/// The meaning of a variable's value.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted {
     Nobody,
@@ -71,7 +71,7 @@ impl Wanted {
     }
 }
 
-/// What decides whether this process may connect at all, besides the project.
+/// The conditions under which this process may connect at all, besides the project.
 struct Surroundings {
     /// The value of [`VARIABLE`].
     asked: String,
@@ -95,7 +95,7 @@ impl Surroundings {
     }
 }
 
-/// What a build asks servers.
+/// The live servers of a build.
 #[derive(Debug)]
 pub(crate) struct Live {
     wanted: Wanted,
@@ -151,7 +151,7 @@ impl Live {
         }
     }
 
-    /// What is asked for and cannot be done, by a crate that binds these servers.
+    /// Returns warnings about requests that cannot be fulfilled, for a crate that binds these servers.
     pub(crate) fn warnings(&self, config: &Config, servers: &[&str]) -> Vec<FileError> {
         if !cfg!(feature = "live") {
             let ours = servers.iter().any(|server| self.wanted.includes(server));
@@ -173,7 +173,8 @@ impl Live {
         true
     }
 
-    /// What a server says now, or why it says nothing; `None` where it is not to be asked. `known` is its snapshot.
+    /// Asks a server, and returns its snapshot or the reason why there is none; `None` where it is not to be asked. `known` is
+    /// its snapshot.
     #[cfg(feature = "live")]
     pub(crate) fn ask(
         &self,

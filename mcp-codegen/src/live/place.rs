@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "mcp-bindgen-live";
-/// What cargo calls the folders, of one profile, that rustc and build scripts write to.
+/// The names of cargo's folders, in one profile, that rustc and build scripts write to.
 const INSIDE_A_PROFILE: [&str; 3] = ["deps", "examples", "build"];
 /// How far above a folder that rustc writes to, `deps` or `build/NAME-HASH`, one of them is looked for; other folders of
 /// the machine may have such a name.

@@ -1,4 +1,4 @@
-//! What a build says of a server that it asked.
+//! Messages of a build about a server that it asked.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ pub(crate) fn unreachable(server: &str, shown: &Path, why: &str) -> String {
     )
 }
 
-/// What stands in the way where there is no snapshot either, and what to do about it.
+/// Describes why a server without a snapshot could not be asked, and the next step.
 pub(crate) fn unreachable_without_snapshot(server: &str, shown: &Path, why: &str) -> (String, String) {
     let message = format!(
         "{server} has no snapshot, {}, and did not say what it offers: {}",

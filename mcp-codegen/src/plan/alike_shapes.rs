@@ -1,4 +1,4 @@
-//! What could be shared: the shapes that stand in several places of a server.
+//! Types that could be shared: the shapes that stand in several places of a server.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -20,7 +20,7 @@ use crate::place::{Place, Step};
 pub struct AlikeShapes {
     /// The name that `shared` gives it, without the prefix.
     pub name: Option<String>,
-    /// What it could be called there: the same where it has a name, and else one that is free.
+    /// A name for it: the same where it has a name, and else one that is free.
     pub suggested: String,
     /// Where it stands, the place to name in `shared` first; one place for each of its types.
     pub places: Vec<AlikePlace>,
@@ -85,7 +85,7 @@ impl Plan<'_> {
         AlikeShapes { name: name.map(str::to_owned), suggested, places: places.iter().map(place).collect() }
     }
 
-    /// What the user calls each class.
+    /// Returns the user's names of the classes.
     fn shared_names<'o>(&self, alike: &AlikeTypes, options: &'o Options, every: &[&str]) -> HashMap<Class, &'o str> {
         let class = |place: &str| {
             let located = locate(&self.tools, every, place).ok()?;

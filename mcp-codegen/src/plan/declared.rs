@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub(super) static FREE_FORM: LazyLock<Value> =
     LazyLock::new(|| Value::Object(Map::from_iter([("type".to_owned(), "object".into())])));
 
-/// What overrides changed of a tool.
+/// The schemas that a server declares for a tool that overrides changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Declared<'s> {
     /// The server's `inputSchema`, where the bindings have another.

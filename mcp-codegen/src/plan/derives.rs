@@ -1,4 +1,4 @@
-//! What the user asks types to derive beside the usual, and which types can have it.
+//! The derives of the user beside the usual ones, and the types that can have them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,10 +11,10 @@ use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
 
-/// What every generated type has, derived or implemented.
+/// The traits of every generated type, derived or implemented.
 const USUAL: [&str; 5] = ["Clone", "Debug", "PartialEq", "Serialize", "Deserialize"];
 
-/// What is asked of every type.
+/// The derives for every type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Derives {
     standard: BTreeSet<Standard>,
@@ -113,7 +113,7 @@ pub(super) fn faults(rules: &[Rule], tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
 }
 
 impl SchemaPlan<'_> {
-    /// What the user asks a type to derive beside what it `has`, after a comma each.
+    /// Returns the derives of the user for a type beside what it `has`, after a comma each.
     pub(crate) fn asked_derives(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
         let standard = self.derives.standard.iter().filter(|derive| !has.contains(derive));
         let standard = standard.filter(|derive| self.can_derive(id, **derive)).map(|derive| derive.tokens());

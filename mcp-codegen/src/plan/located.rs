@@ -6,13 +6,13 @@ use mcp_bindgen_schema::Role;
 use super::{SchemaPlan, ToolPlan};
 use crate::place::{Found, Lost, Place, escaped};
 
-/// What stands at a place.
+/// The shapes at a place.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
     pub(crate) place: Place,
     /// Which of the plan's tools it is in.
     pub(crate) tool: usize,
-    /// What there is, in the document of the place's role; never empty.
+    /// The shapes, in the document of the place's role; never empty.
     pub(crate) found: Vec<Found>,
 }
 

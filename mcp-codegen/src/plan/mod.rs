@@ -60,7 +60,7 @@ pub(crate) struct Plan<'s> {
     pub(crate) diagnostics: Diagnostics,
     /// The user's types in place of definitions.
     pub(crate) extern_types: ExternTypes,
-    /// What of the user's rules cannot hold.
+    /// The rules of the user that cannot hold.
     pub(crate) faults: Vec<RuleFault>,
 }
 
@@ -72,21 +72,21 @@ pub(crate) struct ToolPlan<'s> {
     /// Later places that hold the same tool again.
     pub(crate) repeats: Vec<usize>,
     pub(crate) wire: &'s str,
-    /// What tells it from every other tool: the wire name, with more where another tool has the same.
+    /// Its key, which no other tool has: the wire name, with more where another tool has the same.
     key: String,
     pub(crate) idents: ToolIdents,
     pub(crate) title: Option<&'s str>,
     pub(crate) description: Option<&'s str>,
     /// The description as lines of documentation.
     pub(crate) said: Vec<String>,
-    /// What the tool does, in a sentence of the description, or as a title that is not its name again.
+    /// The purpose of the tool, in a sentence of the description, or as a title that is not its name again.
     pub(crate) summary: Option<String>,
     pub(crate) annotations: Option<&'s Map<String, Value>>,
     pub(crate) input_schema: &'s Value,
     pub(crate) output_schema: Option<&'s Value>,
     pub(crate) input: SchemaPlan<'s>,
     pub(crate) output: Option<SchemaPlan<'s>>,
-    /// What the server itself declares, where overrides changed it.
+    /// The server's own schemas, where overrides changed them.
     pub(crate) declared: Declared<'s>,
 }
 

@@ -1,4 +1,4 @@
-//! What the types of a schema want to be called: by their definition, or by where they stand. A type that stands in
+//! The wanted names of a schema's types: by their definition, or by where they stand. A type that stands in
 //! several places takes its name from one that its content decides, whatever the order of properties.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::names::{Style, branch_labels};
 /// A type of a schema, and its name.
 #[derive(Debug)]
 pub(crate) struct NamedType {
-    /// What it wants to be called; in a finished plan, what it is called.
+    /// The wanted name; in a finished plan, the name.
     pub(crate) name: String,
     /// The pointer of the definition that it is.
     definition: Option<String>,
@@ -131,7 +131,7 @@ pub(super) fn named_below(
     (naming.types, order)
 }
 
-/// What leads to a type in a map of named types.
+/// Returns the path to a type in a map of named types.
 pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> WirePath {
     let mut spots = Vec::new();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What a server offers beside tools: prompts and resource templates, and what they are called in Rust.
+//! Prompts and resource templates, and their names in Rust.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct Offer<'s> {
     /// The place in the snapshot's list.
     pub(crate) index: usize,
     pub(crate) wire: &'s str,
-    /// What tells it from every other of its list: the wire name, with more where another has the same.
+    /// Its key, which no other of its list has: the wire name, with more where another has the same.
     key: String,
     item: &'s Map<String, Value>,
     pub(crate) idents: OfferIdents,
@@ -30,13 +30,13 @@ pub(crate) struct Offer<'s> {
     pub(crate) description: Option<&'s str>,
     /// The description as lines of documentation.
     pub(crate) said: Vec<String>,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub(crate) summary: Option<String>,
     /// The schema of an object with what it takes.
     pub(crate) schema: Value,
 }
 
-/// What a prompt or a resource template is called in Rust.
+/// The names of a prompt or a resource template in Rust.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfferIdents {
     /// `prompt_review`
@@ -235,9 +235,9 @@ fn object<'p>(properties: impl Iterator<Item = (&'p str, Value, bool)>) -> Value
     json!({ "type": "object", "properties": declared, "required": required })
 }
 
-/// What the names of prompts and resource templates must not be.
+/// The names that prompts and resource templates must not have.
 pub(super) struct Taken<'t> {
-    /// What handlers begin with.
+    /// The prefix of handlers.
     pub(super) prefix: Option<&'t str>,
     /// The methods of tools.
     pub(super) methods: HashSet<&'t str>,

@@ -3,9 +3,9 @@ use mcp_bindgen_model::Prefix;
 use crate::names::Style;
 use crate::options::Options;
 
-/// What a module has beside its tools.
+/// The names in a module beside its tools.
 pub(super) struct OwnNames {
-    /// What handlers and types begin with, as a word of an identifier.
+    /// The prefix of handlers and types, as a word of an identifier.
     pub(super) prefix: Option<String>,
     pub(super) client_type: String,
     pub(super) call_type: String,
@@ -68,7 +68,7 @@ impl OwnNames {
         Self { prefix, client_type, call_type }
     }
 
-    /// What types begin with.
+    /// Returns the prefix of types.
     pub(super) fn type_prefix(&self) -> String {
         self.prefix.as_deref().map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What a tool alone decides of its plan. It takes most of the time that a plan takes, and threads can share it.
+//! The part of a plan that a tool alone decides. It takes most of the time that a plan takes, and threads can share it.
 
 use mcp_bindgen_schema::Role;
 use mcp_bindgen_schema::diagnostics::{Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, RENAMED, Reporter};
@@ -65,7 +65,7 @@ impl<'s> ReadTool<'s> {
     }
 }
 
-/// What the tool is called for people.
+/// Returns the title of the tool for people.
 pub(super) fn title(tool: &Map<String, Value>) -> Option<&str> {
     let annotations = tool.get("annotations").and_then(Value::as_object);
     let title = tool.get("title").and_then(Value::as_str);

@@ -23,7 +23,7 @@ pub(super) fn of_types(options: &Options) -> (&[Rule], &[Rule]) {
     }
 }
 
-/// What `rename` calls the tools, by their place in the list of keys.
+/// Returns the names that `rename` gives to tools, by their place in the list of keys.
 pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<RuleFault>) -> Vec<Option<String>> {
     let mut names: Vec<Option<String>> = vec![None; keys.len()];
     let mut given: Vec<(usize, &Rule)> = Vec::new();
@@ -138,7 +138,7 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
     faults
 }
 
-/// What a rule says of fields; `None` where it is about a tool.
+/// Reads a rule about fields; `None` where it is about a tool.
 fn field_rename<'r>(
     rule: &'r Rule,
     tools: &[ToolPlan<'_>],
@@ -202,7 +202,7 @@ fn identifier(text: &str) -> Result<&str, Nowhere> {
     Ok(name)
 }
 
-/// What typify's types do not do, of what is asked.
+/// Returns the options that have no effect on typify's types.
 fn without_effect(options: &Options) -> Vec<RuleFault> {
     let rules = &options.rules;
     let says = |key: &str| format!("`{key}` has no effect with `types = \"typify\"`");

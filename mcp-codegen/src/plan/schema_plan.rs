@@ -30,7 +30,7 @@ pub(crate) struct SchemaPlan<'s> {
     /// Whether the type of the whole value has the document as its schema. A type that several tools answer has that of
     /// one.
     pub(crate) is_described: bool,
-    /// What the user asks of every type.
+    /// The derives of the user for every type.
     pub(super) derives: Rc<Derives>,
     /// The strings and numbers that are types of their own, with a schema of what they check.
     pub(crate) checks: BTreeMap<ShapeId, Value>,
@@ -38,11 +38,11 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) builders: HashMap<ShapeId, String>,
     /// The switches for its types.
     pub(crate) switches: Switches,
-    /// What the user calls fields: a struct's, by their places.
+    /// The user's names of fields: a struct's, by their places.
     pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
 
-/// What a schema alone decides of its plan, so that several can be read at once.
+/// The part of a plan that a schema alone decides, so that several can be read at once.
 #[derive(Debug)]
 pub(super) struct ReadSchema<'s> {
     document: Document<'s>,
@@ -171,7 +171,7 @@ impl<'s> SchemaPlan<'s> {
         self.name(self.document.root).unwrap_or_default()
     }
 
-    /// What a named shape is, whatever it is called.
+    /// Returns the path of a named shape, whatever its name.
     pub(crate) fn path(&self, id: ShapeId) -> WirePath {
         wire_path(&self.types, id)
     }

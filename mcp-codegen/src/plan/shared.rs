@@ -13,12 +13,12 @@ use super::{SchemaPlan, ToolPlan};
 use crate::names::Style;
 use crate::rules::{Rule, RuleFault};
 
-/// What is to be shared, and what may not be called so.
+/// The types to share, and the names that they may not have.
 pub(super) struct Wish<'w> {
     pub(super) rules: &'w [Rule],
     /// The tools of the snapshot, bound or not.
     pub(super) every: &'w [&'w str],
-    /// What types begin with.
+    /// The prefix of types.
     pub(super) prefix: &'w str,
     /// The names of the module's own types.
     pub(super) own: &'w [&'w str],
@@ -41,7 +41,7 @@ struct Group {
     is_named: bool,
 }
 
-/// What the places of a shared type have the type do.
+/// The traits that the places of a shared type need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     /// Values are sent somewhere.
@@ -280,7 +280,7 @@ pub(super) fn is_type_name(name: &str) -> bool {
         && (name.len() == 1 || name.contains(|char: char| !char.is_ascii_uppercase()))
 }
 
-/// What a type is, and what the types in it are.
+/// Returns a type's identity, and those of the types in it.
 fn held(tools: &[ToolPlan<'_>], alike: &AlikeTypes, at: TypeAt) -> Vec<Class> {
     let Some(schema) = at.schema(tools) else { return Vec::new() };
     let mut seen = HashSet::from([at.shape]);

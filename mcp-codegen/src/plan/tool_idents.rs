@@ -5,7 +5,7 @@ use crate::names::{Style, ToolNames, tools as names_of_tools};
 use crate::options::Options;
 use crate::patterns::tool_names;
 
-/// What a tool is called in Rust.
+/// The names of a tool in Rust.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolIdents {
     /// `create_issue`

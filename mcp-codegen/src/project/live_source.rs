@@ -10,12 +10,12 @@ use crate::options::Options;
 use crate::paths::relative;
 
 impl Project {
-    /// What the server of the snapshot at a path says now, where it is to be asked.
+    /// Asks the server of the snapshot at a path, where it is to be asked.
     pub(super) fn ask(&self, server: &str, path: &Path) -> Option<Result<Captured, String>> {
         self.live.ask(self.config.as_ref()?, server, || Snapshot::load(path).ok())
     }
 
-    /// What the bindings are made from, and what there is to say of how it stands to the snapshot.
+    /// Returns the snapshot for the bindings, and the differences between the live server and the file.
     pub(super) fn read_live(
         &self,
         server: &str,

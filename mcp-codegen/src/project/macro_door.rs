@@ -131,7 +131,7 @@ fn check_patterns(sources: &[syn::Result<Source>], input: &MacroInput) -> syn::R
     Ok(())
 }
 
-/// What comes of every item, or all the errors in one.
+/// Returns the results for all items, or all the errors in one.
 pub(super) fn each<'i, I, T>(items: &'i [I], make: impl Fn(&'i I) -> syn::Result<T>) -> syn::Result<Vec<T>> {
     let mut made = Vec::new();
     let mut errors: Option<syn::Error> = None;

@@ -45,11 +45,11 @@ pub struct Project {
 pub struct Source {
     /// The snapshot, as its overrides have it.
     pub snapshot: Snapshot,
-    /// What the configuration asks for.
+    /// The options of the configuration.
     pub options: Options,
     /// The snapshot's file.
     pub path: PathBuf,
-    /// What overrides it, where there is a file of overrides.
+    /// Its overrides, where there is a file of them.
     pub overrides: Option<Overrides>,
     /// The text of the file, to find places in.
     text: String,
@@ -59,7 +59,7 @@ pub struct Source {
     shown_overrides: PathBuf,
     /// Whether the bindings are of what the server says now. `path` is then where its snapshot would be.
     is_live: bool,
-    /// What is to be said of how it was read.
+    /// The warnings of reading it.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Project {
         self.live.depends_on_variable()
     }
 
-    /// What in the configuration is worth mending for these servers, and which entries of it could not be used.
+    /// Returns the warnings about the configuration of these servers, and the entries of it that could not be used.
     #[must_use]
     pub fn warnings(&self, servers: &[&str]) -> Vec<String> {
         let Some(config) = &self.config else {
@@ -227,7 +227,7 @@ impl Project {
         Ok(source)
     }
 
-    /// What the configuration asks for. A snapshot that is named by its path needs no server of the configuration.
+    /// Returns the options of the configuration. A snapshot that is named by its path needs no server of the configuration.
     fn options(&self, server: &str, has_path: bool) -> Result<Options, FileError> {
         let Some(config) = &self.config else {
             return Ok(Options::new(server));

@@ -1,4 +1,4 @@
-//! What the files of a server at fault still tell: the names that programs use.
+//! The names that the files of a server at fault still tell.
 
 use std::collections::BTreeSet;
 use std::path::Path;

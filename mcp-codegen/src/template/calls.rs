@@ -46,7 +46,7 @@ impl<'s> KnownServer<'s> {
         }
     }
 
-    /// What is to be said of a tool that the server has, and that the configuration leaves out.
+    /// Describes a tool that the server has, and that the configuration leaves out.
     fn left_out(&self, target: &Target) -> Option<String> {
         let name = match target {
             Target::Tool { server, tool } if *server == self.options.server => {
@@ -124,7 +124,7 @@ impl Script {
     /// them may have a tool that is missed.
     ///
     /// # Errors
-    /// What does not fit, in the order of the text: at most twenty faults.
+    /// Checks the arguments against the servers, and returns the faults in the order of the text: at most twenty.
     pub fn check<'s>(&self, servers: &'s [KnownServer<'s>], unread: &[&str]) -> Result<Checked<'s>, Vec<Fault>> {
         let mut tools = Tools::new();
         servers.iter().for_each(|server| server.add_to(&mut tools));
@@ -196,7 +196,7 @@ impl Checked<'_> {
         used.flat_map(|used| used.tools.iter().map(|tool| tool.wire))
     }
 
-    /// What there is to say of the tools of a server that are called.
+    /// Returns the diagnostics about the tools of a server that are called.
     pub(crate) fn diagnostics(&self, server: &str) -> Diagnostics {
         let Some(used) = self.servers.iter().find(|used| used.options.server == server) else {
             return Diagnostics::default();
@@ -218,7 +218,7 @@ fn unlooked_at(action: &Action, unread: &[&str]) -> String {
     }
 }
 
-/// What is passed to tools as it is.
+/// The variables that are passed to tools as they are.
 #[derive(Default)]
 struct Uses {
     takes: BTreeMap<String, BTreeSet<Takes>>,

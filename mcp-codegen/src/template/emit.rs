@@ -8,7 +8,7 @@ use super::calls::{Checked, Field, UsedServer};
 use crate::emit::{connect_bounds, docs, server_spec};
 use crate::names::{Style, ident, identifiers};
 
-/// What the module of a template is made of.
+/// The input of a template's module.
 pub(crate) struct Module<'m> {
     pub(crate) ident: Ident,
     /// The path of the template's file, as it is shown.
@@ -27,9 +27,9 @@ struct Caller<'c> {
     constant: Ident,
 }
 
-/// What type parameters may not be called.
+/// The names that type parameters may not have.
 const TYPES: &[&str] = &["Clients", "Self", "Vars"];
-/// What the constants of servers may not be called: the module's own.
+/// The names that the constants of servers may not have: the module's own.
 const CONSTANTS: &[&str] = &["template"];
 
 pub(crate) fn module(module: &Module<'_>) -> TokenStream {
@@ -118,7 +118,7 @@ fn vars(fields: &[Field], private: &TokenStream) -> TokenStream {
     let said = fields.iter().map(|field| docs::lines(vec![field.said()]));
     let derive_default = fields.iter().all(|field| field.is_optional).then(|| quote!(#[derive(#private::Default)]));
     quote! {
-        /// What the template is given.
+        /// The variables of the template.
         #[derive(#private::Clone, #private::Debug, #private::PartialEq)]
         #derive_default
         pub struct Vars {
@@ -166,7 +166,7 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
         }
     });
     quote! {
-        /// What calls the tools: a client for each server that the template names, layers around one (in an `Arc` where
+        /// The clients that call the tools: one for each server that the template names, layers around one (in an `Arc` where
         /// they cannot be cloned), or a stand-in for it.
         #[derive(#private::Clone, #private::Debug)]
         #derive_default

@@ -46,7 +46,7 @@ impl Script {
     /// Reads a template.
     ///
     /// # Errors
-    /// What is wrong with it by itself, in the order of the text: at most twenty faults.
+    /// Reads a template. The faults are in the order of the text: at most twenty.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let template = Template::parse(text)?;
         let wanted = syntax::undeclared(&template).map_err(sorted)?;

@@ -1,4 +1,4 @@
-//! What minijinja makes of a template: whether its statements and expressions are right, and which variables they use.
+//! Checks by minijinja: whether the statements and expressions of a template are right, and which variables they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -40,7 +40,7 @@ pub(crate) struct Replaced {
     pub(crate) output: Option<Replacement>,
 }
 
-/// What replaces the types of each tool of the plan, in their order.
+/// Returns the replacements for the types of each tool of the plan, in their order.
 pub(crate) fn replace_types(plan: &Plan<'_>, options: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
     match options.types {
         Types::Native => plan.tools.iter().map(|_| Replaced::default()).collect(),

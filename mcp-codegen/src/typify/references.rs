@@ -45,7 +45,7 @@ struct Reference {
 }
 
 struct References {
-    /// What each definition refers to.
+    /// The references of each definition.
     targets: HashMap<String, Vec<Reference>>,
     all_of: bool,
 }
@@ -120,7 +120,7 @@ fn inside(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     named.chain(listed).chain(map.get("items")).chain(map.get("additionalProperties"))
 }
 
-/// What merging makes of schemas: `allOf` multiplies what unions add, and copies what it refers to. Only for documents
+/// The cost of merging schemas: `allOf` multiplies what unions add, and copies what it refers to. Only for documents
 /// without cycles.
 struct Merging<'d> {
     definitions: &'d Definitions,

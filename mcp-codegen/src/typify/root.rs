@@ -1,4 +1,4 @@
-//! What the glue has to know of typify's root type.
+//! The parts of typify's root type that the glue needs.
 
 use std::collections::HashSet;
 

@@ -50,13 +50,13 @@ use crate::{FileError, read_text};
 pub struct Config {
     /// The file that it was read from.
     pub path: Option<PathBuf>,
-    /// What holds where a server says nothing else.
+    /// The values that a server inherits.
     pub defaults: Defaults,
     /// The servers by name.
     pub servers: BTreeMap<String, ServerConfig>,
     /// Entries of another program's file that cannot be used, by name, with the reason.
     pub rejected: BTreeMap<String, FileError>,
-    /// What is worth mending though it can be read.
+    /// Problems that do not prevent reading.
     pub warnings: Vec<ConfigWarning>,
     /// How diagnostics of the generator are taken.
     pub diagnostics: DiagnosticLevels,
@@ -76,16 +76,16 @@ impl fmt::Debug for Config {
     }
 }
 
-/// What holds where a server says nothing else.
+/// The values that a server inherits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// The folder of the snapshots, relative to the file.
     pub snapshots: PathBuf,
     /// How long a call may take.
     pub timeout: Duration,
-    /// What to do where a live server differs from its snapshot.
+    /// The reaction to a live server that differs from its snapshot.
     pub drift: Drift,
-    /// What of a bound tool may not change.
+    /// The parts of a bound tool that may not change.
     pub pin: Pin,
     /// Whether a build may connect.
     pub live: Live,

@@ -39,7 +39,7 @@ pub(super) struct Entry {
 }
 
 impl Node {
-    /// What the value is, as an error says it.
+    /// Names the type of the value for errors.
     pub(super) fn what(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",

@@ -43,7 +43,7 @@ pub(super) const KEYS: [&str; 26] = [
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
 const CHILD_ONLY: [&str; 5] = ["args", "cwd", "env", "inherit_env", "isolation"];
 const REMOTE_ONLY: [&str; 2] = ["headers", "hosted"];
-/// What is demanded of a server: it is no passing key of another program's file, where nothing can be demanded.
+/// The keys that demand something of a server: they are no passing keys of another program's file, where nothing can be demanded.
 const DEMANDS: [&str; 2] = ["isolation", "hosted"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -208,7 +208,7 @@ fn remote_transport(
     })
 }
 
-/// What `transport`, or `type` as other programs name it, says.
+/// Reads the transport from `transport`, or from `type` as other programs name it.
 fn way<'n>(reader: &Reader<'_>, table: &Table<'n>) -> Result<Option<(&'n Entry, Way)>, FileError> {
     let mut found: Option<(&Entry, Way)> = None;
     for key in ["transport", "type"] {
@@ -272,7 +272,7 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>, server: &ServerCo
     }
 }
 
-/// What in the file gave the text of a place.
+/// Returns the place in the file of a text of the configuration.
 fn place_of<'n>(table: &Table<'n>, place: ConfigField<'_>) -> Option<&'n Node> {
     let value = |key: &str| table.get(key).map(|entry| &entry.value);
     let member = |key: &str, name: &str| match &value(key)?.kind {

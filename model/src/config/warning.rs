@@ -1,4 +1,4 @@
-//! What is worth mending in a configuration though it can be read.
+//! Warnings about a configuration: problems that do not prevent reading it.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::FileError;
 pub struct ConfigWarning {
     /// The server that it is about.
     pub server: Option<String>,
-    /// What is wrong, where, and what to do about it.
+    /// The error, with its place and its help.
     pub error: FileError,
 }
 

@@ -17,7 +17,7 @@ pub struct Overridden {
     pub learned_from: Option<u64>,
 }
 
-/// What overrides make of a snapshot, and what of them does not fit.
+/// Applies overrides to a snapshot, and collects those that do not fit.
 pub(super) fn apply(overrides: &Overrides, snapshot: &Snapshot) -> (Snapshot, Vec<FileError>) {
     let mut mended = snapshot.clone();
     let mut misfits = Vec::new();

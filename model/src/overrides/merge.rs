@@ -14,7 +14,7 @@ pub(super) enum Misfit {
     NothingToRemove,
 }
 
-/// What the members of an object are.
+/// The type of an object's members.
 #[derive(Clone, Copy)]
 enum Members {
     /// Keywords: a schema that is there may be given one that it does not have.

@@ -1,4 +1,4 @@
-//! What a server should have said, as a file that is kept with its snapshot.
+//! Corrections to a server's declarations, in a file beside its snapshot.
 
 mod apply;
 mod merge;
@@ -16,7 +16,7 @@ pub use apply::Overridden;
 
 const FORMAT: u32 = 1;
 
-/// What a server should have said of its tools: the file `mcp/<server>.overrides.json` beside its snapshot.
+/// Corrections to the declarations of a server's tools: the file `mcp/<server>.overrides.json` beside its snapshot.
 ///
 /// ```
 /// use mcp_bindgen_model::{Overrides, Snapshot};
@@ -31,14 +31,14 @@ const FORMAT: u32 = 1;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Overrides {
-    /// What is said of each tool, by its wire name.
+    /// The override of each tool, by its wire name.
     pub tools: BTreeMap<String, ToolOverride>,
     /// The text that it was read from, to find places in.
     text: String,
     path: Option<PathBuf>,
 }
 
-/// What is said of one tool.
+/// The override of one tool.
 ///
 /// ```
 /// use mcp_bindgen_model::{Overrides, ToolOverride};
@@ -130,7 +130,7 @@ impl Overrides {
         crate::write_if_changed(path.as_ref(), self.to_text().as_bytes())
     }
 
-    /// What these overrides make of a snapshot.
+    /// Returns the snapshot with these overrides applied.
     ///
     /// # Errors
     /// The first of [`misfits`](Self::misfits).
@@ -139,7 +139,7 @@ impl Overrides {
         misfits.into_iter().next().map_or(Ok(mended), Err)
     }
 
-    /// What of these overrides does not fit a snapshot: tools that are gone, patches whose place is gone or that remove
+    /// Returns the overrides that do not fit a snapshot: tools that are gone, patches whose place is gone or that remove
     /// what is not there, overrides that change nothing.
     #[must_use]
     pub fn misfits(&self, snapshot: &Snapshot) -> Vec<FileError> {
@@ -168,7 +168,7 @@ fn tool_pointer(tool: &str) -> String {
     format!("/tools/{}", pointer_segment(tool))
 }
 
-/// What an error is about: a tool, and a place in it.
+/// Names the subject of an error: a tool, and a place in it.
 fn inside(tool: &str, pointer: &str) -> String {
     let tool = printable(tool);
     if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {}", printable(pointer)) }

@@ -6,7 +6,7 @@ use super::scan::is_flag;
 use super::shape;
 
 const SHELLS: [&str; 11] = ["ash", "bash", "busybox", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"];
-/// What ends a word of a shell's, beside blanks.
+/// The characters that end a word of a shell, beside blanks.
 const WORD_ENDS: &str = ";&|<>()";
 const QUOTES: [char; 2] = ['"', '\''];
 

@@ -1,6 +1,6 @@
 //! Which keys secrets are kept under, and which of their values are none all the same.
 
-/// What a key lets one expect of its value.
+/// The kind of value that a key suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     /// A secret.
@@ -217,7 +217,7 @@ const ROOTS: [&str; 17] = [
     "/var/",
 ];
 
-/// What the name of a key says; `None` where no secret is kept under it.
+/// Classifies a key by its name; `None` where no secret is kept under it.
 pub(super) fn kind(key: &str) -> Option<Key> {
     let words = words(key);
     let (first, last) = (words.first()?.as_str(), words.last()?.as_str());

@@ -1,4 +1,4 @@
-//! What of a configuration is a secret that somebody wrote out. All that shows a configuration asks here.
+//! The secrets that a configuration holds as literals. Everything that shows a configuration asks here.
 
 mod extent;
 mod key;
@@ -85,7 +85,7 @@ impl ConfigField<'_> {
 pub struct Secret {
     /// Where in the text it is, in bytes.
     pub range: Range<usize>,
-    /// What it goes by: the key or flag that it is given to, or its kind.
+    /// The key or flag that it is given to, or its kind.
     pub key: String,
     /// Whether it is the default of a placeholder; the range then begins with the `:-` before it.
     pub is_default: bool,
@@ -97,7 +97,7 @@ struct Candidate {
     key: String,
 }
 
-/// What stands for every byte of a placeholder while a text is looked through.
+/// The byte that replaces every byte of a placeholder while a text is scanned.
 const MASK: char = '\0';
 
 /// How much is taken for a secret where that is not certain.
@@ -197,12 +197,12 @@ pub fn replace_secrets<'t>(
     if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, instead)) }
 }
 
-/// What messages show of a text: printable, and `<hidden>` for what in it is a secret.
+/// Returns a text for messages: printable, with `<hidden>` in place of secrets.
 pub(crate) fn quoted(text: &str) -> String {
     printable(&replace(text, &find(ConfigField::Command, text), hidden))
 }
 
-/// What is shown in the place of a secret.
+/// Returns the text in the place of a secret.
 pub(crate) fn hidden(secret: &Secret) -> String {
     let before = if secret.is_default { ":-" } else { "" };
     format!("{before}<hidden>")
@@ -258,7 +258,7 @@ fn secrets_of(
     in_order(secrets, |secret| secret.range.start)
 }
 
-/// What a candidate says beside its placeholders.
+/// Returns the parts of a candidate beside its placeholders.
 fn literals(masked: &str, candidate: &Candidate) -> Vec<Range<usize>> {
     let text = masked.get(candidate.range.clone()).unwrap_or_default();
     let mixed = text.contains(MASK);

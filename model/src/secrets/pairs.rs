@@ -14,7 +14,7 @@ struct Found<'t> {
     /// Whether it is written as a flag: `--token`.
     is_flag: bool,
     in_quotes: bool,
-    /// What stands before it decides where its value ends.
+    /// The character before it, which decides where its value ends.
     before: Option<char>,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Scan<'t> {
     pub(super) found: Vec<Candidate>,
 }
 
-/// What in a text is secret.
+/// Returns the secrets in a text.
 pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Candidate> {
     let mut scan = Scan {
         text,

@@ -174,7 +174,7 @@ fn has_random_part(token: &str) -> bool {
         .any(|part| part.len() >= RANDOM_PART && part.bytes().any(|b| b.is_ascii_digit()))
 }
 
-/// What `text` begins with, as long as it consists of such characters.
+/// Returns the longest beginning of `text` that consists of such characters.
 pub(super) fn run(text: &str, of: impl Fn(char) -> bool) -> &str {
     text.get(..text.find(|c: char| !of(c)).unwrap_or(text.len())).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What is shown of an argument after others, the last one of `arguments`.
+/// Returns the last of `arguments` as it is shown after the others.
 fn argument(arguments: &[&str]) -> String {
     let all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
     let index = all.len() - 1;
@@ -56,7 +56,7 @@ fn only_the_secret_is_hidden() {
     }
 }
 
-/// What takes the place of secrets where the text has to go on meaning what it meant.
+/// Replaces secrets in a text that has to keep its meaning.
 fn exact(place: ConfigField<'_>, text: &str) -> String {
     replace_exactly(place, text, |secret| format!("${{{}}}", secret.key))
 }

@@ -1,8 +1,8 @@
-//! What a child process may see of the machine.
+//! The parts of the machine that a child process may see.
 
 use serde_json::{Map, Value};
 
-/// What a child process may see of the machine. The runtime enforces it, or refuses to connect.
+/// The parts of the machine that a child process may see. The runtime enforces it, or refuses to connect.
 ///
 /// Whatever is asked for, the server has its own processes, devices, `/tmp`, `/var/tmp` and `/run`, no shared memory with
 /// others and no privileges. What is not asked for stays as it is for this process: without [`read`](Self::read) and

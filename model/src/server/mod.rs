@@ -48,7 +48,7 @@ pub enum Transport {
     },
 }
 
-/// What the names of a server's bindings begin with.
+/// The beginning of the names of a server's bindings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Prefix {
     /// The server's name.
@@ -70,10 +70,10 @@ impl Prefix {
     }
 }
 
-/// What of a bound tool may not change.
+/// The parts of a bound tool that may not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pin {
-    /// What calls and results depend on: the name and what the schemas mean.
+    /// The parts that calls and results depend on: the name and the meaning of the schemas.
     #[default]
     Schema,
     /// Everything that its bindings know of it, to the word: also title, description, hints, and the texts in its schemas.
@@ -118,7 +118,7 @@ impl Live {
     }
 }
 
-/// What makes the types of a server's bindings.
+/// The backend for the types of a server's bindings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Types {
     /// The generator's own translation, which loses nothing.
@@ -182,27 +182,27 @@ pub struct ServerConfig {
     /// Globs of the tools that templates from elsewhere than a local file may call; of `tools` and `exclude` nothing is taken
     /// back by it. None by default.
     pub remote_use: Vec<String>,
-    /// What the names of the bindings begin with.
+    /// The beginning of the names of the bindings.
     pub prefix: Prefix,
-    /// What makes the types of the bindings.
+    /// The backend for the types of the bindings.
     pub types: Types,
-    /// What generated types do with undeclared properties.
+    /// The handling of undeclared properties in generated types.
     pub unknown: UnknownKeys,
-    /// What else the generated code looks like.
+    /// Further options of the generated code.
     pub rust: RustConfig,
-    /// What the server is for.
+    /// The purpose of the server.
     pub description: Option<String>,
     /// How long a call may take.
     pub timeout: Option<Duration>,
     /// How long connecting may take.
     pub connect_timeout: Option<Duration>,
-    /// What to do where the live server differs.
+    /// The reaction to a live server that differs.
     pub drift: Option<Drift>,
     /// The accepted changes, and the rules with another class.
     pub drift_rules: DriftRules,
-    /// What of a bound tool may not change.
+    /// The parts of a bound tool that may not change.
     pub pin: Option<Pin>,
-    /// What the child process may see of the machine; `None` for all that this process sees.
+    /// The parts of the machine that the child process may see; `None` for all that this process sees.
     pub isolation: Option<Isolation>,
     /// Whether a model's provider may be told of the server, so that its own client of the protocol calls the tools. URL and
     /// headers go to the provider then, secrets included. It is a key for programs that hand servers over, by `HostedServers`
@@ -213,7 +213,7 @@ pub struct ServerConfig {
     pub folder: Option<PathBuf>,
     /// The places of the patterns above in the configuration.
     pub pattern_places: PatternPlaces,
-    /// What was there before the placeholders were replaced: all that may be shown of it afterwards.
+    /// The configuration before the placeholders were replaced: only it may be shown afterwards.
     as_written: Option<Box<ServerConfig>>,
 }
 

@@ -1,11 +1,11 @@
-//! What the generated code of a server looks like: `unknown` and `[servers.x.rust]`. Nothing of it matters at run time, so
+//! Options of a server's generated code: `unknown` and `[servers.x.rust]`. They do not matter at run time, so
 //! none of it is in the configuration that bindings carry.
 
 use std::path::PathBuf;
 
 use crate::FileError;
 
-/// What generated types do with properties that a schema neither declares nor mentions.
+/// The handling of properties that a schema neither declares nor mentions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownKeys {
     /// They are not kept.

@@ -1,4 +1,4 @@
-//! What may be seen of a configuration.
+//! A configuration as it may be shown.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -7,7 +7,7 @@ use crate::FileError;
 use crate::placeholder::{self, Missing, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
-/// What the names of the variables begin with that stand for secrets in bindings. They are like no other's, so that no
+/// The prefix of the variables that stand for secrets in bindings. No other variable begins so, so that no
 /// variable that happens to be set is sent to a server.
 pub(super) const LEFT_OUT: &str = "MCP_SECRET_";
 
@@ -48,7 +48,7 @@ impl ServerConfig {
         Ok(ready)
     }
 
-    /// What the placeholders stand for, each once, in order of their names.
+    /// Returns the sources of all placeholders, each once, in order of their names.
     pub fn placeholders(&self) -> Vec<SecretRef> {
         let mut found = Vec::new();
         self.map_texts(&mut |place, text| {

@@ -1,4 +1,4 @@
-//! What a client keeps for the proxy (`requestState`) while a person is asked.
+//! The state that a client keeps for the proxy (`requestState`) while a person is asked.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +22,7 @@ pub(crate) enum Standing {
     Passed,
 }
 
-/// What was signed.
+/// The signed state.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Claims {
     pub(crate) standing: Standing,
@@ -33,9 +33,9 @@ pub(crate) struct Claims {
     /// By which the state is known where it comes a second time.
     pub(crate) nonce: String,
     pub(crate) expires: SystemTime,
-    /// What the server wants to have back.
+    /// The state that the server wants back.
     pub(crate) upstream: Option<String>,
-    /// What the client answered to the server before it was asked.
+    /// The client's answers to the server before it was asked.
     pub(crate) responses: Option<Map<String, Value>>,
 }
 
@@ -60,7 +60,7 @@ impl Claims {
         signer.sign(&claims)
     }
 
-    /// What a client gives back; `Ok(None)` where it is not the proxy's own.
+    /// Reads the state that a client gives back; `Ok(None)` where it is not the proxy's own.
     pub(crate) fn read(signer: &Signer, state: &str) -> Result<Option<Self>, Unsigned> {
         let Some(claims) = signer.read(state)? else { return Ok(None) };
         let text = |key: &str| claims.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -93,7 +93,7 @@ impl Claims {
     }
 }
 
-/// What tells a call from others.
+/// Returns the digest of a call.
 pub(crate) fn digest_of(request: &ApprovalRequest) -> String {
     digest(&request.server, &request.tool, &request.arguments)
 }

@@ -13,7 +13,7 @@ use super::super::error::ProxyFault;
 
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 16;
-/// What tells it from what servers want to have kept.
+/// The prefix that tells it from servers' states.
 const OURS: &str = "mcp-bindgen.1.";
 
 /// It looks like the proxy's own, and is not.

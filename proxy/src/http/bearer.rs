@@ -15,7 +15,7 @@ pub(super) struct Bearer {
     digest: [u8; 32],
 }
 
-/// What a request says of who sent it.
+/// The credentials of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Borne {
     /// The token.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
 
-/// What keeps those between client and server from taking a silent stream for a dead one.
+/// Comments keep those between client and server from taking a silent stream for a dead one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Reads a body of at most so many bytes, in at most this time.

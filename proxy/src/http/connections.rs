@@ -37,7 +37,7 @@ impl HttpServer {
         self.address
     }
 
-    /// What clients are given: `http://127.0.0.1:8080/mcp`.
+    /// Returns the URL for clients: `http://127.0.0.1:8080/mcp`.
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, self.path)
     }

@@ -1,4 +1,4 @@
-//! What the headers of a request have to say of its body, so that whatever stands between can route by headers alone:
+//! The headers that describe a request's body, so that whatever stands between can route by headers alone:
 //! streamable HTTP of 2026-07-28, sections "Protocol Version Header" and "Request Metadata Headers".
 
 use base64::Engine;

@@ -34,7 +34,7 @@ pub struct HttpOptions {
     pub(super) limits: Limits,
 }
 
-/// What bounds the work that clients can make.
+/// The bounds of the work that clients can make.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) body: usize,

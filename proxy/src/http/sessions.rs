@@ -166,7 +166,7 @@ impl Sessions {
         self.manager.accept_message(id, message).await
     }
 
-    /// What the server says unasked.
+    /// Returns the stream of the server's own messages.
     pub(super) async fn unasked(
         &self,
         id: &SessionId,
@@ -174,7 +174,7 @@ impl Sessions {
         Ok(self.manager.create_standalone_stream(id).await?.boxed())
     }
 
-    /// What followed an event of a stream that broke off.
+    /// Returns the events after one of a stream that broke off.
     pub(super) async fn resumed(
         &self,
         id: &SessionId,

@@ -1,4 +1,4 @@
-//! What servers ask in the middle of a call.
+//! The questions of servers in the middle of a call.
 
 use mcp_bindgen_runtime::{CallOptions, ElicitationAnswer, PassedInput, Root, SamplingAnswer};
 use tokio::task::JoinSet;

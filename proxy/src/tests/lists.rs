@@ -1,4 +1,4 @@
-//! What is listed, under which names, and what is not.
+//! The lists, the names in them, and the items that are left out.
 
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};

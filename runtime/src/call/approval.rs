@@ -24,11 +24,11 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// The arguments as they go on the wire.
     pub arguments: Map<String, Value>,
-    /// What the bindings know of the tool's behaviour: hints of a stranger, not promises.
+    /// The tool's hints in the bindings: hints of a stranger, not promises.
     pub annotations: Annotations,
 }
 
-/// What somebody says to an [`ApprovalRequest`].
+/// The answer to an [`ApprovalRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalAnswer {
     /// Yes.

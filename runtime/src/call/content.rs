@@ -114,7 +114,7 @@ impl Content {
         }
     }
 
-    /// What the server says of whom the block is for and how much it matters (`annotations`).
+    /// Returns the audience and the priority of the block (`annotations`), as sent.
     pub fn annotations(&self) -> Option<&Value> {
         self.other("annotations")
     }

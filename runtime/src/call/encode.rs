@@ -6,7 +6,7 @@ use super::decode::WRAPPER_FIELD;
 use super::{CallError, Content, Tool, ToolResult};
 use crate::ground::wire::{Mismatch, Print, to_value};
 
-/// What [`Tool::result`] does for an output.
+/// Encodes an output as [`Tool::result`] does.
 ///
 /// # Errors
 /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.

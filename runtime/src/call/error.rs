@@ -66,7 +66,7 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// What stood in the way.
+        /// The reason.
         message: String,
         /// Why there is no connection: a [`ConnectError`].
         #[source]
@@ -105,9 +105,9 @@ pub enum CallError {
     NotOffered {
         /// The server's name.
         server: String,
-        /// What it was asked for: a resource's URI.
+        /// The subject of the request: a resource's URI.
         tool: String,
-        /// What it does not offer.
+        /// The missing capability.
         what: String,
     },
     /// The arguments are not what the tool's `inputSchema` asks for.
@@ -120,7 +120,7 @@ pub enum CallError {
         tool: String,
         /// Where in the arguments, as a JSON pointer (RFC 6901); empty for the whole.
         pointer: String,
-        /// What does not fit.
+        /// The fault in the arguments.
         message: String,
     },
     /// The configuration, a policy or an approval said no.
@@ -167,7 +167,7 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// What failed.
+        /// The fault.
         message: String,
         /// When the server wants to be asked again, where it said so.
         retry_after: Option<Duration>,
@@ -183,7 +183,7 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// What failed.
+        /// The fault.
         message: String,
         /// When the server wants to be asked again, where it said so.
         retry_after: Option<Duration>,
@@ -199,7 +199,7 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// What is wrong with it.
+        /// The fault in the answer.
         message: String,
     },
     /// The server answered with a JSON-RPC error.
@@ -227,7 +227,7 @@ pub enum CallError {
     Decode {
         /// Where in the structured result, as a JSON pointer (RFC 6901); empty for the whole.
         pointer: String,
-        /// What does not fit.
+        /// The fault in the result.
         message: String,
         /// The result as it came.
         result: Box<ToolResult>,
@@ -240,12 +240,12 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// What changed.
+        /// The changes.
         message: String,
     },
 }
 
-/// What a timeout says of a call that was not sent.
+/// Returns a timeout's words about a call that was not sent.
 fn unsent(dispatched: &Dispatched) -> &'static str {
     if *dispatched == Dispatched::No { "; it was not sent" } else { "" }
 }
@@ -395,9 +395,9 @@ impl CallError {
 pub struct ConnectError {
     /// The server's name.
     pub server: String,
-    /// What stood in the way, for a program.
+    /// The reason, for a program.
     pub kind: ConnectErrorKind,
-    /// What stood in the way, for a person; never a secret.
+    /// The reason, for a person; never a secret.
     pub message: String,
     retry_after: Option<Duration>,
     evidence: Arc<Evidence>,

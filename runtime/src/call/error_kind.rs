@@ -1,4 +1,4 @@
-//! What kind of error a call ended with, for those who count them.
+//! The kinds of errors of calls, for those who count them.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl CallError {
-            /// What kind of error it is.
+            /// Returns the kind of the error.
             pub fn kind(&self) -> CallErrorKind {
                 match self {
                     $(Self::$kind { .. } => CallErrorKind::$kind,)*

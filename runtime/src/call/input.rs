@@ -1,4 +1,4 @@
-//! What a caller answers itself of what a server asks.
+//! Answers of a caller to the questions of a server.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a caller asks of one call beyond its arguments.
+//! The options of one call, beside its arguments.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -214,7 +214,7 @@ impl CallOptions {
         self.given().progress.is_some()
     }
 
-    /// What a server may answer otherwise for: what it is told of who asks, and whether it may ask back.
+    /// Returns the caller's data that a server's answer may depend on: its metadata, and whether the server may ask back.
     pub(crate) fn asker(&self) -> Option<Value> {
         let Given { capabilities, input, .. } = self.given();
         (capabilities.is_some() || input.is_some())

@@ -40,7 +40,7 @@ impl Limit {
 }
 
 impl Place {
-    /// What may not stand inside of this layer, since it could not do what it is for.
+    /// Returns the reason why a layer may not stand inside of this one, if it may not.
     fn excludes(self, inner: Self) -> Option<&'static str> {
         use Place::{
             Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
@@ -224,7 +224,7 @@ impl Passage {
     }
 }
 
-/// What whoever approves a call is shown of it.
+/// Describes a call for whoever approves it.
 fn shown(call: &ToolCall) -> String {
     canonical_json(&serde_json::json!([call.tool, Value::Object(call.arguments.clone())]))
 }

@@ -1,4 +1,4 @@
-//! What a server reports while a call is under way (`notifications/progress`).
+//! Progress that a server reports while a call is under way (`notifications/progress`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Progress {
     pub progress: f64,
     /// How far it goes, where the server knows.
     pub total: Option<f64>,
-    /// What the server says of it.
+    /// The server's description of it.
     pub message: Option<String>,
 }
 

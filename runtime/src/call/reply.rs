@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{CallError, ToolResult};
 
-/// What became of a call, for a model: never an error that would stop a loop.
+/// The outcome of a call, for a model: never an error that would stop a loop.
 ///
 /// ```
 /// use mcp_bindgen_runtime::{CallError, ToolReply, ToolResult};
@@ -20,7 +20,7 @@ use super::{CallError, ToolResult};
 pub struct ToolReply {
     /// Whether the tool did what it was asked.
     pub success: bool,
-    /// What to tell the model: the result's text, its structured content as JSON where it has none, or what went wrong.
+    /// The text for the model: the result's text, its structured content as JSON where it has none, or the error.
     pub message: String,
     /// The result as the server sent it; `null` where there is none.
     pub value: Value,

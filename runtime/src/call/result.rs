@@ -1,4 +1,4 @@
-//! What a tool answered.
+//! The result of a tool.
 
 use std::mem;
 
@@ -57,9 +57,9 @@ pub struct ToolResult {
     pub is_error: bool,
     /// `_meta`.
     pub meta: Option<Map<String, Value>>,
-    /// What else the server sent beside these, and what of them is not of the form that the protocol says.
+    /// The other members that the server sent, and those that do not have the form of the protocol.
     pub extra: Map<String, Value>,
-    /// What errors and `Debug` show the result through.
+    /// The redactor of errors and `Debug`.
     pub(crate) redactor: Redactor,
 }
 
@@ -115,7 +115,7 @@ impl ToolResult {
         }
     }
 
-    /// What an error message says of it.
+    /// Returns the result as an error message shows it.
     pub(crate) fn shown(&self) -> String {
         self.redactor.shown(&self.text(), LONGEST_MESSAGE)
     }

@@ -52,7 +52,7 @@ impl ServerSpec {
     }
 }
 
-/// What a server says of a tool's behaviour (`annotations`). These are hints of a stranger, not promises.
+/// A server's description of a tool's behaviour (`annotations`). These are hints of a stranger, not promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Annotations {
@@ -104,7 +104,7 @@ pub struct ToolSpec {
     pub output_schema: Option<&'static str>,
     /// Hints about behaviour.
     pub annotations: Annotations,
-    /// What the server declares, where overrides changed it.
+    /// The server's declarations, where overrides changed them.
     declared: Declared,
 }
 

@@ -15,7 +15,7 @@ pub trait Tool: Wire + Send + Sync {
     const SERVER: &'static ServerSpec;
     /// The tool as declared.
     const SPEC: &'static ToolSpec;
-    /// What a successful call gives.
+    /// The result of a successful call.
     type Output: Send;
 
     /// Reads the structured content of a result; where there is none, its text as JSON.

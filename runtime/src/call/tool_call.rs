@@ -15,7 +15,7 @@ use super::tool::invalid_arguments;
 use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, Tool, ToolResult, ToolSpec};
 use crate::ground::wire::to_value;
 
-/// What services of calls return.
+/// The future that services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
 
 /// One call: which tool of which server, with what.
@@ -31,7 +31,7 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
     /// The tool as declared, where the caller has bindings for it.
     pub spec: Option<&'static ToolSpec>,
-    /// What is asked of this call beyond its arguments.
+    /// The options of this call, beside its arguments.
     pub options: CallOptions,
     /// All that was bound with the tool.
     pub(crate) bindings: Option<&'static ServerSpec>,
@@ -95,12 +95,12 @@ impl ToolCall {
         Self { spec: Some(tool), bindings: Some(server), ..Self::new(server.name, tool.name, arguments) }
     }
 
-    /// What is known of the tool's behaviour: by its bindings, else by how the caller described it.
+    /// Returns the hints about the tool's behaviour: by its bindings, else by the caller's description.
     pub(crate) fn annotations(&self) -> Annotations {
         self.known().map(|spec| spec.annotations).or_else(|| self.description()).unwrap_or_default()
     }
 
-    /// What bindings know of the tool that is called. A call that was renamed has left its bindings behind.
+    /// Returns the bindings of the tool that is called. A call that was renamed has left its bindings behind.
     pub(crate) fn known(&self) -> Option<&'static ToolSpec> {
         self.spec.filter(|spec| spec.name == self.tool)
     }
@@ -125,7 +125,7 @@ impl ToolCall {
         self.with_extension(Description { tool, annotations })
     }
 
-    /// What a caller without bindings knows of the tool; nothing where the call was renamed since.
+    /// Returns the description by a caller without bindings; `None` where the call was renamed since.
     pub(crate) fn description(&self) -> Option<Annotations> {
         let description: &Description = self.extension()?;
         (description.tool == self.tool).then_some(description.annotations)
@@ -160,7 +160,7 @@ impl ToolCall {
     }
 }
 
-/// What a caller knows of a tool.
+/// A caller's description of a tool.
 struct Description {
     tool: Cow<'static, str>,
     annotations: Annotations,

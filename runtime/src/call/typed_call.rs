@@ -10,7 +10,7 @@ use super::{CallError, CallOptions, CallTool, Tool, ToolCall};
 
 type Running<'c, T> = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send + 'c>>;
 
-/// What the methods of bindings return: a call with typed parameters and a typed result, made when it is awaited.
+/// A call with typed parameters and a typed result, made when it is awaited. The methods of bindings return it.
 ///
 /// ```ignore
 /// let issue = gh.create_issue(params).await?;

@@ -57,7 +57,7 @@ pub(crate) async fn within<F: Future>(
     .await
 }
 
-/// What is there without waiting, as most is: neither a clock nor a timer has to be asked then.
+/// Polls once without a clock or a timer: most futures are ready at once.
 async fn at_once<F: Future>(call: &ToolCall, mut future: Pin<&mut F>) -> Result<Option<F::Output>, CallError> {
     if call.options.cancellation().is_some_and(CancellationToken::is_cancelled) {
         return Err(given_up(call));

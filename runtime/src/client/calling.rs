@@ -224,7 +224,7 @@ impl Client {
         outcome
     }
 
-    /// What became of a request, in the words of callers.
+    /// Returns the outcome of a request as the error of a call.
     pub(crate) fn call_error(
         &self,
         connection: &Connection,

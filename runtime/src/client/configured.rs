@@ -44,7 +44,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
     of_folder(spec.name, &folder, options.trusts_current_folder)
 }
 
-/// What the configuration said when the bindings were made.
+/// Returns the configuration from the time when the bindings were made.
 fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, String> {
     let Some(text) = spec.config else { return Ok(None) };
     let value = serde_json::from_str(text).map_err(|error| format!("the configuration of its bindings: {error}"))?;
@@ -66,8 +66,8 @@ fn warn_of_strangers(bound: &str, config: &Config) {
     tracing::warn!(server = bound, "{SERVERS_VARIABLE} does not name the server `{bound}` of these bindings; {meant}");
 }
 
-/// What a file of the current folder says. Whoever wrote that need not be who runs the program: a `command` of theirs is not
-/// started, nor a secret sent to their `url`, unless the program trusts them.
+/// Returns the configuration in a file of the current folder. Whoever wrote that need not be who runs the program: a `command`
+/// of theirs is not started, nor a secret sent to their `url`, unless the program trusts them.
 fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig, String> {
     let none = format!("no configuration: the bindings hold none, and {SERVERS_VARIABLE} does not name the server");
     match Config::find(folder) {
@@ -98,7 +98,7 @@ fn warn_of(config: &Config, server: Option<&str>) {
     }
 }
 
-/// What was looked at of a server, for calls that have no bindings: the snapshot beside the configuration's file.
+/// Returns the reviewed snapshot of a server, for calls that have no bindings: the one beside the configuration's file.
 fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
     config.path.as_ref()?;
     let path = config.snapshot_path(name);

@@ -1,4 +1,4 @@
-//! What the configuration of a server demands of every call, typed or not.
+//! The demands of a server's configuration on every call, typed or not.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl Client {
         Demand::of(self.config())
     }
 
-    /// What the tool of a call was when it was bound, where the configuration wants it compared.
+    /// Returns the bound tool of a call, where the configuration wants it compared.
     ///
     /// # Errors
     /// Where it has to be compared, and nobody knows what it was.

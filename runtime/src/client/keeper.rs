@@ -68,7 +68,7 @@ impl Progress {
     }
 }
 
-/// What a keeper is told.
+/// An order to a keeper.
 pub(super) enum Order {
     /// The connection seems to be ending.
     Look,
@@ -92,7 +92,7 @@ pub(super) struct Keeper {
     pause: Duration,
     /// Ends when the last client is dropped.
     orders: mpsc::UnboundedReceiver<Order>,
-    /// What serves connections that are ending.
+    /// The tasks that serve connections that are ending.
     leaving: Vec<JoinHandle<()>>,
 }
 

@@ -51,7 +51,7 @@ pub use state::StateWatch;
 #[derive(Clone)]
 pub struct Client {
     supervisor: Arc<Supervisor>,
-    /// What was bound of the server, where that is known.
+    /// The reviewed tools of the server, where they are known.
     baseline: Baseline,
 }
 
@@ -186,7 +186,7 @@ impl Client {
         self.supervisor.is_connected()
     }
 
-    /// What the connection is doing.
+    /// Returns the state of the connection.
     pub fn state(&self) -> ConnectionState {
         self.supervisor.status.current()
     }

@@ -6,8 +6,8 @@ use super::Client;
 use crate::connect::ask::Ask;
 use crate::{CallError, CallOptions};
 
-/// What may be asked: it lists, reads, completes, or says what is to be told. What calls a tool is governed, and has a door of
-/// its own; handshakes, tasks and streams are the client's.
+/// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
+/// a door of its own; handshakes, tasks and streams are the client's.
 const METHODS: [&str; 11] = [
     "completion/complete",
     "logging/setLevel",
@@ -29,7 +29,7 @@ impl Client {
     /// [`CallOptions::meta`], and with [`CallOptions::pass_input`] what the server asks in answer to `prompts/get` or
     /// `resources/read` is given as the result.
     ///
-    /// What a server was told by `logging/setLevel` or `resources/subscribe`, it forgets with the connection:
+    /// A server forgets with the connection what `logging/setLevel` or `resources/subscribe` said:
     /// [`subscribe`](Self::subscribe) sees to the latter.
     ///
     /// ```no_run

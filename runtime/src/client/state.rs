@@ -1,4 +1,4 @@
-//! What a connection is doing, for whoever watches it.
+//! The state of a connection, for whoever watches it.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ struct Stamped {
     state: ConnectionState,
 }
 
-/// What is told of a connection to whoever watches.
+/// The state of a connection as it is published.
 pub(super) struct Status {
     state: watch::Sender<Stamped>,
     pub(super) observer: Arc<Observer>,
@@ -53,7 +53,7 @@ pub(super) struct Status {
     pub(super) resources: Arc<Subscriptions>,
     /// Who hears of what servers tell.
     pub(super) notices: Arc<Notices>,
-    /// What was told of tools that are not those that were bound.
+    /// The drift of tools that was reported.
     pub(super) drift: Told,
 }
 

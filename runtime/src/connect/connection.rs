@@ -23,7 +23,7 @@ use crate::rpc::session::{Session, Subscription};
 #[cfg(feature = "http")]
 const HEADER_MISMATCH: i32 = -32020;
 
-/// What can be listed.
+/// The kinds of lists.
 #[derive(Clone, Copy)]
 pub(crate) enum Listing {
     Tools,
@@ -57,7 +57,7 @@ impl Listing {
     }
 }
 
-/// What an open connection consists of.
+/// An open connection.
 pub(crate) struct Connection {
     pub(crate) session: Session,
     /// The receiving side, until the keeper takes it.
@@ -65,7 +65,7 @@ pub(crate) struct Connection {
     pub(crate) link: Link,
     /// The protocol version that was agreed.
     pub(crate) protocol_version: String,
-    /// What the server answered to `initialize` or `server/discover`, as sent.
+    /// The server's answer to `initialize` or `server/discover`, as sent.
     pub(crate) handshake: Value,
     /// The client capabilities that the program declared; what every client has is left out.
     pub(crate) declared: Value,

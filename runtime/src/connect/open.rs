@@ -33,12 +33,12 @@ use crate::rpc::transports::http::{HttpClient, Life, streamable};
 use crate::rpc::transports::sse::SseTransport;
 use crate::rpc::transports::{self, Sender, Sides};
 
-/// What is said of streams that there are no others in place of.
+/// The message for streams that cannot be opened again.
 #[cfg(feature = "stdio")]
 pub(crate) const SPENT: &str =
     "the streams that the client was made with have ended, and it has no others; make another client";
 
-/// What a transport shares with the rest of its connection.
+/// The state that a transport shares with the rest of its connection.
 pub(crate) struct Link {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
@@ -47,7 +47,7 @@ pub(crate) struct Link {
     /// The streams that the server is at the other end of, where the program has them.
     #[cfg(feature = "stdio")]
     pub(crate) streams: Option<Streams>,
-    /// What answers in the server's place.
+    /// The player that answers in the server's place.
     #[cfg(feature = "cassette")]
     pub(crate) player: Option<Arc<Player>>,
     /// Where the server is reached over HTTP.

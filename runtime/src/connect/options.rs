@@ -1,4 +1,4 @@
-//! What a program sets on a client beyond the configuration of its server.
+//! The options of a client that a program sets, beyond the configuration of its server.
 
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -260,7 +260,7 @@ impl ClientOptions {
         false
     }
 
-    /// What a closed connection leaves to be written.
+    /// Writes the cassette of a closed connection.
     pub(crate) fn save_cassette(&self) {
         #[cfg(feature = "cassette")]
         if let Some(cassette) = &self.cassette {

@@ -37,7 +37,7 @@ pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> 
     Ok(resolve(config, source).await?.config)
 }
 
-/// What must not be repeated of a server's configuration, as far as it is known without connecting: for those who keep
+/// The secrets of a server's configuration, as far as they are known without connecting: for those who keep
 /// something of what the server answers.
 ///
 /// ```

@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// What a request says of whom it is made for, where that is not this client.
+    /// Returns the metadata of a request that is made for somebody else than this client.
     fn own_stamp(&self, options: &CallOptions) -> Option<RequestMetaObject> {
         let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern())?;
         let mut own = RequestMetaObject::default();
@@ -181,7 +181,7 @@ impl Connection {
     }
 }
 
-/// What of these questions is new; from now on it is not.
+/// Returns the new ones of these questions; from now on they are not new.
 fn unanswered(asked: Value, answered: &mut Map<String, Value>) -> Option<Value> {
     let Value::Object(mut asked) = asked else { return None };
     asked.retain(|key, question| answered.get(key) != Some(question));

@@ -60,7 +60,7 @@ impl<A: SecretSource, B: SecretSource> SecretSource for Or<A, B> {
     }
 }
 
-/// What there is without a program's own source: the environment, and with feature `keyring` the keyring of the operating
+/// The secrets without a program's own source: the environment, and with feature `keyring` the keyring of the operating
 /// system, where an entry has the service `mcp-bindgen` and the name in the placeholder as its user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalSecrets;

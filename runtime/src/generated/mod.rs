@@ -1,4 +1,4 @@
-//! What only generated code needs, and with it all that the crate shows of itself under `__private`: generated code names
+//! Items that only generated code needs, and with them all that the crate shows under `__private`: generated code names
 //! nothing else that is not public, apart from [`__format!`](crate::__format), where bindings of every version look for it.
 
 mod call_value;

@@ -1,4 +1,4 @@
-//! What bindings of prompts and resource templates do.
+//! The calls of prompts and resource templates in bindings.
 
 use std::collections::BTreeMap;
 

@@ -9,13 +9,13 @@ use std::task::Poll;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Panicked;
 
-/// What a closure gives, unless it panics.
+/// Runs a closure, and returns its panic as an error.
 pub(crate) fn contained<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     // What a closure that panicked left behind is the program's, which sees the error.
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| Panicked)
 }
 
-/// What a closure's future gives, unless the one or the other panics.
+/// Runs a closure's future, and returns a panic of the one or the other as an error.
 pub(crate) async fn contained_async<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
     let mut future = pin!(contained(begin)?);
     poll_fn(|context| match contained(|| future.as_mut().poll(context)) {

@@ -42,7 +42,7 @@ impl Deadline {
         }
     }
 
-    /// What a future gives until then.
+    /// Returns the output of a future, unless the time is up before.
     pub(crate) async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
         match self.0 {
             Some(end) => timeout_at(end, future).await.ok(),

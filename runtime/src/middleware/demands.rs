@@ -1,4 +1,4 @@
-//! What the configuration of a client demands, at its places in a stack.
+//! The demands of a client's configuration, at their places in a stack.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What all layers have in common.
+//! The common part of all layers.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::calls::Called;
 use crate::call::{Place, ServiceFuture};
 use crate::{CallError, ToolCall, ToolResult};
 
-/// What one layer does around the calls below it.
+/// The work of one layer around the calls below it.
 pub(super) trait Around: Send + Sync + 'static {
     /// Where it stands among the others, where that matters.
     const PLACE: Option<Place>;

@@ -8,7 +8,7 @@ use super::layer::Around;
 use crate::call::{Limit, Place};
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
-/// What tells for itself that time is up, and what was sent by then, gets so much longer to say it.
+/// A call that notices the end of its time by itself gets so much longer to say what was sent by then.
 const GRACE: Duration = Duration::from_millis(20);
 
 /// A layer that bounds how long a call may take.

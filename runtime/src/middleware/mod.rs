@@ -1,4 +1,4 @@
-//! What decides about calls, or stands between a program and its servers: layers of [`tower`], and the [`Stack`] that
+//! Layers of [`tower`] that decide about calls, or stand between a program and its servers, and the [`Stack`] that
 //! has them in the one order that makes sense.
 //!
 //! A [`Stack`] has them in one order. It is a [`tower::Service`], so that layers of tower go around it. A stack around another

@@ -19,7 +19,7 @@ use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a policy, or whoever approves calls, is told of one.
+/// The facts about a call, for a policy or for whoever approves calls.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallFacts<'c> {
@@ -29,7 +29,7 @@ pub struct CallFacts<'c> {
     pub tool: &'c str,
     /// The arguments as they go on the wire.
     pub arguments: &'c Map<String, Value>,
-    /// What is known of the tool's behaviour: hints of a stranger, not promises. By bindings, or as its server lists it
+    /// The hints about the tool's behaviour: hints of a stranger, not promises. By bindings, or as its server lists it
     /// where a toolset, a template or a proxy makes the call; all unknown for a call by a name alone
     /// ([`ToolCall::described`] says it there).
     pub annotations: Annotations,
@@ -49,14 +49,14 @@ impl<'c> CallFacts<'c> {
         }
     }
 
-    /// What the program attached to the call, as [`ToolCall::extension`].
+    /// Returns the data that the program attached to the call, as [`ToolCall::extension`].
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&'c T> {
         self.call.extension()
     }
 }
 
-/// What a [`Policy`] says of a call.
+/// The verdict of a [`Policy`] on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may be made.
@@ -105,7 +105,7 @@ pub struct Policy {
     by_name: ByName,
 }
 
-/// What is known of a policy by the name of a tool alone, for lists of tools.
+/// The verdict of a policy by the name of a tool alone, for lists of tools.
 #[derive(Clone, Default)]
 enum ByName {
     #[default]

@@ -19,7 +19,7 @@ const SCOPES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 /// Denies calls of a tool until others of the same server have succeeded.
 ///
-/// What counts is an answer that came back through this layer, or a clone of it, and is no error; one that fails later takes
+/// Only an answer that came back through this layer, or a clone of it, and that is no error counts; one that fails later takes
 /// nothing back. A call that comes while what it depends on is still under way is denied as well: it does not wait, because
 /// nobody knows whether that will succeed.
 ///

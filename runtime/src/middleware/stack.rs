@@ -163,7 +163,7 @@ impl<C: CallTool> Stack<C> {
 }
 
 impl<C> Stack<C> {
-    /// What the layers stand around.
+    /// Returns the service inside the layers.
     pub fn inner(&self) -> &C {
         &self.inner
     }

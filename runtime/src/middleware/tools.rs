@@ -17,7 +17,7 @@ impl Globs {
         self.0.iter().any(|glob| names(glob, tool))
     }
 
-    /// What either names.
+    /// Returns the tools that either names.
     pub(super) fn or(&self, other: &Self) -> Self {
         let new = other.0.iter().filter(|glob| !self.0.contains(glob));
         Self(self.0.iter().chain(new).cloned().collect())

@@ -13,12 +13,12 @@ pub(crate) const CLOSED: &str = "the connection was closed";
 pub(crate) const WITHDRAWN: &str = "the caller no longer waits for the request";
 const STALE: &str = "the server's list of tools changed each time that they were compared; make the call again";
 
-/// What a transport says of a request, or of its connection, that failed.
+/// A failed request, or connection, as its transport describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     /// Whether the server may have acted on the request.
     pub(crate) dispatched: Dispatched,
-    /// What failed; without what the transport has seen of the server besides.
+    /// The reason; without the transport's other notes on the server.
     pub(crate) message: String,
     /// Whether the server asks for authorization.
     pub(crate) wants_authorization: bool,

@@ -1,4 +1,4 @@
-//! What a server may ask of the program and its user, and who answers.
+//! The questions of a server to the program and its user, and who answers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,7 +23,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ElicitationRequest {
-    /// What the server wants to know, in the server's words.
+    /// The question, in the server's words.
     pub message: String,
     /// The JSON Schema of the answer, where it is a form.
     pub schema: Option<Value>,
@@ -64,7 +64,7 @@ pub enum SamplingAnswer {
 }
 
 impl SamplingAnswer {
-    /// What a model said.
+    /// Makes a message of a model.
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = json!({ "type": "text", "text": text.into() });
         let fields = [("role", Value::from("assistant")), ("content", content), ("model", Value::from(model.into()))];
@@ -119,7 +119,7 @@ pub(crate) struct Handlers {
     asked: Arc<Mutex<[VecDeque<Instant>; 2]>>,
 }
 
-/// What cannot be answered.
+/// The kinds of questions that cannot be answered.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Unanswered {
     /// Nobody answers requests of this method.

@@ -1,4 +1,4 @@
-//! What a server tells of its list of tools.
+//! Notifications of a server about its list of tools.
 
 use serde_json::{Map, Value};
 use tokio::sync::watch;

@@ -1,4 +1,4 @@
-//! What was seen of a server besides its protocol messages: for the error message when it fails.
+//! Notes on a server beside its protocol messages: for the error message when it fails.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,12 +31,12 @@ impl Notes {
         Self { inner: Arc::default(), server: server.into(), redactor }
     }
 
-    /// What every text of the connection passes before it leaves.
+    /// Returns the redactor of every text of the connection.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// What a message shows of a stranger's text.
+    /// Returns a stranger's text as a message shows it.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.redactor.shown(text, LONGEST_MESSAGE)
     }

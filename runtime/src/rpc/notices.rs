@@ -1,4 +1,4 @@
-//! What the server of a client tells whoever listens, over all its connections.
+//! Notifications of a client's server for whoever listens, over all its connections.
 
 use std::sync::{Arc, OnceLock};
 

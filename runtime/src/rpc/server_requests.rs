@@ -23,7 +23,7 @@ impl Answers {
         Self { handlers, open: watch::Sender::default() }
     }
 
-    /// What holds up the time of a call that begins now.
+    /// Returns the questions that hold up the time of a call that begins now.
     pub(crate) fn questions(&self) -> Questions {
         Questions::new(self.open.subscribe(), self.longest_in_all())
     }

@@ -20,7 +20,7 @@ struct Watched {
     news: watch::Sender<News>,
 }
 
-/// What is known of one resource.
+/// The changes of one resource.
 #[derive(Clone, Default)]
 pub(crate) struct News {
     /// How often it may have changed.

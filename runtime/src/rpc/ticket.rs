@@ -12,7 +12,7 @@ use crate::call::Listener;
 use crate::ground::deadline::Deadline;
 use crate::rpc::failure::Failure;
 
-/// What became of a request so far.
+/// The state of a request.
 ///
 /// ```text
 /// Queued ─▶ Writing ─▶ Written ─▶ Answered
@@ -68,7 +68,7 @@ struct Slip {
     is_subscription: bool,
     acknowledged: Mutex<Option<oneshot::Sender<Value>>>,
     state: watch::Sender<State>,
-    /// What the server answered, until the caller takes it.
+    /// The server's answer, until the caller takes it.
     answer: Mutex<Option<Result<Value, ErrorData>>>,
     progress: Mutex<Option<Instant>>,
     listener: Option<Listener>,

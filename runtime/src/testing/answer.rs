@@ -1,9 +1,9 @@
-//! What a fake may be given as an answer.
+//! The values that a fake takes as an answer.
 
 use crate::ground::wire::Wire;
 use crate::{CallError, Tool, ToolResult};
 
-/// What a [`Fake`](crate::Fake) answers a call of the tool `P` with: its output, a [`ToolResult`], a [`CallError`], or a
+/// An answer of a [`Fake`](crate::Fake) to a call of the tool `P`: its output, a [`ToolResult`], a [`CallError`], or a
 /// `Result` of two of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no answer to a call of `{P}`",
@@ -13,7 +13,7 @@ pub trait Answer<P: Tool> {
     /// The result, as the server would send it.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// Returns the result, or the error that the call fails with.
     fn into_result(self) -> Result<ToolResult, CallError>;
 }
 

@@ -14,7 +14,7 @@ use crate::ground::deadline::Deadline;
 use crate::ground::task::cancelled;
 use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
 
-/// What servers answer to arguments that do not fit.
+/// The error code of servers for arguments that do not fit.
 const INVALID_PARAMS: i64 = -32602;
 
 /// Answers calls in a test, typed, in place of a [`Client`](crate::Client); clones are the same fake.
@@ -182,7 +182,7 @@ impl fmt::Debug for Fake {
     }
 }
 
-/// What the client says of arguments in the words of a server that got them.
+/// Returns the client's error about arguments in the words of a server that got them.
 fn as_the_server(error: CallError) -> CallError {
     match error {
         CallError::InvalidArguments { server, tool, pointer, message } => {

@@ -1,4 +1,4 @@
-//! What programs need in tests of their own.
+//! Tools for programs' own tests.
 
 mod answer;
 mod fake;

@@ -12,7 +12,8 @@ use crate::number::{is_multiple, order};
 /// How much of a pattern a message shows.
 const LONGEST_PATTERN: usize = 120;
 
-/// What narrows a string or a number, ready to be asked: made of the schemas that [`Document::checks`](crate::Document::checks)
+/// Assertions that narrow a string or a number, ready to be asked: made of the schemas that
+/// [`Document::checks`](crate::Document::checks)
 /// gives.
 #[derive(Debug, Default)]
 pub struct Checks(Vec<Checked>);
@@ -53,7 +54,7 @@ impl Checks {
     /// Checks a string.
     ///
     /// # Errors
-    /// What was expected, and what was found: never the string itself, which may be a secret.
+    /// Checks a string. The error says what was expected, and never shows the string, which may be a secret.
     pub fn text(&self, text: &str) -> Result<(), String> {
         let length = text.chars().count() as u64;
         for checked in &self.0 {
@@ -79,7 +80,7 @@ impl Checks {
     /// Checks a number.
     ///
     /// # Errors
-    /// What was expected, and what was found.
+    /// Checks a number. The error says what was expected and what was found.
     pub fn number(&self, number: &Number) -> Result<(), String> {
         let refused = |what: &str, limit: &Number| Err(format!("expected {what} {limit}, found {number}"));
         for checked in &self.0 {

@@ -1,4 +1,4 @@
-//! What narrows a string or a number beyond its type: patterns, lengths, bounds. The generator asks for it, writes it into
+//! Assertions that narrow a string or a number beyond its type: patterns, lengths, bounds. The generator writes them into
 //! newtypes as a schema of nothing else, and the runtime holds values against that.
 
 #[cfg(feature = "drift")]

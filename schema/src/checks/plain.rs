@@ -8,9 +8,9 @@ use std::str::Chars;
 const LARGEST: usize = 4096;
 /// Groups inside of groups.
 const DEEPEST: usize = 32;
-/// What one character of a text costs that may be any of many.
+/// The cost of one character of a text that may be any of many.
 const MANY: usize = 24;
-/// What one costs that has a property of Unicode.
+/// The cost of a character class by a Unicode property.
 const PROPERTY: usize = 512;
 
 /// Returns `true` if a pattern is checked.

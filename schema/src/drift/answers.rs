@@ -22,7 +22,7 @@ const DEEPEST: usize = 64;
 
 /// The question whether what the server may answer now is read by the types of before.
 pub(super) struct Answers<'v, 'a, 'b> {
-    /// What the server answers.
+    /// The schema of the server's answers now.
     now: &'v Version<'a>,
     /// Whose types read it.
     before: &'v Version<'b>,

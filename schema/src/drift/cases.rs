@@ -126,7 +126,7 @@ impl Partial {
     }
 }
 
-/// What is asked of the value of a property, or of an item.
+/// The schemas for the value of a property, or for an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// There can be none.

@@ -1,4 +1,4 @@
-//! What a difference is, and how it is told.
+//! One difference between two snapshots, and its texts.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -69,13 +69,13 @@ fn cut(text: &str) -> String {
 pub struct Change {
     /// The tool's wire name; empty where it is the server itself that changed.
     pub tool: String,
-    /// What happened.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// What it means for code that was bound to the old snapshot.
+    /// Its consequence for code that was bound to the old snapshot.
     pub class: Class,
     /// Where in the tool, as a JSON pointer.
     pub pointer: String,
-    /// What it is, in words that are safe to show.
+    /// A description that is safe to show.
     pub detail: String,
     /// The proof of a breaking change. Changes are breaking without one where it cannot be decided whether there is one.
     pub witness: Option<Witness>,

@@ -19,7 +19,7 @@ pub(super) struct Equality<'v, 'a, 'b> {
 /// Comparisons beyond this are not made, and count as different.
 const MOST_STEPS: usize = 50_000;
 
-/// What nests deeper is not looked at, and counts as different.
+/// Values below this depth are not compared, and count as different.
 const DEEPEST: usize = 128;
 
 impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {

@@ -24,7 +24,7 @@ pub(super) enum Reason {
     Value(Value),
     /// Texts or numbers beyond what is listed.
     Unlisted,
-    /// What the keyword demands.
+    /// The demand of a keyword.
     Keyword(&'static str),
     /// A key has to be there; whether it was declared where it may be absent.
     Required { declared: bool },
@@ -137,7 +137,7 @@ pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Fa
     }
 }
 
-/// What failed of every alternative, where none of them was meant by itself.
+/// The failures of all alternatives, where none of them was meant by itself.
 pub(super) struct Unmeant {
     /// Whether all of them are for values of other kinds.
     pub(super) all_of_other_kinds: bool,
@@ -166,7 +166,7 @@ fn together<'f>(mut each: impl Iterator<Item = impl Iterator<Item = &'f Value>>)
     all.into_iter().map(Value::Object).collect()
 }
 
-/// What to tell where no alternative takes all: what fails of the one that is of the kind, if there is one.
+/// Picks the failures to report where no alternative takes all: those of the one that is of the kind, if there is one.
 pub(super) fn of_alternatives(tried: Vec<Vec<Failure>>) -> Result<Vec<Failure>, Unmeant> {
     let each = || tried.iter().map(|failures| failures.iter().flat_map(|failure| &failure.candidates).take(MOST_EACH));
     let mut candidates = together(each().take(MOST_TOGETHER));

@@ -413,7 +413,7 @@ fn nullability(nullable: bool) -> (ChangeKind, &'static str) {
     }
 }
 
-/// What a shape is, in the words of JSON.
+/// Names the type of a shape in the words of JSON.
 fn word(shape: &Shape) -> &'static str {
     match shape {
         Shape::Anything | Shape::AnyOf(_) => "any value",

@@ -35,7 +35,7 @@ use serde_json::{Map, Value, json};
 use crate::Role;
 use crate::bundle::push;
 
-/// What changed from one snapshot to the other, tool by tool in the order of their names; empty where code and people
+/// Returns the changes from one snapshot to the other, tool by tool in the order of their names; empty where code and people
 /// would notice nothing.
 ///
 /// ```

@@ -11,7 +11,7 @@ use super::rust::{self, Argument, Misread};
 use super::{by_name, keys_of_both, presence};
 use crate::names;
 
-/// What changed of the prompts and the resource templates.
+/// Collects the changes of the prompts and the resource templates.
 pub(super) fn changes(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     renamed_offers(old, new, changes);
     compare("prompt", "/prompts", &old.prompts, &new.prompts, prompt_changes, changes);
@@ -80,14 +80,14 @@ fn said(class: Class, kind: ChangeKind, detail: impl Into<String>) -> Change {
     Change::new("", class, kind, "", detail)
 }
 
-/// What calls of `new` that compile with both lists of arguments do now.
+/// Finds calls of `new` that compile with both lists of arguments and mean something else now.
 fn misread(old: &[Argument], new: &[Argument]) -> Option<Change> {
     let Misread { detail, signatures } = rust::misread(old, new)?;
     let change = said(Class::Silent, ChangeKind::ArgumentMeaning, format!("has a `new` that {detail}"));
     Some(Change { signatures: Some(signatures), ..change })
 }
 
-/// What else than the key that matters is another.
+/// Compares everything but one key.
 fn others(old: &Item, new: &Item, but: &str) -> Vec<Change> {
     let changed = keys_of_both(old, new).filter(|key| *key != but);
     let changed = changed.filter(|key| presence(old.get(*key), new.get(*key)).is_some());

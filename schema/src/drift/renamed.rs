@@ -1,4 +1,4 @@
-//! What bindings call things: a name that is new may take the one that another had, and regenerated code then means
+//! The names in bindings: a new item may take the name of another one, and regenerated code then means
 //! another thing by it.
 
 use std::collections::HashMap;

@@ -42,7 +42,7 @@ pub(super) fn is_interchangeable(old: &str, new: &str) -> bool {
 
 /// A call of `new` that compiles before and after, and means something else.
 pub(super) struct Misread {
-    /// What `new` does now: `takes ..`.
+    /// The description of the new `new`: `takes ..`.
     pub(super) detail: String,
     pub(super) signatures: Signatures,
 }

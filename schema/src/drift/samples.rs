@@ -266,7 +266,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
         Some(self.satisfying(case, object, given))
     }
 
-    /// What is required, beside the properties that are given.
+    /// Returns the required properties, beside those that are given.
     fn smallest(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         if !self.affords(given.values()) {
             return None;

@@ -1,4 +1,4 @@
-//! What generated types can send: they leave out the keys that they have no field for.
+//! The values that generated types can send: they leave out the keys that they have no field for.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ impl Sent {
         *null || leaves(shapes, ids).into_iter().any(prints_null)
     }
 
-    /// What stands under a key; `None` where the key is never sent.
+    /// Returns the types under a key; `None` where the key is never sent.
     pub(super) fn property(&self, shapes: &Shapes, key: &str) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
@@ -50,7 +50,7 @@ impl Sent {
         })
     }
 
-    /// What stands under keys that no schema declares; `None` where there are none.
+    /// Returns the types under keys that no schema declares; `None` where there are none.
     pub(super) fn others(&self, shapes: &Shapes) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) => kept(object.unknown),
@@ -59,7 +59,7 @@ impl Sent {
         })
     }
 
-    /// What stands at an index.
+    /// Returns the types at an index.
     pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::List(slot) => Below::Slot(*slot),

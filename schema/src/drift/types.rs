@@ -1,4 +1,4 @@
-//! What generated types make of a value: whether they read it, and what they print of it.
+//! Reading and printing by generated types: whether they read a value, and how they print it.
 
 use std::collections::HashSet;
 
@@ -17,13 +17,13 @@ pub(super) struct Types<'s> {
     steps: usize,
 }
 
-/// What the types of a document print of a value; `None` where they do not read it.
+/// Prints a value as the types of a document do; `None` where they do not read it.
 pub(super) fn printed(document: &crate::Document<'_>, value: &Value) -> Option<Value> {
     let mut types = Types { shapes: &document.shapes, role: document.role, steps: 0 };
     types.slot(Slot { shape: document.root, nullable: false }, value)
 }
 
-/// What the types of one place print of a value.
+/// Prints a value as the types of one place do.
 pub(super) fn printed_at(document: &crate::Document<'_>, slot: Slot, value: &Value) -> Option<Value> {
     Types { shapes: &document.shapes, role: document.role, steps: 0 }.slot(slot, value)
 }

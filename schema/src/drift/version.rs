@@ -144,7 +144,7 @@ impl<'a> Version<'a> {
         self.assertions.get(id.index()).unwrap_or(&NONE)
     }
 
-    /// What a schema leads to that says nothing of its own.
+    /// Follows schemas that only refer to another one.
     pub(super) fn followed(&self, mut id: SchemaId) -> SchemaId {
         const LONGEST_CHAIN: usize = 40;
         for _ in 0..LONGEST_CHAIN {

@@ -1,4 +1,4 @@
-//! What schemas say to people alone.
+//! The keywords that only people read.
 
 use serde_json::{Map, Value};
 

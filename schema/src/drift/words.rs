@@ -33,7 +33,7 @@ fn kinds(kinds: Kinds) -> String {
     }
 }
 
-/// What callers may have sent, and is refused now.
+/// Describes a value that callers may have sent, and that is refused now.
 pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{
         NowRequired, RefusedAlternative, RefusedNull, RefusedOtherKeys, RefusedProperty, RefusedType, RefusedValue,
@@ -61,7 +61,7 @@ pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
     }
 }
 
-/// What the server may answer now, and the types of before do not read.
+/// Describes a value that the server may answer now, and that the old types do not read.
 pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{
         Undecided, UnreadAbsent, UnreadAlternative, UnreadNull, UnreadProperty, UnreadRange, UnreadType, UnreadValue,
@@ -97,7 +97,7 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
     }
 }
 
-/// What was refused, and is accepted now.
+/// Describes a value that was refused, and is accepted now.
 pub(super) fn accepted(reason: &Reason) -> (ChangeKind, String) {
     let detail = match reason {
         Reason::Kind(these) => format!("{} is valid now", kinds(*these)),

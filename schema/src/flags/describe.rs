@@ -1,4 +1,4 @@
-//! What help says of each flag.
+//! The help of each flag.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub struct Flag {
     pub name: String,
     /// Other ways to write it: the kebab form, `--no-NAME`.
     pub also: Vec<String>,
-    /// What follows it, such as `STRING`; none where nothing does.
+    /// The placeholder of its value, such as `STRING`; none for a flag without one.
     pub value: Option<String>,
     /// Whether it can be given several times, an element of an array each time.
     pub repeats: bool,
@@ -34,9 +34,9 @@ pub struct Flag {
     pub is_required: bool,
     /// The values that the property has to be one of, as they are written.
     pub values: Vec<String>,
-    /// What the schema says of it.
+    /// The description in the schema.
     pub description: Option<String>,
-    /// What the server takes where nothing is given, as the schema says.
+    /// The server's default, by the schema.
     pub default: Option<Value>,
 }
 
@@ -188,7 +188,7 @@ impl Flags {
     }
 }
 
-/// What a value is called.
+/// Names the type of a value.
 fn word(view: &View<'_>) -> String {
     if view.is_anything() {
         return "VALUE".to_owned();

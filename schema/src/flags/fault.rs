@@ -2,17 +2,17 @@ use std::fmt;
 
 use mcp_bindgen_model::printable;
 
-/// What is wrong with the words of a call. All texts are safe to show.
+/// A fault in the words of a call. All texts are safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlagFault {
-    /// What kind of fault it is.
+    /// The kind of fault.
     pub kind: FlagFaultKind,
     /// The flag or the word that it is about, as it was written; the name of the property where nothing was.
     pub flag: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do about it.
+    /// The next step.
     pub help: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub enum FlagFaultKind {
     NoValue,
     /// The value is none that the property takes.
     Value,
-    /// What is to be JSON is none, or a number of it cannot be sent as it was written.
+    /// A value that has to be JSON is none, or one of its numbers cannot be sent as it was written.
     Json,
     /// A property that takes one value was given several.
     Twice,

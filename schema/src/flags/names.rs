@@ -10,7 +10,7 @@ pub(super) struct Found {
     pub(super) place: Place,
 }
 
-/// What the name of a flag means.
+/// The meaning of a flag's name.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     Property(Found),
@@ -22,7 +22,7 @@ pub(super) enum Meaning {
 }
 
 impl Flags {
-    /// What `--NAME` means. The exact name of a property comes before everything else.
+    /// Returns the meaning of `--NAME`. The exact name of a property comes before everything else.
     pub(super) fn meaning(&self, name: &str) -> Meaning {
         let root = self.root_view();
         let named = root.named(name);
@@ -44,7 +44,7 @@ impl Flags {
         }
     }
 
-    /// What `--arg NAME=VALUE` means: every name, and also those that are not declared where such may be.
+    /// Returns the meaning of `--arg NAME=VALUE`: every name, also undeclared ones where the schema allows them.
     pub(super) fn argument(&self, name: &str, is_quoted: bool) -> Meaning {
         let root = self.root_view();
         if let Some(found) = self.property_of(&root, name) {

@@ -17,7 +17,7 @@ use crate::shape::Slot;
 /// So much of a word that does not fit is shown, in characters.
 const LONGEST_SHOWN: usize = 60;
 
-/// What a word says to read.
+/// The file that a word refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRef<'f> {

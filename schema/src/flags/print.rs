@@ -86,7 +86,7 @@ impl Flags {
         Some(self.print_plain(&name, &place, value).unwrap_or_else(|| name.with_json(value)))
     }
 
-    /// What `--NAME` leads to, where that is this property.
+    /// Returns the flag `--NAME` of this property, if that is what the name means.
     pub(super) fn flag_of(&self, name: &str, path: &[String]) -> Option<Place> {
         if name.is_empty() || name_and_value(name).1 != Given::Nothing || name.ends_with(':') || self.is_own(name) {
             return None;

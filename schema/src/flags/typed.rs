@@ -143,7 +143,7 @@ fn is_inexact(number: &str) -> bool {
     is_whole && !holds && number.parse::<f64>().is_ok_and(|double| format!("{double:.0}") != number)
 }
 
-/// What a place takes, for people.
+/// Describes the values of a place, for people.
 pub(super) fn expected(view: &View<'_>) -> String {
     let mut kinds: Vec<String> = Vec::new();
     if view.text {

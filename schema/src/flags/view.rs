@@ -1,4 +1,4 @@
-//! What may stand at a place: the shapes there, with unions taken apart.
+//! The shapes that a place allows, with unions taken apart.
 
 use std::collections::HashSet;
 
@@ -170,7 +170,7 @@ impl<'s> View<'s> {
         self.text || self.literals.iter().any(|literal| literal.as_str() == Some(text))
     }
 
-    /// What an element of an array may be.
+    /// Returns the place of an element of an array.
     pub(super) fn item(&self, index: usize) -> Place {
         let slots = self.lists.iter().filter_map(|items| match items {
             Items::Each(slot) => Some(*slot),
@@ -229,7 +229,7 @@ impl<'s> View<'s> {
         named
     }
 
-    /// What may stand under a key that is not declared; `None` where there may be none.
+    /// Returns the place of undeclared keys; `None` where there may be none.
     pub(super) fn undeclared(&self) -> Option<Place> {
         let mut place = Place { slots: self.maps.clone(), anything: self.any_object, ..Place::default() };
         for object in &self.objects {
@@ -242,7 +242,7 @@ impl<'s> View<'s> {
         (!place.is_nothing()).then_some(place)
     }
 
-    /// What stands under a key of an object, declared or not.
+    /// Returns the place of an object's key, declared or not.
     pub(super) fn member(&self, name: &str) -> Place {
         self.property(name).or_else(|| self.undeclared()).unwrap_or_else(Place::anything)
     }

@@ -60,7 +60,7 @@ pub struct Split {
     pub rest: Vec<String>,
 }
 
-/// What follows the name of a flag.
+/// The value of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Given<'w> {
     Nothing,

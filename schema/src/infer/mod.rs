@@ -1,4 +1,4 @@
-//! What results say of a tool that declares none: a schema of every value that was seen, which also reads the next one.
+//! Learning from results: a schema of every value that was seen, which also reads the next one.
 //!
 //! Values become [`Sample`]s, and samples are merged. Neither their order nor how often one is seen makes a difference, and
 //! a sample that was read back from [its schema](Sample::schema) goes on as if it had never been written.

@@ -1,4 +1,4 @@
-//! What was seen: a lattice, whose join keeps no count and forgets the order.
+//! The observed values: a lattice, whose join keeps no count and forgets the order.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use super::keys::is_id;
 
-/// What nests deeper is anything.
+/// Values below this depth are anything.
 pub(super) const DEEPEST: usize = 24;
 /// An object with more keys has no fields.
 const MOST_KEYS: usize = 256;
@@ -35,7 +35,7 @@ pub struct Sample {
     pub(super) boolean: bool,
     pub(super) numbers: Option<Numbers>,
     pub(super) string: bool,
-    /// What the items were; nothing where all arrays were empty.
+    /// The items; `None` where all arrays were empty.
     pub(super) array: Option<Box<Self>>,
     pub(super) object: Option<Object>,
 }

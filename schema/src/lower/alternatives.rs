@@ -1,4 +1,4 @@
-//! What a schema allows, kind by kind: a set that can be united and intersected.
+//! The values that a schema allows, kind by kind: a set that can be united and intersected.
 
 use std::collections::HashSet;
 use std::hash::Hash;

@@ -12,7 +12,7 @@ use super::objects::ObjectAlternative;
 type Constant<'c> = (usize, &'c Value);
 
 impl Lowering<'_, '_> {
-    /// What to call each branch after a constant that no other branch has. All look at one property: that which names
+    /// Names each branch after a constant that no other branch has. All look at one property: the one that names
     /// most of them, then the first of those that are required, then the least.
     pub(super) fn named_by_constants(&self, branches: &[&ObjectAlternative]) -> Vec<Option<String>> {
         let mut constants: HashMap<&str, Vec<Constant<'_>>> = HashMap::new();

@@ -28,7 +28,7 @@ pub(super) struct Expander {
     /// The outermost place of `open` to which a cycle led back since it was last asked for.
     cycle: Option<usize>,
     names: HashMap<SchemaId, Rc<Vec<String>>>,
-    /// What is left of the cost.
+    /// The rest of the budget.
     left: usize,
     anything: Rc<Alternatives>,
 }
@@ -70,7 +70,7 @@ impl Expander {
         affords
     }
 
-    /// What both allow, or all that `alternatives` allow where it costs too much to tell.
+    /// Returns the intersection, or all that `alternatives` allow where it costs too much to tell.
     fn narrowed(&mut self, mut alternatives: Alternatives, other: &Alternatives) -> Alternatives {
         let ways = |one: &Alternatives| 1 + one.arrays.len().max(one.objects.len());
         let cost = alternatives.weight() * ways(other) + other.weight() * ways(&alternatives);
@@ -209,7 +209,7 @@ impl Expander {
     }
 }
 
-/// What the schema's own keywords allow, leaving out the ones that combine other schemas.
+/// Returns the values that the schema's own keywords allow, leaving out the ones that combine other schemas.
 fn own(schemas: &Schemas<'_>, id: SchemaId, node: &Node) -> Alternatives {
     let mut own = node.kinds.map_or_else(Alternatives::anything, Alternatives::of_kinds);
     if let Some(values) = &node.allowed {

@@ -107,7 +107,7 @@ struct Job {
 }
 
 enum Work {
-    /// What the place allows, and whether `null` is left out.
+    /// The alternatives of a place, and whether `null` is left out.
     Place(Conjunction, Rc<Alternatives>, bool),
     Struct(ObjectAlternative, StructMode),
     List(ArrayAlternative),

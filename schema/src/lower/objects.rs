@@ -56,7 +56,7 @@ impl ObjectAlternative {
         Index::new(&self.properties, |(key, _)| key)
     }
 
-    /// What is asked of a property that is declared as `declared`, if at all; `None` where it must not be there.
+    /// Returns the schemas of a property that is declared as `declared`, if any; `None` where it must not be there.
     fn asked_of<'s>(&'s self, declared: Option<&'s Property>) -> Option<&'s [SchemaId]> {
         match (declared, &self.additional) {
             (Some((_, schemas)), _) | (None, Additional::Of(schemas)) => Some(schemas),

@@ -1,11 +1,11 @@
-//! What the fields of a struct, and the variants of an enum, are called.
+//! The names of a struct's fields and of an enum's variants.
 
 use std::collections::HashMap;
 
 use super::{Style, first_free, given_or_made, identifiers};
 use crate::shape::UnionShape;
 
-/// What the field for properties without a field is called: the first that no property's field is.
+/// The names for the field of properties without a field: the first that no property's field has.
 const EXTRA: [&str; 4] = ["extra", "extra_properties", "all_extra_properties", "extra_extra_properties"];
 /// The variant of an open enumeration that holds what the schema does not list.
 const OTHER: &str = "Other";
@@ -30,7 +30,7 @@ pub fn extra(fields: &[String]) -> String {
     first_free(&EXTRA, "extra_", |name| fields.iter().any(|field| field == name))
 }
 
-/// What a struct has by itself that is called without naming a trait: a setter of that name would hide it.
+/// The inherent methods of a struct, which setters must not hide.
 const STRUCT_METHODS: [&str; 13] = [
     "new",
     "builder",
@@ -58,7 +58,7 @@ pub fn setters(fields: &[String]) -> Vec<String> {
     fields.iter().map(setter).collect()
 }
 
-/// What an enumeration has beside a variant for each value.
+/// The items of an enumeration beside a variant for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enumeration {
     /// Nothing but the list of its values.

@@ -74,13 +74,13 @@ pub fn given_or_made(
 /// A type that wants a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'w> {
-    /// What it wants to be called.
+    /// The name that it asks for.
     pub name: &'w str,
     /// The types of whole tools keep their names before the types inside them.
     pub is_root: bool,
 }
 
-/// What a type is, told apart from every other of its module: how deep it lies, and its tool and wire path.
+/// The identity of a type in its module: its depth, and its tool and wire path.
 pub type Identity = (usize, String);
 
 /// The types of a module that cannot have the name they want, by their place in the list, and what they are called
@@ -139,7 +139,7 @@ fn fallback(style: Style, base: &str, identity: &str, taken: &mut HashSet<String
     name
 }
 
-/// What tells a wire name from others that read the same: its symbols, or its case.
+/// Describes how a wire name differs from others that read the same: by its symbols, or its case.
 fn difference(wire: &str) -> String {
     let symbols = words::symbols(wire);
     if !symbols.is_empty() {

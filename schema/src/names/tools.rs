@@ -1,11 +1,11 @@
-//! What tools, prompts and resource templates are called.
+//! The names of tools, prompts and resource templates.
 
 use super::{Style, given_or_made, identifiers};
 
 /// Methods that the client type has by itself.
 pub const METHODS: &[&str] = &["connect", "connect_with", "with", "within", "client", "clone"];
 
-/// What a tool is called, before prefixes.
+/// The names of a tool, before prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolNames {
     /// `create_issue`: its method, and the end of its handler's name.
@@ -23,7 +23,7 @@ pub fn tools(keys: &[&str], given: &[Option<String>]) -> Vec<ToolNames> {
     methods.into_iter().zip(variants).map(|(method, variant)| ToolNames { method, variant }).collect()
 }
 
-/// What prompts (`word` is `prompt`) or resource templates (`resource`) are called behind that word, beside these methods of
+/// Names prompts (`word` is `prompt`) or resource templates (`resource`), behind that word and beside these methods of
 /// tools.
 #[must_use]
 pub fn offers<'m>(word: &str, keys: &[&str], methods: impl IntoIterator<Item = &'m str>) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a schema asserts beyond its [`Node`](super::Node): keywords that types do not express. Only comparing schemas
+//! The assertions of a schema beyond its [`Node`](super::Node): keywords that types do not express. Only comparing schemas
 //! asks for them, so they are read when they are asked for.
 
 use serde_json::{Map, Number, Value};

@@ -174,7 +174,7 @@ pub(super) fn declared(map: &Map<String, Value>) -> Vec<String> {
     distinct(properties.map(|(key, _)| key.as_str()).chain(required.filter_map(Value::as_str)))
 }
 
-/// What could not be read and had to be replaced, by [`mcp_bindgen_model::parse_leniently`].
+/// Reports the parts that could not be read and were replaced, by [`mcp_bindgen_model::parse_leniently`].
 pub(super) fn say_what_was_unreadable(map: &Map<String, Value>, pointer: &str, reporter: &mut Reporter) {
     for (keyword, value) in map {
         let message = match value {

@@ -79,7 +79,7 @@ pub(crate) struct Node {
 pub struct Schemas<'a> {
     bundle: Bundle<'a>,
     nodes: Vec<Node>,
-    /// What each was read from, where that is an object.
+    /// The source of each, where that is an object.
     sources: Vec<Option<&'a Map<String, Value>>>,
     by_pointer: HashMap<String, SchemaId>,
     pending: VecDeque<(SchemaId, &'a Value)>,
@@ -427,7 +427,7 @@ impl Node {
         }
     }
 
-    /// What the schema only wraps.
+    /// Returns the schema that this one only wraps.
     pub(crate) fn wraps(&self) -> Wraps<'_> {
         let narrows = self.never
             || self.kinds.is_some()
@@ -487,7 +487,7 @@ impl Node {
     }
 }
 
-/// What a schema that says nothing of its own leads to.
+/// The target of a schema that only wraps another one.
 #[derive(Debug)]
 pub(crate) enum Wraps<'n> {
     Nothing,

@@ -1,4 +1,4 @@
-//! What a schema asserts of a string or a number beyond its type.
+//! The assertions of a schema about a string or a number, beyond its type.
 
 use serde_json::{Map, Number, Value};
 
@@ -37,7 +37,7 @@ impl Scalars {
 }
 
 impl Schemas<'_> {
-    /// What a schema asserts of strings and numbers by itself: nothing where a reference hides what stands beside it.
+    /// Returns the schema's own assertions about strings and numbers: none where a reference hides its siblings.
     pub(crate) fn scalars(&self, id: SchemaId) -> Scalars {
         let draft = self.bundle.draft();
         let is_hidden =

@@ -26,7 +26,7 @@ struct Proof<'r, 'a> {
     steps: usize,
 }
 
-/// What schemas that hold together ask of an object's key.
+/// The demands on an object's key of schemas that hold together.
 enum Asked {
     Nothing,
     Never,

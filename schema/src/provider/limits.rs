@@ -54,7 +54,7 @@ struct Size {
     chars: usize,
     enum_values: usize,
     has_long_enum: bool,
-    /// What was referred to, and at which level.
+    /// The references that were followed, and their levels.
     referred: HashSet<(String, usize)>,
 }
 
@@ -109,7 +109,7 @@ impl Size {
     }
 }
 
-/// What a schema counts against the ceilings of a request.
+/// Counts a schema against the limits of a request.
 pub(super) fn load(schema: &Value) -> Load {
     load_of(schema, schema, &mut HashMap::new())
 }

@@ -1,4 +1,4 @@
-//! What the providers of models take of a tool's schema, and the way back from what a model sends.
+//! The subset of JSON Schema that each provider takes, and the way back from what a model sends.
 //!
 //! A schema is rewritten for one provider at a time: [`strict`]ly, where its subset allows that, so that the model can
 //! send nothing else; [`loose`]ly otherwise. What a provider has no words for goes to the description, and a call is to be

@@ -25,7 +25,7 @@ fn is_plain(name: &str) -> bool {
         && !name.starts_with(|char: char| char.is_ascii_digit())
 }
 
-/// What properties are called whose names are not taken: each alias stands for one name in the whole document and is no
+/// The aliases of properties whose names a provider does not take: each stands for one name in the whole document and is no
 /// name of it, so that it can be undone without knowing who was given it. It is the same for all providers, and whatever
 /// the order of the names.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Aliases {
         self.by_wire.insert(wire.to_owned(), sent);
     }
 
-    /// What a name is called where it is not taken.
+    /// Returns the alias of a name, if it has one.
     pub(super) fn sent(&self, wire: &str) -> Option<&str> {
         self.by_wire.get(wire).map(String::as_str)
     }
@@ -87,7 +87,7 @@ impl Aliases {
         self.by_sent.get(sent).map(String::as_str)
     }
 
-    /// What a provider is told that a property is called.
+    /// Returns the name of a property for a provider.
     pub(super) fn told<'n>(&'n self, dialect: Dialect, wire: &'n str) -> &'n str {
         if is_taken(dialect, wire) { wire } else { self.sent(wire).unwrap_or(wire) }
     }

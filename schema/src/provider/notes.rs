@@ -1,4 +1,4 @@
-//! What schemas say of a place beside its shape: what asserts more, and what is said to people.
+//! The constraints of a place beside its shape: assertions, and texts for people.
 
 use mcp_bindgen_model::is_beyond_doubles;
 use serde_json::{Map, Number, Value, json};
@@ -16,7 +16,7 @@ pub(super) struct Constraint {
 }
 
 impl Reading<'_> {
-    /// What schemas assert of values of these kinds.
+    /// Returns the assertions of schemas about values of these kinds.
     pub(super) fn constraints(&self, schemas: &[SchemaId], kinds: Kinds) -> Vec<Constraint> {
         let mut found = Vec::new();
         for schema in schemas {
@@ -161,7 +161,7 @@ impl Reading<'_> {
         (is_plain && is_listed && kinds.intersects(Kinds::of(default))).then(|| default.clone())
     }
 
-    /// What else is said to people.
+    /// Returns the texts for people.
     pub(super) fn hints(&self, schemas: &[SchemaId]) -> Vec<Constraint> {
         const MOST_EXAMPLES: usize = 3;
         let found = |keyword| schemas.iter().find_map(|id| Some((*id, lookup(self.source(*id)?, keyword)?)));

@@ -196,7 +196,7 @@ impl Known {
         }
     }
 
-    /// What may stand under a key.
+    /// Returns the candidates under a key.
     fn below(&self, candidate: &Candidate, key: &str) -> Vec<Candidate> {
         let Some(arena) = self.arena(candidate) else { return Vec::new() };
         let slot = arena.slot(candidate.1, key);
@@ -350,7 +350,7 @@ impl Arena {
         }
     }
 
-    /// What a shape asks of a property, and whether it declares it.
+    /// Returns a shape's slot for a property, and its declaration.
     fn slot(&self, id: ShapeId, key: &str) -> Option<(Slot, Option<Presence>)> {
         match self.shapes.get(id) {
             Shape::Struct(object) => match self.field(id, object, key) {

@@ -63,7 +63,7 @@ impl Printer<'_, '_> {
         Ok((sent, schema))
     }
 
-    /// What a property of a schema is called, which is said in it where that is not its name.
+    /// Names a property of a schema, and adds its real name to the description where that is another one.
     fn name(&mut self, id: ShapeId, wire: &str, schema: &mut Map<String, Value>) -> String {
         let sent = self.aliases.told(self.dialect, wire).to_owned();
         if sent == wire {

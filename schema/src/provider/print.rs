@@ -31,7 +31,7 @@ pub(super) struct Printer<'r, 'a> {
     definitions: Definitions,
     /// The values of the tags of branches.
     pub(super) tags: HashMap<ShapeId, Value>,
-    /// What the printed schema says of what schemas assert.
+    /// The assertions that the printed schema contains.
     said: HashSet<(SchemaId, &'static str)>,
     lost: Distinct<Lost>,
     pub(super) renamed: Distinct<Renamed>,
@@ -398,7 +398,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         self.lost.add(Lost { pointer, keyword: keyword.to_owned(), words: None });
     }
 
-    /// What no place of the printed schema says.
+    /// Finds the assertions that no place of the printed schema contains.
     fn find_lost(&mut self) {
         let reading = self.reading;
         for id in reading.reachable() {

@@ -136,7 +136,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What properties are called whose names are not taken.
+    /// Returns the aliases of properties whose names a provider does not take.
     pub(super) fn aliases(&self) -> Aliases {
         let shapes = self.shapes();
         let objects = shapes.ids().filter_map(|id| match shapes.get(id) {

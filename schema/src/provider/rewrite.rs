@@ -22,19 +22,19 @@ pub enum Dialect {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rewrite {
-    /// What is sent.
+    /// The schema for the provider.
     pub schema: Value,
     /// Whether a model can send nothing but values of it.
     pub is_strict: bool,
-    /// What could not be said in it.
+    /// The parts that could not be expressed.
     pub lost: Vec<Lost>,
     /// Properties that have another name in it; [`Nulls::take_out`](super::Nulls::take_out) gives them back theirs.
     pub renamed: Vec<Renamed>,
-    /// What it adds to the ceilings of a request.
+    /// Its share of the limits of a request.
     pub load: Load,
 }
 
-/// What of a schema could not be said in a provider's words.
+/// A part of a schema that a provider's subset cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Lost {
@@ -55,11 +55,11 @@ pub struct Renamed {
     pub pointer: String,
     /// Its name.
     pub wire: String,
-    /// What the model calls it.
+    /// The model's name for it.
     pub sent: String,
 }
 
-/// What a strict schema counts against the ceilings of a whole request. A definition counts wherever it is referred to.
+/// The share of a strict schema in the limits of a whole request. A definition counts wherever it is referred to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {

@@ -125,7 +125,7 @@ impl Printer<'_, '_> {
         Ok(own)
     }
 
-    /// What an alternative takes under keys that it does not declare, where its schema says that they may be there.
+    /// Returns the schema for an alternative's undeclared keys, where its schema allows them.
     fn other(&mut self, id: ShapeId, object: &StructShape) -> Result<Option<Value>, super::NotStrict> {
         match object.unknown {
             Unknown::Keep(slot) if self.reading.is_open(id, object.unknown) => {

@@ -1,4 +1,4 @@
-//! What to say of an argument that a tool does not take.
+//! Messages about arguments that a tool does not take.
 
 use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, Unknown};
 use serde_json::Value;
@@ -14,7 +14,7 @@ const LISTED: usize = 8;
 const LONGEST: usize = 40;
 
 impl Tool {
-    /// What is wrong with the arguments of an action that stands at a place, in the order of the text.
+    /// Checks the arguments of an action at a place, and returns the faults in the order of the text.
     #[must_use]
     pub fn check(&self, action: &Action, place: Place) -> Vec<Fault> {
         let check = Check { tool: self.prefixed(), arguments: self.arguments() };
@@ -128,7 +128,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is wrong with a value, if anything; `path` says where it stands.
+    /// Returns the fault in a value, if there is one; `path` says where it stands.
     fn value(&self, term: &Term, slot: Slot, path: &str, acceptance: &mut Acceptance<'_>) -> Option<String> {
         if acceptance.slot(term, slot) {
             return None;

@@ -1,4 +1,4 @@
-//! What can stand at a place of a tool's arguments: shapes without the names and choices around them.
+//! The shapes at a place of a tool's arguments, without the names and choices around them.
 
 use std::collections::HashSet;
 
@@ -33,12 +33,12 @@ impl Arguments {
         leaves
     }
 
-    /// What the whole of the arguments can be.
+    /// Returns the slot of all arguments.
     pub(super) fn whole(&self) -> Slot {
         Slot { shape: self.root, nullable: false }
     }
 
-    /// What a member of an object at one of these places can be. `None` where anything can be there.
+    /// Returns the slots of a member of an object at one of these places. `None` where anything can be there.
     pub(super) fn members(&self, slots: &[Slot], key: &str) -> Option<Vec<Slot>> {
         let mut members = Vec::new();
         for id in self.leaves(slots) {
@@ -55,7 +55,7 @@ impl Arguments {
         Some(members)
     }
 
-    /// What the item of a list at one of these places can be. `None` where anything can be there.
+    /// Returns the slots of an item of a list at one of these places. `None` where anything can be there.
     pub(super) fn items(&self, slots: &[Slot], index: usize) -> Option<Vec<Slot>> {
         let mut items = Vec::new();
         for id in self.leaves(slots) {

@@ -1,4 +1,4 @@
-//! What a variable at a place of the arguments is in Rust, and evaluated values as the schema wants them.
+//! The Rust types of variables by their places in the arguments, and evaluated values as the schema wants them.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::leaves::Arguments;
 use super::tools::Tool;
 use crate::ast::{Action, Argument, Term};
 
-/// What a variable is that is passed to an argument, in Rust.
+/// The Rust type of a variable that is passed to an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Takes {

@@ -136,8 +136,8 @@ impl Deferred {
     /// then, and only what is found takes part of the context. None where the provider has no search: OpenAI's Chat
     /// Completions and Gemini.
     ///
-    /// What the model calls then it calls by its name; [`dispatch`](Self::dispatch) and [`turn`](Self::turn) answer that as
-    /// well.
+    /// Calls of tools that the model found so have their names; [`dispatch`](Self::dispatch) and [`turn`](Self::turn) answer
+    /// them as well.
     #[must_use]
     pub fn searched_by(&self, provider: Provider, definitions: Vec<Value>) -> Option<Vec<Value>> {
         native::searched_by(provider, definitions, |name| self.pinned.contains(name))

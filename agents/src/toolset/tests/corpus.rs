@@ -1,4 +1,4 @@
-//! What long lists cost, and what is found in them, over real lists.
+//! The cost of long lists, and searches in them, over real lists.
 
 use std::path::PathBuf;
 use std::sync::Arc;

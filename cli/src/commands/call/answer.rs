@@ -1,4 +1,4 @@
-//! What a tool answered, on stdout.
+//! Printing a tool's answer on stdout.
 
 use mcp_bindgen_runtime::{Content, ToolResult};
 use serde_json::{Map, Value};

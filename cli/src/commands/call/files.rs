@@ -44,7 +44,7 @@ pub(in crate::commands) struct Blob<'c> {
 }
 
 impl Blob<'_> {
-    /// What stands for it where it is not written.
+    /// Returns its description where it is not written out.
     pub(in crate::commands) fn described(&self) -> String {
         format!("[{} {}, {}: `-o DIR` writes it to a file]", self.kind, self.mime_type, size(self.data))
     }

@@ -154,7 +154,7 @@ pub(super) async fn answered(
     outcome.map_err(|error| patience.failure(error, client.config()))
 }
 
-/// What is said behind the tool's name, and where nothing is, before it.
+/// Merges the options behind the tool's name over those before it.
 fn over(behind: args::CallOptions, before: args::CallOptions) -> args::CallOptions {
     args::CallOptions {
         timeout: behind.timeout.or(before.timeout),

@@ -28,7 +28,7 @@ use crate::terminal;
 /// Fewer results do not tell what the next one will have.
 const FEWEST_TO_REQUIRE: u64 = 3;
 
-/// What is to be learned, with everything checked that can be before a server is asked.
+/// The plan of `learn`, with everything checked that can be before a server is asked.
 pub(crate) struct Plan {
     config: Config,
     arguments: args::Learn,
@@ -148,7 +148,7 @@ impl Tool<'_> {
         Ok(tool)
     }
 
-    /// What was learned before. Nothing that a person or the server has said is replaced.
+    /// Returns the schema that was learned before. Nothing that a person or the server wrote is replaced.
     fn known(&self, overrides: Option<&Overrides>, declared: &Value, replace: bool) -> Result<Sample, Failure> {
         let Some(said) = overrides.and_then(|overrides| overrides.tools.get(self.name)) else {
             return self.undeclared(declared, replace);

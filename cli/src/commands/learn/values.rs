@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
 
-/// What recordings have in the place of a secret.
+/// The text in place of a secret in recordings.
 const REDACTED: &str = "[redacted]";
 
-/// What one result holds.
+/// The content of one result.
 enum Held {
     /// Structured content, or text that is JSON only as a whole.
     Value(Value),
@@ -25,7 +25,7 @@ enum Held {
     Nothing,
 }
 
-/// What was learned of results, and from how many of them.
+/// The schema that was learned, and the number of results.
 pub(super) struct Values {
     pub(super) sample: Sample,
     pub(super) count: u64,
@@ -33,7 +33,8 @@ pub(super) struct Values {
     pub(super) empty: usize,
 }
 
-/// What results hold that are no errors; keys that hold a secret are no names of fields. A server that answers a list in blocks answers a list of one in one block: where
+/// Collects the values of results that are no errors; keys that hold a secret are no names of fields. A server that answers a
+/// list in blocks answers a list of one in one block: where
 /// some result has several blocks, or a list is `known`, one block that is no list is the item of one.
 pub(super) fn of(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets) -> Result<Values, Failure> {
     let is_data = |key: &str| secrets.are_in(key) || key.contains(REDACTED);

@@ -1,4 +1,4 @@
-//! What is shown of arguments and results where somebody asked for them.
+//! Arguments and results in events, where a program asked for them.
 
 use mcp_bindgen_model::{is_secret_key, without_secrets};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::ground::redact::{REDACTED, Redactor};
 /// How many bytes of one value are shown, about; the rest is left out.
 const MOST: usize = 16 * 1024;
 const LONGEST_TEXT: usize = 4 * 1024;
-/// What a secret at the end of what is shown may be longer.
+/// A secret at the end of the shown part may be longer by this much.
 const MARGIN: usize = 1024;
 /// A text that holds JSON is looked through as such up to here.
 const LONGEST_JSON: usize = 256 * 1024;

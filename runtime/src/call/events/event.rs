@@ -1,4 +1,4 @@
-//! What whoever watches is told.
+//! Events for observers.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::call::INPUT_REQUIRED;
 use crate::{CallError, CallErrorKind, ConnectionState, Dispatched, ToolCall, ToolResult};
 
-/// What happened, in the words of whoever watches. None of it shows a secret of the configuration, and none of it what
+/// An event. None of them shows a secret of the configuration, and none shows the contents that
 /// calls send and get, unless [`ClientOptions::record_content`](crate::ClientOptions::record_content) asks for that.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -56,7 +56,7 @@ pub struct ToolInvoked {
 pub struct ServerStateChanged {
     /// The server's name.
     pub server: String,
-    /// What it does now.
+    /// The new state.
     pub state: ConnectionState,
     /// Why no connection could be opened: [`ConnectError::message`](crate::ConnectError::message). Only where one was tried,
     /// and the state is [`Disconnected`](ConnectionState::Disconnected).
@@ -79,7 +79,7 @@ pub struct DriftDetected {
     pub server: String,
     /// The tool's wire name.
     pub tool: String,
-    /// What changed, in words.
+    /// A description of the change.
     pub change: String,
     /// Whether calls that were right may fail now, or results not be read.
     pub is_breaking: bool,

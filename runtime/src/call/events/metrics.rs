@@ -21,7 +21,7 @@ const SESSION_DURATION: &str = "mcp.client.session.duration";
 const CALLS: &str = "mcp_bindgen.client.calls";
 const STATE_CHANGES: &str = "mcp_bindgen.client.state_changes";
 
-/// What has no value of its own.
+/// The value for errors without a value of their own.
 const OTHER: &str = "_OTHER";
 /// The error codes that JSON-RPC has for itself.
 const KNOWN_CODES: std::ops::RangeInclusive<i64> = -32768..=-32000;
@@ -91,7 +91,7 @@ impl Timing {
         self.begun.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
     }
 
-    /// What never became a request is none.
+    /// A call that never became a request is not recorded.
     pub(super) fn end(self, outcome: CallOutcome, error: Option<&CallError>) {
         let Some((begun, protocol_version)) = self.begun.get() else { return };
         describe();

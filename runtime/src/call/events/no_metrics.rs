@@ -1,4 +1,4 @@
-//! What feature `metrics` would keep, without it.
+//! The recorder without feature `metrics`: it records nothing.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use super::metrics;
 use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
 use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
 
-/// What names of tools and callers are shown of, in characters.
+/// The longest part of tools' and callers' names that is recorded, in characters.
 const LONGEST_NAME: usize = 200;
 
 /// Tells whoever watches what happens to one client, or to a stack around something that is none. The default is that of
@@ -51,7 +51,7 @@ impl Observer {
         &self.bus
     }
 
-    /// What a connection must not repeat, nobody is told.
+    /// Adds the secrets of a connection, which no event shows.
     pub(crate) fn redact_with(&self, redactor: &Redactor) {
         *self.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor.clone());
     }
@@ -74,7 +74,7 @@ impl Observer {
         self.redactor().unwrap_or_default().shown_line(name, LONGEST_NAME)
     }
 
-    /// What is shown of arguments. Nothing where nobody asked for them, or it is not known yet what is secret: before the
+    /// Returns the arguments as they are shown. `None` where nobody asked for them, or the secrets are not known yet: before the
     /// first connection of a client whose configuration has placeholders.
     pub(super) fn arguments(&self, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
         let redactor = self.redactor().filter(|_| self.records_content)?;

@@ -1,6 +1,6 @@
 //! The state of a connection.
 
-/// What the connection of a [`Client`](crate::Client) is doing.
+/// The state of the connection of a [`Client`](crate::Client).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConnectionState {

@@ -32,11 +32,11 @@ pub(super) fn check(links: &Links<'_>) -> Result<(), UnusableSchema> {
     Ok(())
 }
 
-/// What is counted from one schema on.
+/// The counts from one schema on.
 #[derive(Clone, Copy, Default)]
 struct Count {
     applied: u64,
-    /// What looking for the properties or items that were evaluated costs beside.
+    /// The extra cost of finding the properties or items that were evaluated.
     traced: u64,
     /// How many schemas are below one another.
     chain: usize,

@@ -57,7 +57,7 @@ impl Refusal {
         }
     }
 
-    /// What does not fit, without the place.
+    /// Returns the fault, without the place.
     #[must_use]
     pub fn message(&self) -> String {
         match self {

@@ -57,7 +57,7 @@ impl Validator {
         self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
     }
 
-    /// What of the schema is not checked.
+    /// Returns the parts of the schema that are not checked.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
@@ -91,7 +91,7 @@ fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, Valida
 pub struct Skipped {
     /// Where in the schema, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// What stands there as JSON, shortened.
+    /// The value at the place as JSON, shortened.
     pub value: String,
     /// Why it is not checked.
     pub reason: String,
@@ -109,7 +109,7 @@ impl fmt::Display for Skipped {
 pub struct UnusableSchema {
     /// Where in the schema, as a JSON pointer (RFC 6901); empty where the place is not known.
     pub pointer: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a value breaks, said briefly: values and schemas are large, and come from strangers.
+//! Violations in few words: values and schemas are large, and come from strangers.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Violation {
     pub keyword: String,
     /// The value there as JSON, shortened.
     pub value: String,
-    /// What the keyword asks for.
+    /// The demand of the keyword.
     pub message: String,
 }
 
@@ -50,7 +50,7 @@ impl Violation {
         }
     }
 
-    /// What does not fit, without the place.
+    /// Returns the fault, without the place.
     pub(super) fn reason(&self) -> String {
         format!("{} (`{}`, found {})", self.message, self.keyword, self.value)
     }

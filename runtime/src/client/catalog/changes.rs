@@ -12,7 +12,7 @@ use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::{Client, ConnectError};
 
-/// What is known of changes to one server's list of tools, over all its connections.
+/// The state of one server's list of tools, over all its connections.
 pub(crate) struct Changes {
     observer: Arc<Observer>,
     count: watch::Sender<u64>,

@@ -1,11 +1,11 @@
-//! What a server says of itself.
+//! A server's description of itself.
 
 use serde_json::Value;
 
 use crate::connect::connection::Connection;
 use crate::{Client, ConnectError};
 
-/// What a server says of itself when it is connected to, as it sent it but for secrets of its configuration.
+/// A server's description of itself when it is connected to, as it sent it but for secrets of its configuration.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Declared {
@@ -13,7 +13,7 @@ pub struct Declared {
     pub protocol_version: String,
     /// Its name and version: `serverInfo`.
     pub server_info: Option<Value>,
-    /// What it can do: `ServerCapabilities`.
+    /// Its capabilities: `ServerCapabilities`.
     pub capabilities: Option<Value>,
     /// How it wants to be used, for the model.
     pub instructions: Option<String>,
@@ -38,7 +38,7 @@ impl Declared {
 }
 
 impl Client {
-    /// What the server says of itself; connects where there is no connection.
+    /// Returns the server's description of itself; connects where there is no connection.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {

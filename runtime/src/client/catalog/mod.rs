@@ -1,4 +1,4 @@
-//! What a server offers, as it says it.
+//! The lists of a server, as it sends them.
 
 mod capture;
 pub(crate) mod changes;

@@ -1,4 +1,4 @@
-//! What a server tells of its own accord, for programs that pass it on.
+//! Notifications of a server, for programs that pass them on.
 
 use serde_json::{Map, Value};
 use std::convert::Infallible;
@@ -26,7 +26,7 @@ pub struct Notification {
     pub missed: u64,
 }
 
-/// What a server tells of its own accord: its log, changes to its lists of prompts and resources, and to the resources that it
+/// The notifications of a server: its log, changes to its lists of prompts and resources, and to the resources that it
 /// was asked to tell of. Whoever is slow holds nothing up: of more than 1024 that were not taken, the oldest are lost, and the
 /// next one says how many.
 ///

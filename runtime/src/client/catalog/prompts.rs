@@ -27,7 +27,7 @@ pub struct PromptRequest {
     pub prompt: Cow<'static, str>,
     /// The arguments; the protocol has texts alone.
     pub arguments: Map<String, Value>,
-    /// What is asked of this request beyond them.
+    /// The options of this request beside them.
     pub options: CallOptions,
 }
 
@@ -123,7 +123,7 @@ pub struct PromptResult {
     /// The prompt's name.
     #[serde(skip)]
     pub prompt: String,
-    /// What the server says of it.
+    /// The server's description of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages, in order.
@@ -131,7 +131,7 @@ pub struct PromptResult {
     /// `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// What else the server sent beside these.
+    /// The other members that the server sent.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
     #[serde(skip)]
@@ -186,7 +186,7 @@ debug_redacted!(PromptResult { server, prompt, description, messages, meta, extr
 pub struct PromptMessage {
     /// Whose it is: `user` or `assistant`. Empty for what is no message; that is in `content`, as sent.
     pub role: String,
-    /// What it says.
+    /// Its content.
     pub content: Content,
     /// The other keys of the message.
     pub extra: Map<String, Value>,

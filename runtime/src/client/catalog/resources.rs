@@ -29,7 +29,7 @@ pub struct ResourceRequest {
     pub server: Cow<'static, str>,
     /// The resource's URI.
     pub uri: String,
-    /// What is asked of this request beyond it.
+    /// The options of this request beside it.
     pub options: CallOptions,
 }
 
@@ -127,7 +127,7 @@ impl Client {
     }
 }
 
-/// What a resource holds, exactly as the server sent it. `Debug` is without the secrets of the server's configuration.
+/// The contents of a resource, exactly as the server sent them. `Debug` is without the secrets of the server's configuration.
 #[derive(Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ResourceResult {
@@ -137,12 +137,12 @@ pub struct ResourceResult {
     /// The URI that was read.
     #[serde(skip)]
     pub uri: String,
-    /// What it holds; of a folder that may be several.
+    /// Its contents; a folder may have several.
     pub contents: Vec<ResourceContents>,
     /// `_meta`.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// What else the server sent beside these.
+    /// The other members that the server sent.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
     #[serde(skip)]
@@ -220,7 +220,7 @@ pub enum ResourceContents {
         /// The bytes, in base64.
         blob: String,
     },
-    /// What is of no form that this version knows, as sent.
+    /// A content in no form that this version knows, as sent.
     Other(Value),
 }
 

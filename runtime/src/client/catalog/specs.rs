@@ -12,7 +12,7 @@ pub struct PromptSpec {
     pub title: Option<&'static str>,
     /// The description, as sent.
     pub description: Option<&'static str>,
-    /// What it takes.
+    /// Its arguments.
     pub arguments: &'static [PromptArgumentSpec],
 }
 

@@ -245,7 +245,7 @@ impl Listening {
         }
     }
 
-    /// What changes until it listens again, nobody says.
+    /// Until it listens again, nobody reports changes.
     fn end(&mut self) {
         self.stream = None;
         self.told.clear();

@@ -199,7 +199,7 @@ impl Core {
     }
 }
 
-/// What the program waits for, as long as it does.
+/// The program's wait for something, as long as it lasts.
 struct Waiting<'a>(&'a Core);
 
 impl<'a> Waiting<'a> {

@@ -1,4 +1,4 @@
-//! What a refusal says in `WWW-Authenticate` (RFC 6750, RFC 9728).
+//! The contents of `WWW-Authenticate` in a refusal (RFC 6750, RFC 9728).
 
 /// The parameters of a Bearer challenge.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,9 +10,9 @@ use super::fetch::Fetch;
 use super::metadata::{AuthorizationServer, Resource, is_same_issuer};
 use crate::ground::redact::Redactor;
 
-/// What was found out about a server.
+/// The discovered metadata of a server.
 pub(super) struct Found {
-    /// What tokens are asked for.
+    /// The resource that tokens are requested for.
     pub(super) resource: String,
     pub(super) scopes: Option<Vec<String>>,
     pub(super) server: AuthorizationServer,

@@ -1,4 +1,4 @@
-//! What is kept of a server: the clients that were registered and the tokens that were granted, by issuer.
+//! The stored state of a server: the clients that were registered and the tokens that were granted, by issuer.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ const FORMAT: u64 = 1;
 /// A token that ends this soon may end on its way.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// What is known of one server. Nothing that one issuer gave is ever shown to another.
+/// The stored state of one server. Nothing that one issuer gave is ever shown to another.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Entry {
     /// The issuer whose tokens the server took last.
@@ -29,7 +29,7 @@ fn readable<'de, D: Deserializer<'de>>(issuers: D) -> Result<BTreeMap<String, Is
     Ok(issuers.filter_map(|(issuer, issued)| Some((issuer, Issued::deserialize(issued).ok()?))).collect())
 }
 
-/// What one issuer gave.
+/// The registration and tokens of one issuer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Issued {
     /// Registered by this library; one that the program names is never kept.
@@ -78,7 +78,7 @@ impl Entry {
         self.issuers.entry(issuer.to_owned()).or_default()
     }
 
-    /// What was kept; nothing where it cannot be read, which costs another authorization and no more.
+    /// Reads the stored state; empty where it cannot be read, which costs another authorization and no more.
     pub(super) fn parse(stored: &StoredTokens) -> Self {
         let document: Value = serde_json::from_str(stored.expose()).unwrap_or_default();
         match document.get("format").and_then(Value::as_u64) {

@@ -15,7 +15,7 @@ use super::metadata::text;
 use super::secret::Secret;
 use crate::ground::redact::Redactor;
 
-/// What proves who the client is: parameters, and a header.
+/// The client's authentication: parameters, and a header.
 pub(super) type Proof = (Vec<(&'static str, String)>, Option<String>);
 
 /// A request for tokens.

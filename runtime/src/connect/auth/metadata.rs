@@ -1,4 +1,4 @@
-//! What resources and authorization servers publish about themselves.
+//! Metadata that resources and authorization servers publish.
 
 use serde_json::Value;
 

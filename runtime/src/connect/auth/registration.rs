@@ -57,7 +57,7 @@ pub(super) fn by_metadata(settings: &Settings) -> Option<Client> {
     Some(Client { id, secret: None, method: AuthMethod::None, redirect: None })
 }
 
-/// What proves to `server` who the client is.
+/// Returns the client's authentication for `server`.
 pub(super) fn proof(settings: &Settings, client: &Client, server: &AuthorizationServer) -> Result<Proof, AuthError> {
     let named = settings.client.as_ref().filter(|named| named.id == client.id);
     match named.and_then(|named| named.key.as_ref()) {

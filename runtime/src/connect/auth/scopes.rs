@@ -2,7 +2,7 @@
 
 const OFFLINE: &str = "offline_access";
 
-/// What is known when scopes are chosen.
+/// The inputs for choosing scopes.
 #[derive(Default)]
 pub(super) struct Known<'a> {
     /// Of the program.
@@ -13,12 +13,12 @@ pub(super) struct Known<'a> {
     pub(super) of_resource: Option<&'a [String]>,
     /// Of the authorization server's metadata, where it gives refresh tokens.
     pub(super) of_server: Option<&'a [String]>,
-    /// What the token had that is not enough any more.
+    /// The scopes of the token that is not enough any more.
     pub(super) granted: &'a [String],
 }
 
 /// The scopes of a request, in the protocol's order: those of the challenge, or else all that the resource names, or none.
-/// What was granted is asked for again, or one operation's token would lose what another needs.
+/// Granted scopes are requested again, or one operation's token would lose the scopes of another.
 pub(super) fn select(known: Known<'_>) -> Vec<String> {
     let first = match (known.challenged, known.configured) {
         // A program that names scopes knows better than a general refusal; what is missing is added.

@@ -1,4 +1,4 @@
-//! What a program said of its authorization.
+//! The program's settings of its authorization.
 
 use std::fmt;
 use std::future::Future;

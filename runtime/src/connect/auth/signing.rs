@@ -23,7 +23,7 @@ enum Key {
 }
 
 impl Key {
-    /// What kind of key it is says the key itself.
+    /// The key itself tells its type.
     fn parse(pem: &Secret) -> Result<Self, AuthError> {
         let wrong = || {
             AuthError::new(

@@ -1,8 +1,8 @@
-//! What is started as a child process.
+//! The program of a child process.
 
 use std::collections::BTreeMap;
 
-/// What to start.
+/// The program to start.
 pub(crate) struct Program<'a> {
     pub(crate) command: &'a str,
     pub(crate) args: &'a [String],

@@ -10,7 +10,8 @@ use crate::ground::percent;
 
 const SHORTEST_IN_BASE64: usize = 8;
 const UNRESERVED: &str = "-._~";
-/// What encoders leave as it is beside letters and digits: nothing, RFC 3986, `encodeURIComponent`, forms, `encodeURI`.
+/// The characters that encoders leave as they are beside letters and digits: none, RFC 3986, `encodeURIComponent`, forms,
+/// `encodeURI`.
 const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
 /// Every form of a value, itself included. How many backslashes there are does not matter.
@@ -87,7 +88,7 @@ fn lower_hex(encoded: &str) -> String {
     encoded.chars().map(lower).collect()
 }
 
-/// What stays the same of it in base64, alone or in the middle of something longer, which begins in one of three ways.
+/// Returns the constant parts of its base64, alone or in the middle of something longer, which begins in one of three ways.
 fn in_base64(value: &str) -> Vec<String> {
     let mut found = Vec::new();
     for before in 0..3 {

@@ -1,4 +1,4 @@
-//! What keeps secrets to itself: every text that leaves passes here before it is cut.
+//! Redaction of secrets: every text that leaves passes here before it is cut.
 
 mod forms;
 mod matcher;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use self::matcher::{Matcher, Skeleton};
 pub(crate) use self::values::PrivateValues;
 
-/// What stands in the place of a secret.
+/// The text in the place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 /// A server may repeat a token that was replaced since, but not for long.
 #[cfg(feature = "http")]
@@ -126,7 +126,7 @@ impl Redactor {
         self.known().is_some_and(|known| matches!(without(text, &known.sure, usize::MAX), Cow::Owned(_)))
     }
 
-    /// What a message shows of a stranger's text: no secrets, nothing that commands a terminal or turns writing around,
+    /// Returns a stranger's text for a message: no secrets, nothing that commands a terminal or turns writing around,
     /// and so many characters. Lines stay lines.
     pub(crate) fn shown(&self, text: &str, longest: usize) -> String {
         let text = match self.known() {
@@ -145,7 +145,7 @@ impl Redactor {
         shown
     }
 
-    /// What `Debug` shows of a value, without secrets.
+    /// Writes `Debug` of a value, without secrets.
     pub(crate) fn debug(&self, exact: &impl fmt::Debug, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = if f.alternate() { format!("{exact:#?}") } else { format!("{exact:?}") };
         f.write_str(&self.text(&text))
@@ -208,7 +208,7 @@ macro_rules! debug_redacted {
 }
 pub(crate) use debug_redacted;
 
-/// What is kept secret of two values does not make them different.
+/// Values with different secrets to hide are not different for that.
 impl PartialEq for Redactor {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -177,7 +177,7 @@ fn many_secrets_in_a_long_text_take_no_longer_than_it_is_long() {
     }
 }
 
-/// What is found is what looking everywhere for everything finds.
+/// The quick search finds the same as a search for everything everywhere.
 #[test]
 fn nothing_is_overlooked() {
     let mut state = 7u64;

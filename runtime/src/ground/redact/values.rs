@@ -10,7 +10,7 @@ use mcp_bindgen_model::{ServerConfig, Transport};
 use crate::ground::percent;
 
 const SHORTEST: usize = 4;
-/// What is written out under a harmless key, or is a line of something longer, is a word of every text if it is shorter.
+/// A value that is written out under a harmless key, or is a line of something longer, is a word of every text if it is shorter.
 const SHORTEST_UNSURE: usize = 8;
 const LONGEST_WORD: usize = 12;
 const SCHEMES: [&str; 7] = ["bearer", "basic", "token", "digest", "apikey", "api-key", "negotiate"];
@@ -235,7 +235,7 @@ impl PrivateValues {
         }
     }
 
-    /// What a URL is private by: who asks, what is asked, and parts of the path that nobody thought up.
+    /// Adds the private parts of a URL: user, query, and parts of the path that nobody thought up.
     fn add_url(&mut self, text: &str) {
         for (at, _) in text.match_indices("://") {
             let rest = text.get(at + 3..).unwrap_or_default();

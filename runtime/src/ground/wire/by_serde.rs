@@ -216,7 +216,7 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     }
 }
 
-/// What `serde_json` does with a number of more digits than a double keeps.
+/// Visits a number of more digits than a double keeps as `serde_json` does.
 fn visit_number<'de, V: Visitor<'de>>(digits: &str, visitor: V) -> Result<V::Value, Mismatch> {
     let number: Number = digits.parse().map_err(|error: serde_json::Error| Mismatch::new(error.to_string()))?;
     number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string()))

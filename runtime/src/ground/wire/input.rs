@@ -75,7 +75,7 @@ impl<'i> Input<'i> {
     }
 }
 
-/// What became of values of unions. The branches of a union around them read them again and again: without this, every
+/// The outcomes for values of unions. The branches of a union around them read them again and again: without this, every
 /// level of nesting would multiply the trials.
 pub(super) type Picked = HashMap<(TypeId, usize), Known>;
 

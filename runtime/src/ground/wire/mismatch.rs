@@ -77,7 +77,7 @@ impl Mismatch {
             .collect()
     }
 
-    /// What was expected and what was found.
+    /// Returns the expected and the actual value in words.
     #[must_use]
     pub fn message(&self) -> Cow<'_, str> {
         match &self.0.message {

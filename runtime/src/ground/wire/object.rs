@@ -36,7 +36,7 @@ impl<'s> Slot<'s> {
     }
 }
 
-/// What becomes of members that have no field.
+/// The handling of members that have no field.
 pub enum Unknown<'f> {
     /// They are passed over.
     Ignore,
@@ -58,7 +58,7 @@ pub struct Fields<'f, 's> {
     strange: Option<Box<Strange>>,
 }
 
-/// What is needed where keys have no field.
+/// The state for keys that have no field.
 #[derive(Debug, Default)]
 struct Strange {
     misses: usize,
@@ -90,7 +90,7 @@ impl<'f, 's> Fields<'f, 's> {
         Err(Mismatch::new(format!("missing one of: {}", sets.join(" or "))))
     }
 
-    /// What is known of the keys that have no field.
+    /// Returns the keys that have no field.
     #[inline]
     pub fn finish(self) -> Strangers {
         Strangers(self.strange)

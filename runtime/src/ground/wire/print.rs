@@ -12,7 +12,7 @@ use super::scalar::{NOT_FINITE, faithful, whole_of};
 
 /// A type that says what it prints as.
 pub trait Print {
-    /// What the value prints as.
+    /// Returns the JSON form of the value.
     fn form(&self) -> Form<'_>;
 
     /// The items, where the form is an array.
@@ -32,7 +32,7 @@ pub trait Print {
     }
 }
 
-/// What a value prints as.
+/// The JSON form of a value.
 pub enum Form<'a> {
     /// `null`
     Null,
@@ -54,7 +54,7 @@ pub enum Form<'a> {
     Object(&'a dyn Print, Option<u32>),
     /// A value that was made to be printed.
     Value(Box<Value>),
-    /// What has no JSON form, and why.
+    /// A value without a JSON form, and the reason.
     Invalid(Mismatch),
 }
 
@@ -241,7 +241,7 @@ fn printed_whole(number: f64) -> Option<i128> {
     whole_of(number).filter(|_| !(number == 0.0 && number.is_sign_negative()))
 }
 
-/// What went wrong, seen from ever further out: the errors of serializers cannot be added to.
+/// An error with the places around it: the errors of serializers cannot be added to.
 #[derive(Default)]
 pub(super) struct Fault(RefCell<Option<Mismatch>>);
 

@@ -1,4 +1,4 @@
-//! What is known of a whole value while its parts are read.
+//! The state of reading a whole value.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,12 +6,12 @@ use serde::de::Error;
 
 use super::mismatch::Mismatch;
 
-/// What became of a value, in steps: the least is the best.
+/// The losses of reading a value, in steps: the least is the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Counts {
-    /// What is not kept, and would not be printed.
+    /// The parts that are not kept, and would not be printed.
     pub(super) lost: usize,
-    /// What is kept without a type: properties without a field, values of any kind, texts that no schema lists.
+    /// The parts that are kept without a type: properties without a field, values of any kind, texts that no schema lists.
     pub(super) undeclared: usize,
 }
 
@@ -24,7 +24,7 @@ impl Counts {
 /// Text is at most 128 levels deep, but not every value comes from text.
 const DEEPEST: u32 = 160;
 
-/// What is known of a whole value while its parts are read.
+/// The state of reading a whole value.
 #[derive(Debug)]
 pub(super) struct Reading {
     /// Whether the whole value is about to be read, by way of `Deserialize`.
@@ -34,9 +34,9 @@ pub(super) struct Reading {
     pub(super) depth: Cell<u32>,
     /// How many branches of unions are being tried, one inside the other.
     pub(super) trying: Cell<u32>,
-    /// What became of the value so far, inside the innermost branch that is tried.
+    /// The losses so far, inside the innermost branch that is tried.
     pub(super) counts: Cell<Counts>,
-    /// What they have to stay below, for that branch to be better than the best one so far.
+    /// The limit for that branch to be better than the best one so far.
     pub(super) bound: Cell<Option<Counts>>,
     look: Cell<Look>,
 }
@@ -114,7 +114,7 @@ impl Reading {
         self.fault.take()
     }
 
-    /// What went wrong, seen from further out.
+    /// Adds a place around an error.
     #[cold]
     pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
         let fault = self.fault.take();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::scalar::Scalar;
 use super::{Input, Keys, Mismatch, Wire};
 
-/// What a value is read into.
+/// The target of reading a value.
 pub enum Sink<'s> {
     /// `null` alone.
     Null(&'s mut Option<()>),
@@ -55,7 +55,7 @@ pub trait Places {
     fn keys(&self) -> Option<Keys>;
 }
 
-/// What becomes of a member.
+/// The handling of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is read, and all of it counts.
@@ -132,7 +132,7 @@ impl Sink<'_> {
         }
     }
 
-    /// What is expected here.
+    /// Names the expected type.
     pub(super) fn expected(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",

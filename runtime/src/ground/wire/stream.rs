@@ -36,7 +36,7 @@ fn position(error: &str) -> Option<String> {
     (is_number(line) && is_number(column)).then(|| format!(" at line {line} column {column}"))
 }
 
-/// What is wrong with a value that is no object. Where a struct is asked for, deserializers say it by themselves, and show
+/// Describes a value that is no object. Where a struct is asked for, deserializers say it by themselves, and show
 /// the value: it may be a secret.
 #[cold]
 fn unasked(error: &impl fmt::Display, reading: &Reading) -> Option<Mismatch> {

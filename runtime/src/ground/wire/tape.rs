@@ -23,7 +23,7 @@ pub(super) enum Token<'t> {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
-    /// What no other number holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
+    /// A number that no other form holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
     Digits {
         start: usize,
         end: usize,

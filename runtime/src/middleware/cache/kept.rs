@@ -1,4 +1,4 @@
-//! What a cache has, and when that is too old.
+//! The entries of a cache, and their ages.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::ground::deadline::Deadline;
 use crate::{CallError, ToolResult};
 
-/// What a call is told from others by.
+/// The identity of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key(Arc<Question>);
 
@@ -38,7 +38,7 @@ impl Key {
     }
 }
 
-/// What came of a call; none as long as it is under way.
+/// The outcome of a call; none as long as it is under way.
 pub(super) type News = watch::Receiver<Option<Result<ToolResult, CallError>>>;
 type Tell = watch::Sender<Option<Result<ToolResult, CallError>>>;
 
@@ -70,7 +70,7 @@ struct Entry {
     size: usize,
 }
 
-/// What there is of a read.
+/// The state of a read.
 pub(super) enum Found {
     Kept(Arc<ToolResult>),
     /// Somebody else asks already.

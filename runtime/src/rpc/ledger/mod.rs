@@ -1,4 +1,4 @@
-//! What became of every request of one connection.
+//! The state of every request of one connection.
 //!
 //! A request is admitted, queued, written, and then answered, given up or failed; the transports report what they do
 //! with it. So a call that never left is told from one that may have run.

@@ -17,7 +17,7 @@ const NOISE_KEPT: usize = 2048;
 const NOISY_LINES_KEPT: usize = 20;
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// What was found.
+/// The result of reading.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Frame {
     /// The text of one JSON object, and the `id` in it.

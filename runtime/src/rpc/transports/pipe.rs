@@ -1,4 +1,4 @@
-//! What messages are written to: the pipe to a child's stdin, which knows what of it was read, or a given stream.
+//! The target of messages: the pipe to a child's stdin, which knows how much of it was read, or a given stream.
 //!
 //! A pipe of the usual size holds hundreds of requests, and what a server reads at once lies in its memory: all of them
 //! run, or may have run, though their callers gave up long ago. So the next message is written when the one before it has
@@ -189,7 +189,7 @@ mod system {
             }
         }
 
-        /// What is ready after this was not before. Whatever is looked at next is looked at again when that happens.
+        /// Readiness after this is new. Whatever is looked at next is looked at again when that happens.
         fn forget_readiness(&self) {
             let _ = self.sender.try_io(|| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
         }

@@ -20,7 +20,7 @@ use crate::rpc::transports::{Sender, Sending};
 const BROKEN: &str = "the server does not read any more";
 const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
 
-/// What is written to a server. Messages wait for their turn in the order in which they were sent.
+/// The queue of messages to a server. Messages wait for their turn in the order in which they were sent.
 pub(crate) struct Writer {
     stream: Arc<Mutex<Stream>>,
     closing: CancellationToken,
@@ -146,8 +146,8 @@ impl Writer {
 }
 
 impl Sender for Writer {
-    /// What cannot be written at once is written by a task, since half of a message must not stay behind when its caller
-    /// gives up.
+    /// A task writes the rest of a message that cannot be written at once, since half of a message must not stay behind when its
+    /// caller gives up.
     fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
         let Some((mut stream, line)) = self.turn_at_once().and_then(|stream| Some((stream, line(&message).ok()?)))
         else {

@@ -33,7 +33,7 @@ pub(super) struct Inclusion<'v, 'a, 'b> {
     right: &'v Version<'b>,
     cases: Cases<'v, 'a>,
     sampler: Sampler<'v, 'a>,
-    /// What the right schema singles out is often what the left one allowed.
+    /// Values that the right schema singles out: the left one often allows them.
     singled_out: Sampler<'v, 'b>,
     equality: Equality<'v, 'a, 'b>,
     patterns: Patterns,
@@ -222,7 +222,7 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
         self.no_alternative(part, branches, tried)
     }
 
-    /// What to tell where no branch takes all: the branch that is of the kind, if there is one.
+    /// Picks the failures to report where no branch takes all: those of the branch that is of the kind, if there is one.
     fn no_alternative(&mut self, part: &Part<'_>, branches: &[SchemaId], tried: Vec<Vec<Failure>>) -> Vec<Failure> {
         match failure::of_alternatives(tried) {
             Ok(meant) => meant,

@@ -1,9 +1,9 @@
-//! What the values of keywords look like, and what the same thing is called in another version of JSON Schema.
+//! The forms of keywords' values, and the names of keywords in other versions of JSON Schema.
 
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-/// What a keyword's value is.
+/// The form of a keyword's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Form {
     /// One schema; for `items`, several as well.
@@ -18,7 +18,7 @@ pub(in super::super) enum Form {
     Dialect,
     /// Something else that constrains or names.
     Value,
-    /// What is said to people and tools.
+    /// A text for people and tools.
     Annotation,
     /// Whatever a server likes.
     Other,
@@ -64,7 +64,7 @@ pub(super) fn is_draft4_bound(map: &Map<String, Value>, keyword: &str) -> bool {
     map.get(keyword).is_some_and(Value::is_boolean) && map.get(bound).is_some_and(Value::is_number)
 }
 
-/// What can be kept of a list with entries that do not belong there.
+/// Returns the usable part of a list with entries that do not belong there.
 pub(super) fn salvage(keyword: &str, value: &Value) -> Value {
     let Value::Array(entries) = value else { return value.clone() };
     let belongs = |entry: &Value| keyword != "required" || entry.is_string();

@@ -39,7 +39,7 @@ impl Bound {
         }
     }
 
-    /// What the server declared of it.
+    /// Returns the tool as the server declared it.
     ///
     /// # Errors
     /// Where a schema of bindings is not JSON, as generated ones are.
@@ -68,7 +68,7 @@ impl Bound {
 /// The annotations that bindings know.
 const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
-/// What of a tool is compared: all of it that bindings know, or what calls and results depend on.
+/// Returns the parts of a tool that are compared: all of it that bindings know, or the parts that calls and results depend on.
 pub(super) fn compared(tool: &Value, pin: Pin) -> Value {
     let mut kept = Map::new();
     for key in ["name", "inputSchema", "outputSchema"] {
@@ -93,7 +93,7 @@ pub(super) fn name_of(tool: &Value) -> Option<&str> {
     tool.get("name").and_then(Value::as_str)
 }
 
-/// What the calls of a client that have no bindings of their own are compared with.
+/// The tools that calls of a client without bindings of their own are compared with.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Baseline {
     #[default]

@@ -31,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a server may take to begin telling of changes before it is looked what its tools are.
 const PATIENCE_FOR_SUBSCRIBING: Duration = Duration::from_secs(2);
 
-/// What the configuration of a server demands of bound tools.
+/// The demands of a server's configuration on bound tools.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     drift: Drift,
@@ -66,16 +66,16 @@ pub(crate) struct LiveTools {
     bound_count: watch::Sender<usize>,
 }
 
-/// What is called over one connection.
+/// The tools that are called over one connection.
 #[derive(Default)]
 struct Bindings {
     seen: HashSet<usize>,
     tools: Vec<Bound>,
 }
 
-/// What came of looking at a tool before it is called.
+/// The outcome of looking at a tool before it is called.
 pub(crate) struct Looked {
-    /// What speaks against it.
+    /// The reason against the call.
     pub(crate) refusal: Option<String>,
     /// The count of changes to the list for which this holds.
     pub(crate) list: u64,
@@ -209,7 +209,7 @@ impl Listed {
     }
 }
 
-/// What was bound with the tool of a call.
+/// Returns the bindings that the tool of a call belongs to.
 pub(crate) fn bindings_of(call: &ToolCall, baseline: &Baseline) -> Option<&'static ServerSpec> {
     call.bindings.or(match baseline {
         Baseline::Bindings(server) => Some(server),

@@ -1,4 +1,4 @@
-//! What was told of differences, so that each is told once.
+//! The differences that were reported, so that each is reported once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::call::events::Observer;
 /// So many differences of one tool are told.
 const MOST_TOLD: usize = 20;
 
-/// What was told of each tool of a server, over all its connections.
+/// The differences that were reported of each tool of a server, over all its connections.
 pub(crate) struct Told {
     observer: Arc<Observer>,
     words: Mutex<HashMap<String, HashSet<String>>>,

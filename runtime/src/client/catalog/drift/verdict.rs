@@ -94,7 +94,7 @@ impl Verdict {
         Self(vec![Difference::breaking(&format!("its bindings hold a schema that is not JSON: {error}"))])
     }
 
-    /// What speaks against calling the tool.
+    /// Returns the reason against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
         let today = Date::today();
         let breaking: Vec<&str> =

@@ -43,7 +43,7 @@ impl KeyringTokenStore {
         Self { locks: Some(FileTokenStore::new(folder)), ..self }
     }
 
-    /// What happens to the tokens of one server; that there are none is no error.
+    /// Does something with the tokens of one server; that there are none is no error.
     fn on_entry<T>(
         &self,
         key: &str,

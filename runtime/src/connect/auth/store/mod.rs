@@ -43,7 +43,7 @@ pub use memory::MemoryTokenStore;
 /// }
 /// ```
 pub trait TokenStore: Send + Sync {
-    /// What is kept for a server.
+    /// Returns the stored tokens of a server.
     ///
     /// # Errors
     /// Why it cannot be read; that there is nothing is no error.
@@ -72,12 +72,12 @@ pub trait TokenStore: Send + Sync {
     }
 }
 
-/// What a store keeps for a server: text that only this library reads. `Debug` does not show it.
+/// The tokens that a store keeps for a server: text that only this library reads. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredTokens(String);
 
 impl StoredTokens {
-    /// What was kept.
+    /// Wraps a stored text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

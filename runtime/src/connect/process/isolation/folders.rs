@@ -27,7 +27,7 @@ const SYSTEM: [&str; 12] = [
     "/run/opengl-driver",
     "/sys/devices/system/cpu",
 ];
-/// What of `/etc` programs need to run: names, certificates, time zones. The rest may hold secrets of the machine.
+/// The files of `/etc` that programs need to run: names, certificates, time zones. The rest may hold secrets of the machine.
 const SETTINGS: [&str; 33] = [
     "alternatives",
     "ca-certificates",
@@ -65,19 +65,19 @@ const SETTINGS: [&str; 33] = [
 ];
 /// Where other programs leave their sockets and temporary files.
 const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
-/// What is there for every server and can be nobody's folder.
+/// The folders that every server has, and that can be nobody's.
 const OWN: [&str; 2] = ["/dev", "/proc"];
 const HOME_WITHOUT_ONE: &str = "/tmp/home";
 const HOME_VARIABLES: [&str; 6] =
     ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
 
-/// What a server sees, and what it is told of it.
+/// The files and variables of a server.
 pub(super) struct Plan {
     pub(super) view: View,
     pub(super) env: Vec<(&'static str, OsString)>,
     /// The homes of the user, as they really are.
     pub(super) homes: Vec<PathBuf>,
-    /// What the server may write to and keeps, where that was said.
+    /// The folders that the server may write to, where they were named.
     pub(super) writable: Vec<PathBuf>,
     temp_home: Option<PathBuf>,
 }
@@ -263,7 +263,7 @@ fn homes() -> Vec<Home> {
     homes
 }
 
-/// What is set by `home = "temp"` cannot be set otherwise as well.
+/// A variable that `home = "temp"` sets cannot be set otherwise as well.
 fn check_variables(program: &Program<'_>) -> Result<(), Refusal> {
     let wrong =
         |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove the one or the other")));
@@ -288,7 +288,7 @@ fn whole() -> View {
     view
 }
 
-/// What no program does without.
+/// Returns the files that every program needs.
 fn system_alone() -> View {
     let mut view = own();
     // What is not there is not needed.

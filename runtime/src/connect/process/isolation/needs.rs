@@ -1,5 +1,6 @@
-//! What a program needs to run that lies in folders which a server does not see: `npx` below `~/.nvm`, an environment of
-//! Python, what the first line of a script names. The folders of programs and libraries are shown, never one that holds
+//! The files that a program needs to run and that lie in folders which a server does not see: `npx` below `~/.nvm`, an
+//! environment of Python, what the first line of a script names. The folders of programs and libraries are shown, never one that
+//! holds
 //! anything else.
 
 use std::ffi::OsStr;
@@ -14,7 +15,7 @@ use super::way::follow;
 const LONGEST_FIRST_LINE: u64 = 1024;
 /// An interpreter of an interpreter is rare enough.
 const MOST_PROGRAMS: usize = 16;
-/// What belongs to the programs of a folder `bin`, beside it.
+/// The folders beside `bin` that belong to its programs.
 const LIBRARIES: [&str; 3] = ["lib", "lib64", "libexec"];
 
 /// Shows a program with what it needs. What the server can write to decides nothing: else it could have other files shown

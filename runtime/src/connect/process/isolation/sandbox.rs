@@ -13,7 +13,7 @@ use crate::ConnectErrorKind as Kind;
 use crate::connect::process::program::Program;
 use crate::connect::process::{environment, find};
 
-/// What the shell says that looks for the program, where it is not there.
+/// The exit code of the shell that looks for the program, where it is not there.
 const NOT_THERE: i32 = 77;
 /// Variables that have programs load libraries. Bubblewrap itself, which nothing holds yet, must not load what the server
 /// wrote to a folder.
@@ -116,7 +116,7 @@ pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Resul
     bwrap::find(&folders::plan(isolation, program)?.writable)
 }
 
-/// What bubblewrap says, and what can be done about it.
+/// Explains a message of bubblewrap, and adds the next step.
 fn explained(said: &str) -> String {
     const FORBIDDEN: [&str; 6] =
         ["namespace", "uid map", "gid map", "RTM_NEWADDR", "Operation not permitted", "Permission denied"];

@@ -1,4 +1,4 @@
-//! What a child sees of the files, and how bubblewrap is told.
+//! A child's view of the files, and the arguments of bubblewrap for it.
 
 use std::ffi::OsString;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::way::{Way, follow};
 
-/// What stands at a place.
+/// The kind of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// What is there, to be read.
+    /// A place that can be read.
     Read,
-    /// What is there, to be read and written.
+    /// A place that can be read and written.
     Write,
     /// An empty folder in memory, which may be written to.
     Empty,
@@ -25,7 +25,7 @@ pub(super) enum Place {
     Processes,
 }
 
-/// What a child sees of the files: each place with all below it, up to the next one. Paths sort so that a folder comes
+/// A child's view of the files: each place with all below it, up to the next one. Paths sort so that a folder comes
 /// before what is in it.
 #[derive(Default)]
 pub(super) struct View {

@@ -13,7 +13,7 @@ const MOST_LINKS: usize = 40;
 pub(super) struct Way {
     /// The symbolic links on the way, in order: where each is, without any link before it, and what it says.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
-    /// What is there at the end, without any link.
+    /// The path without any link.
     pub(super) real: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! What is different between what was recorded and what is asked.
+//! The differences between a recorded request and the present one.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,9 +18,9 @@ const LONGEST_VALUE: usize = 120;
 pub struct Difference {
     /// Where in the parameters, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// What was recorded there.
+    /// The recorded value.
     pub recorded: Option<Value>,
-    /// What is there now, without the secrets of the server's configuration.
+    /// The present value, without the secrets of the server's configuration.
     pub now: Option<Value>,
 }
 

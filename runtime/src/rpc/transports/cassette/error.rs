@@ -1,4 +1,4 @@
-//! What can be wrong with a cassette, or with what it is asked for.
+//! Errors of cassettes, and of requests to them.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub enum CassetteError {
         path: PathBuf,
         /// The line, from 1 on.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         message: String,
     },
     /// The end of the file is missing.
@@ -77,9 +77,9 @@ pub enum CassetteError {
     NotRecorded {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The request.
         request: String,
-        /// What was recorded.
+        /// The recorded error.
         message: String,
     },
     /// The request was recorded with other parameters.
@@ -88,9 +88,9 @@ pub enum CassetteError {
     Changed {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The request.
         request: String,
-        /// What differs from the most similar recorded one; the first few.
+        /// The differences from the most similar recorded one; the first few.
         differences: Vec<Difference>,
     },
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
 
-/// What is asked, in the form in which it is recorded and compared.
+/// A request in the form in which it is recorded and compared.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -45,7 +45,7 @@ impl Request {
         begins(&self.method)
     }
 
-    /// What an error calls it.
+    /// Returns its name in errors.
     pub(super) fn title(&self) -> String {
         match self.subject() {
             Some(subject) => format!("`{}` of `{}`", self.method, mcp_bindgen_model::printable(subject)),
@@ -67,7 +67,7 @@ pub(super) struct Exchange {
     pub(super) response: Map<String, Value>,
 }
 
-/// What the server said of its own.
+/// A message that the server sent on its own.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Heard {
     pub(super) method: String,

@@ -1,4 +1,4 @@
-//! What was said over a connection, kept in a file, and said once more without a server.
+//! Cassettes: a connection's messages are kept in a file, and replayed without a server.
 
 mod difference;
 mod error;
@@ -62,7 +62,7 @@ enum Mode {
     Replay(Arc<Player>),
 }
 
-/// What was recorded so far.
+/// The recording so far.
 struct Recording {
     tape: Tape,
     /// Whether the file does not have all of it yet.

@@ -38,7 +38,7 @@ impl Player {
         &self.server
     }
 
-    /// What a tool answered.
+    /// Returns the results of a tool.
     pub(super) fn results(&self, tool: &str) -> Vec<ToolResult> {
         let is_call = |exchange: &&Exchange| {
             exchange.request.method == CALL && exchange.request.params.get("name").and_then(Value::as_str) == Some(tool)

@@ -12,7 +12,7 @@ use crate::rpc::witness::Witness;
 
 /// Open until somebody closes it: its answer is no answer to anything.
 pub(super) const SUBSCRIPTION: &str = "subscriptions/listen";
-/// What the client does nothing with on replay: other requests are meant, or other times.
+/// Notifications that the client ignores on replay: other requests are meant, or other times.
 const NOT_KEPT: [&str; 3] =
     ["notifications/message", "notifications/cancelled", "notifications/subscriptions/acknowledged"];
 
@@ -26,7 +26,7 @@ pub(super) struct Recorder {
 #[derive(Default)]
 struct UnderWay {
     requests: Vec<Pending>,
-    /// What was said while nothing was asked, which belongs to what is asked next.
+    /// The messages while no request was open, which belong to the next one.
     loose: Vec<Heard>,
     questions: Vec<(Value, Heard)>,
 }

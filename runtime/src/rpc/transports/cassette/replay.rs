@@ -46,7 +46,7 @@ struct Stage {
     player: Arc<Player>,
     redactor: Redactor,
     arriving: UnboundedSender<Value>,
-    /// What goes on when a question of the server is answered, by its id.
+    /// The scenes that go on when a question of the server is answered, by its id.
     waiting: HashMap<String, Scene>,
     questions: usize,
 }

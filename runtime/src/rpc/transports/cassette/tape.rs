@@ -9,7 +9,7 @@ use super::exchange::Exchange;
 
 const FORMAT: u64 = 1;
 
-/// What is in a file.
+/// The contents of a file.
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) server: Option<String>,

@@ -17,7 +17,7 @@ pub(super) enum Step {
     Wrong,
 }
 
-/// What may come next.
+/// The expected next token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Object,
@@ -41,7 +41,7 @@ enum Container {
     Array,
 }
 
-/// What of the members at the top is being read.
+/// The member at the top that is being read.
 #[derive(PartialEq, Eq)]
 enum Member {
     Other,

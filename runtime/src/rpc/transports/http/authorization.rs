@@ -19,7 +19,7 @@ pub(crate) trait Authorizer: Send + Sync {
     /// Dropped: the task that gets tokens goes on.
     fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>>;
 
-    /// What it waits for, where somebody has to act.
+    /// Returns the action that it waits for, where somebody has to act.
     fn waits_for(&self) -> Option<String>;
 
     /// Knows all that is secret about the authorization.
@@ -32,7 +32,7 @@ pub(crate) struct Challenge {
     pub(crate) status: StatusCode,
     /// The values of `WWW-Authenticate`.
     pub(crate) values: Vec<String>,
-    /// What was sent as `Authorization`.
+    /// The value that was sent as `Authorization`.
     pub(crate) sent: Option<HeaderValue>,
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::refusals::describe;
 
 pub(crate) const MAX_MESSAGE: usize = 64 * 1024 * 1024;
-/// What a refusal says fits into this, and is worth this wait.
+/// The contents of a refusal fit into this, and are worth this wait.
 const MAX_REFUSAL: usize = 64 * 1024;
 const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 

@@ -71,7 +71,7 @@ struct Parser {
     after_cr: bool,
     is_first_line: bool,
     current: Sse,
-    /// What is kept of the event so far.
+    /// The bytes of the event so far.
     kept: usize,
     found: VecDeque<Event>,
 }

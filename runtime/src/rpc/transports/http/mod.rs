@@ -104,7 +104,7 @@ impl HttpClient {
         error
     }
 
-    /// What may be shown of a text of strangers, on one line.
+    /// Returns a stranger's text as it may be shown, on one line.
     fn shown(&self, text: &[u8]) -> String {
         self.redactor().shown_line(&String::from_utf8_lossy(text), PREVIEW)
     }
@@ -118,7 +118,7 @@ impl HttpClient {
         redactor
     }
 
-    /// What a status that is no success means.
+    /// Returns the meaning of a status that is no success.
     /// Dropped: the body is not read on.
     pub(super) async fn refused(&self, response: reqwest::Response) -> HttpError {
         let (status, headers) = (response.status(), response.headers().clone());
@@ -170,7 +170,7 @@ impl Until {
         async move { while life.changed().await.is_ok() {} }
     }
 
-    /// What comes of it, unless the end comes first.
+    /// Returns the output of a future, unless the end comes first.
     /// Dropped: `work` is dropped.
     pub(crate) async fn or_end<T, E: From<HttpError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         tokio::select! {

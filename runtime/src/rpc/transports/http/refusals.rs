@@ -1,4 +1,4 @@
-//! What went wrong with a request, and what that means for it.
+//! Failed requests, and the consequence for their calls.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -84,7 +84,7 @@ impl HttpError {
         }
     }
 
-    /// What it means for the request.
+    /// Returns the consequence for the request.
     pub(crate) fn failure(&self) -> Failure {
         let dispatched = match self.kind {
             HttpErrorKind::NotSent | HttpErrorKind::Unauthorized | HttpErrorKind::Refused => Dispatched::No,
