@@ -325,26 +325,6 @@ fn two_servers_cannot_be_one_module() {
 }
 
 #[test]
-fn book_documents_every_key() {
-    let chapter = include_str!("../../docs/book/src/configuration.md");
-    let table: Vec<&str> = chapter.lines().skip_while(|line| !line.starts_with("| key of `mcp.toml`")).collect();
-    let rows = table.iter().take_while(|line| line.starts_with('|')).filter_map(|row| row.split('|').nth(1));
-    let documented: Vec<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
-    let mut keys = 0;
-    for text in ["zzzz = 1", "[defaults]\nzzzz = 1", "[servers.a]\nzzzz = 1"] {
-        let error = mcp_bindgen_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect_err("an unknown key");
-        let help = error.help.expect("it names the known ones");
-        for key in help.split('`').skip(1).step_by(2).filter(|key| !["servers", "defaults"].contains(key)) {
-            assert!(documented.contains(&key), "the table of configuration.md has no `{key}`");
-            keys += 1;
-        }
-    }
-    assert!(keys > 20, "{keys} keys");
-    let known = |key: &&str| !key.starts_with('[') && !["mcp.toml"].contains(key);
-    assert_eq!(documented.into_iter().filter(known).count(), keys, "the table has keys that there are not");
-}
-
-#[test]
 fn connect_asks_for_the_transport_of_its_server() {
     let sse = "url = \"https://mcp.example.com/sse\"\ntransport = \"sse\"";
     for (keys, bound) in

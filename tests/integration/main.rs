@@ -6,6 +6,7 @@
 mod common;
 
 mod calls;
+mod config_keys;
 mod configuration;
 mod conveniences;
 mod doors;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use mcp_bindgen_model::{Config, FileError, printable, write_if_changed};
+use mcp_bindgen_model::{Config, FileError, config_schema, printable, write_if_changed};
 use serde_json::json;
 
 use crate::args;
@@ -16,8 +16,10 @@ use crate::output::Output;
 use crate::project;
 
 const CONFIG: &str = include_str!("init.toml");
+/// The JSON Schema of `mcp.toml`, beside it: its first line names this file for editors.
+const SCHEMA: &str = "mcp.schema.json";
 
-/// Makes what is not there, and never touches what is.
+/// Writes the files that are missing, and keeps those of the user.
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir()?;
     let path = target(config, &here)?;
@@ -37,7 +39,9 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     let is_json = is_json(&path);
     let rule = attributes(&folder);
     let rule = rule.as_deref().map(|rule| (root.join(".gitattributes"), rule));
-    let files = [Some((path.clone(), CONFIG)), rule].into_iter().flatten();
+    let schema_text = format!("{:#}\n", config_schema());
+    let schema = Some((root.join(SCHEMA), schema_text.as_str())).filter(|_| !is_json);
+    let files = [Some((path.clone(), CONFIG)), schema, rule].into_iter().flatten();
     let files =
         files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
     let files: Vec<(PathBuf, &str, Option<String>)> = files.collect::<Result<_, _>>()?;
@@ -57,6 +61,8 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
                 let gap = if current.is_empty() || current.ends_with('\n') { "" } else { end };
                 format!("{current}{gap}{}{end}", text.trim_end())
             }
+            // Another version of this program may have written it.
+            Some(current) if path.ends_with(SCHEMA) && current != text => text.to_owned(),
             Some(_) => {
                 output.status("Kept", &shown);
                 continue;

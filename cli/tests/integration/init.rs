@@ -36,6 +36,25 @@ fn servers_that_are_in_force_stay_so() {
 }
 
 #[test]
+fn editors_get_the_schema_of_the_configuration() {
+    let project = Project::empty();
+    init_in(&project, "").says("Wrote mcp.schema.json");
+    assert!(project.read("mcp.toml").starts_with("#:schema ./mcp.schema.json\n"));
+    let schema = project.read("mcp.schema.json");
+    assert_eq!(schema, format!("{:#}\n", mcp_bindgen_model::config_schema()));
+    init_in(&project, "").says("Kept mcp.toml").says("Kept mcp.schema.json");
+    // That of an older version is replaced.
+    project.write("mcp.schema.json", "{}\n");
+    init_in(&project, "").says("Wrote mcp.schema.json");
+    assert_eq!(project.read("mcp.schema.json"), schema);
+
+    let hosts = Project::empty();
+    hosts.write(".mcp.json", r#"{ "mcpServers": { "x": { "command": "y" } } }"#);
+    init_in(&hosts, "");
+    assert!(!hosts.path("mcp.schema.json").exists());
+}
+
+#[test]
 fn attributes_are_of_the_folder_that_snapshots_go_to() {
     let project = Project::empty();
     project.write("mcp.toml", "[defaults]\nsnapshots = \"my snaps\"\n");

@@ -1,20 +1,18 @@
 //! Reads `drift` of a server: a word, or the table `[servers.x.drift]`.
 
+use super::keys;
 use super::node::{Kind, Node};
 use super::read::{Reader, suggestion};
 use crate::secrets::quoted;
 use crate::server::{Acceptance, Drift, DriftRules};
 use crate::{ChangeKind, Class, Date, FileError};
 
-pub(super) const KEYS: [&str; 3] = ["mode", "accept", "class"];
-const ACCEPTANCE: [&str; 5] = ["rule", "tool", "at", "until", "reason"];
-
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<(Option<Drift>, DriftRules), FileError> {
     let mut rules = DriftRules::default();
     let Kind::Table(_) = &node.kind else { return Ok((Some(reader.drift(node, what)?), rules)) };
     let mut mode = None;
     for entry in reader.table(node, what)? {
-        reader.check_key(entry, what, &KEYS)?;
+        reader.check_key(entry, what, &keys::DRIFT)?;
         let inner = format!("`{}` in {what}", quoted(&entry.key));
         match entry.key.as_str() {
             "mode" => mode = Some(reader.drift(&entry.value, &inner)?),
@@ -43,7 +41,7 @@ fn acceptance(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Acceptance
     let mut reason = None;
     let (mut tool, mut at, mut until) = (None, None, None);
     for entry in reader.table(node, &what)? {
-        reader.check_key(entry, &what, &ACCEPTANCE)?;
+        reader.check_key(entry, &what, &keys::ACCEPTANCE)?;
         let inner = format!("`{}` in {what}", entry.key);
         let text = reader.text(&entry.value, &inner)?;
         match entry.key.as_str() {

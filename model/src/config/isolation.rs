@@ -1,17 +1,16 @@
 //! The table `isolation`. It is ours in every kind of file, so an unknown key in it is always an error.
 
+use super::keys;
 use super::node::Node;
 use super::read::Reader;
 use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::Isolation;
 
-pub(super) const KEYS: [&str; 4] = ["home", "network", "read", "write"];
-
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Isolation, FileError> {
     let mut isolation = Isolation::new();
     for entry in reader.table(node, what)? {
-        reader.check_key(entry, what, &KEYS)?;
+        reader.check_key(entry, what, &keys::ISOLATION)?;
         let inner = format!("`{}` in {what}", quoted(&entry.key));
         let is = |only: &str| {
             let word = reader.text(&entry.value, &inner)?;

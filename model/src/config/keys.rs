@@ -1,12 +1,247 @@
-//! Every key of `mcp.toml`. What is not listed here is refused before it is read, so that no key is read in passing.
+//! Every key of `mcp.toml`: its name, the form of its value, its default and its help. Reading, the JSON Schema and the reference
+//! of the book come from these tables. A key that is not listed is refused before it is read.
 
-use super::{drift, isolation, rust, server};
+use std::iter::once;
 
-pub(super) const FILE: [&str; 4] = ["defaults", "servers", "deny", "allow"];
-pub(super) const DEFAULTS: [&str; 5] = ["snapshots", "timeout", "drift", "pin", "live"];
+use crate::server::{Drift, Live, Pin, Types, UnknownKeys};
+use crate::{ChangeKind, Class};
 
-/// Every key of `mcp.toml` that says something, with the tables that it is in: `defaults.timeout`,
-/// `servers.*.isolation.home`. For tests that show what each of them does.
+/// A key of a table.
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) form: Form,
+    /// The servers that it is for.
+    pub(super) reach: Reach,
+    /// The default as it is written in the file, or in words; empty if there is none.
+    pub(crate) default: &'static str,
+    /// Its effect, in Markdown without links.
+    pub(crate) help: &'static str,
+    /// The page of the book with more about it.
+    pub(crate) page: &'static str,
+}
+
+/// The form of a value.
+pub(crate) enum Form {
+    Text,
+    Boolean,
+    /// A number with a unit: `"30s"`.
+    Duration,
+    /// A date: `"2027-01-31"`.
+    Date,
+    /// A word for names, or `false`.
+    Prefix,
+    Words(fn() -> Vec<&'static str>),
+    Texts,
+    /// Globs of tools.
+    Globs,
+    /// Codes of diagnostics: `"MCP0006"`.
+    Codes,
+    /// Texts by names.
+    TextMap,
+    /// Words by ids of rules.
+    RuleMap(fn() -> Vec<&'static str>),
+    /// One of the words, or a table.
+    WordsOrTable(fn() -> Vec<&'static str>, &'static [Key]),
+    Table(&'static [Key]),
+    Tables(&'static [Key]),
+    /// Tables by names.
+    TableMap(&'static [Key]),
+}
+
+/// The servers that a key is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Any,
+    /// Only child processes.
+    Child,
+    /// Only servers with a `url`.
+    Remote,
+}
+
+const fn key(name: &'static str, form: Form, default: &'static str, help: &'static str) -> Key {
+    Key { name, form, reach: Reach::Any, default, help, page: "" }
+}
+
+impl Key {
+    const fn child(self) -> Self {
+        Self { reach: Reach::Child, ..self }
+    }
+
+    const fn remote(self) -> Self {
+        Self { reach: Reach::Remote, ..self }
+    }
+
+    const fn page(self, page: &'static str) -> Self {
+        Self { page, ..self }
+    }
+
+    /// Returns the keys of the tables below it.
+    pub(crate) const fn inner(&self) -> &'static [Self] {
+        match self.form {
+            Form::Table(keys) | Form::Tables(keys) | Form::TableMap(keys) | Form::WordsOrTable(_, keys) => keys,
+            _ => &[],
+        }
+    }
+}
+
+fn drift_words() -> Vec<&'static str> {
+    Drift::ALL.map(Drift::name).to_vec()
+}
+
+fn pin_words() -> Vec<&'static str> {
+    Pin::ALL.map(Pin::name).to_vec()
+}
+
+fn classes() -> Vec<&'static str> {
+    Class::ALL.map(Class::name).to_vec()
+}
+
+/// The transports as they are written: `transport`, or `type` as other programs name it.
+pub(super) const TRANSPORTS: [&str; 5] = ["stdio", "http", "sse", "streamable-http", "streamableHttp"];
+
+pub(crate) static FILE: [Key; 4] = [
+    key("defaults", Form::Table(&DEFAULTS), "", "values that servers inherit"),
+    key("servers", Form::TableMap(&SERVER), "", "the servers by name: a name has 1 to 64 of `a-z`, `0-9`, `_` and `-`"),
+    key("deny", Form::Codes, "[]", "diagnostic codes that are errors").page("diagnostics.md"),
+    key("allow", Form::Codes, "[]", "diagnostic codes that are hidden").page("diagnostics.md"),
+];
+
+pub(super) static DEFAULTS: [Key; 5] = [
+    key("snapshots", Form::Text, "\"mcp\"", "folder of the snapshots, relative to the file"),
+    key("timeout", Form::Duration, "\"30s\"", "`timeout` of servers that set none"),
+    key("drift", Form::Words(drift_words), "\"warn\"", "`drift` of servers that set none"),
+    key("pin", Form::Words(pin_words), "\"schema\"", "`pin` of servers that set none"),
+    key(
+        "live",
+        Form::Words(|| Live::ALL.map(Live::name).to_vec()),
+        "\"ask\"",
+        "`\"never\"`: no build connects to a server, whatever `MCP_BINDGEN_LIVE` says",
+    )
+    .page("drift.md"),
+];
+
+pub(super) static SERVER: [Key; 26] = [
+    key(
+        "command",
+        Form::Text,
+        "",
+        "a child process; a command with a `/` is relative to the file, others are found on `PATH`",
+    ),
+    key("args", Form::Texts, "[]", "arguments of the child").child(),
+    key(
+        "cwd",
+        Form::Text,
+        "",
+        "working directory of the child, relative to the file; by default that of the program, and for the command line the folder \
+         of the file",
+    )
+    .child(),
+    key("npm", Form::Text, "", "a package instead of `command`: `npx -y PACKAGE`"),
+    key("uvx", Form::Text, "", "a package instead of `command`: `uvx PACKAGE`"),
+    key("env", Form::TextMap, "{}", "variables of the child, in addition to a short list")
+        .child()
+        .page("#environment-of-a-server"),
+    key("inherit_env", Form::Texts, "[]", "variables passed on to the child").child(),
+    key("url", Form::Text, "", "an HTTP endpoint instead of `command`"),
+    key("headers", Form::TextMap, "{}", "headers of every request to `url`").remote(),
+    key(
+        "transport",
+        Form::Words(|| TRANSPORTS.to_vec()),
+        "by `command` or `url`",
+        "`\"sse\"` is the HTTP+SSE of 2024; the others are implied",
+    ),
+    key("tools", Form::Globs, "all", "globs of the tools to bind; a call of any other tool is `CallError::Denied`"),
+    key(
+        "exclude",
+        Form::Globs,
+        "[]",
+        "globs of tools to leave out, applied after `tools`; they can be neither bound nor called",
+    ),
+    key(
+        "approve",
+        Form::Globs,
+        "[]",
+        "globs of tools that need an approval; on the command line a confirmation or `--yes`",
+    )
+    .page("governance.md#approvals"),
+    key("remote_use", Form::Globs, "[]", "globs of tools that templates which are no local file may call")
+        .page("templates.md"),
+    key("prefix", Form::Prefix, "the name", "prefix of functions, types and prefixed names; `false` for none"),
+    key(
+        "types",
+        Form::Words(|| Types::ALL.map(Types::name).to_vec()),
+        "\"native\"",
+        "`\"typify\"` for the typify backend (feature `typify`)",
+    ),
+    key(
+        "unknown",
+        Form::Words(|| UnknownKeys::ALL.map(UnknownKeys::name).to_vec()),
+        "\"ignore\"",
+        "`\"keep\"` keeps undeclared keys in a field `extra`",
+    ),
+    key("rust", Form::Table(&RUST), "", "changes of the generated code").page("generated-code.md#change-the-generated-code"),
+    key("description", Form::Text, "", "purpose of the server: `client.config().description`"),
+    key(
+        "timeout",
+        Form::Duration,
+        "of `[defaults]`",
+        "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`",
+    ),
+    key("connect_timeout", Form::Duration, "\"60s\"", "limit of connecting, including the download of a package"),
+    key(
+        "drift",
+        Form::WordsOrTable(drift_words, &DRIFT),
+        "of `[defaults]`",
+        "reaction to a live server that differs: `\"ignore\"`, `\"warn\"` or `\"deny\"`, or a table",
+    )
+    .page("drift.md#at-run-time"),
+    key(
+        "pin",
+        Form::Words(pin_words),
+        "of `[defaults]`",
+        "`\"schema\"`, or `\"all\"`: descriptions and annotations may not change either",
+    ),
+    key("isolation", Form::Table(&ISOLATION), "", "what the child can access").child().page("#isolation"),
+    key("hosted", Form::Boolean, "false", "`true` allows `HostedServers` to hand the server to the model's provider")
+        .remote()
+        .page("agents.md#hosted-servers"),
+    key("type", Form::Words(|| TRANSPORTS.to_vec()), "", "another name of `transport`"),
+];
+
+pub(super) static RUST: [Key; 7] = [
+    key("derive", Form::Texts, "[]", "derives beside the usual ones, where they hold"),
+    key("rename", Form::TextMap, "{}", "names of tools and properties in Rust"),
+    key("extern", Form::TextMap, "{}", "types of yours, with serde's traits, in place of definitions"),
+    key("shared", Form::TextMap, "{}", "one type for every place with the same shape as the named one"),
+    key("setters", Form::Boolean, "false", "chained setters for optional arguments"),
+    key("named", Form::Boolean, "false", "a builder instead of `new` with positions"),
+    key("checked", Form::Boolean, "false", "newtypes that check patterns, lengths and bounds"),
+];
+
+pub(super) static ISOLATION: [Key; 4] = [
+    key("home", Form::Words(|| vec!["temp"]), "", "an empty home in memory, deleted when the server ends"),
+    key("network", Form::Words(|| vec!["none"]), "", "no network, and no connections to this machine"),
+    key("read", Form::Texts, "[]", "files and folders that the child can read"),
+    key("write", Form::Texts, "[]", "files and folders that the child can read and write"),
+];
+
+pub(super) static DRIFT: [Key; 3] = [
+    key("mode", Form::Words(drift_words), "of `[defaults]`", "as `drift` without a table"),
+    key("class", Form::RuleMap(classes), "{}", "the class of a rule, by its id"),
+    key("accept", Form::Tables(&ACCEPTANCE), "[]", "accepted changes; `rule` and `reason` are required")
+        .page("drift.md#accept-a-change"),
+];
+
+pub(super) static ACCEPTANCE: [Key; 5] = [
+    key("rule", Form::Words(|| ChangeKind::ALL.iter().map(|kind| kind.id()).collect()), "", "the id of the rule"),
+    key("tool", Form::Text, "all", "a glob of tools; without it, changes of the server itself are covered too"),
+    key("at", Form::Text, "all", "a JSON pointer into the tool: covers that place and every place below it"),
+    key("until", Form::Date, "", "the last day, in UTC"),
+    key("reason", Form::Text, "", "the reason, for reviewers"),
+];
+
+/// Returns every key of `mcp.toml` with the tables that it is in: `defaults.timeout`, `servers.*.isolation.home`. For tests that
+/// show the effect of each.
 ///
 /// ```
 /// let keys = mcp_bindgen_model::config_keys();
@@ -14,26 +249,22 @@ pub(super) const DEFAULTS: [&str; 5] = ["snapshots", "timeout", "drift", "pin", 
 /// ```
 #[must_use]
 pub fn config_keys() -> Vec<String> {
-    let mut keys = Vec::new();
-    for key in FILE {
-        match key {
-            "defaults" => keys.extend(DEFAULTS.iter().map(|key| format!("defaults.{key}"))),
-            "servers" => keys.extend(server_keys().map(|key| format!("servers.*.{key}"))),
-            key => keys.push(key.to_owned()),
+    fn below(prefix: &str, key: &Key) -> Vec<String> {
+        let path = format!("{prefix}{}", key.name);
+        match key.form {
+            Form::TableMap(keys) => keys.iter().flat_map(|key| below(&format!("{path}.*."), key)).collect(),
+            Form::Table(keys) if prefix.is_empty() => {
+                keys.iter().flat_map(|key| below(&format!("{path}."), key)).collect()
+            }
+            // The members of an accepted change have an effect together.
+            Form::Tables(_) => vec![path],
+            _ => once(path.clone()).chain(key.inner().iter().flat_map(|key| below(&format!("{path}."), key))).collect(),
         }
     }
-    keys
+    FILE.iter().flat_map(|key| below("", key)).collect()
 }
 
-fn server_keys() -> impl Iterator<Item = String> {
-    server::KEYS.into_iter().flat_map(|key| {
-        let inner: &[&str] = match key {
-            "rust" => &rust::KEYS,
-            "drift" => &drift::KEYS,
-            "isolation" => &isolation::KEYS,
-            _ => &[],
-        };
-        let below = inner.iter().map(move |inner| format!("{key}.{inner}"));
-        std::iter::once(key.to_owned()).chain(below)
-    })
+/// Returns `true` if one of the keys has a name.
+pub(super) fn has(keys: &[Key], name: &str) -> bool {
+    keys.iter().any(|key| key.name == name)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
+use super::keys::{Key, has};
 use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
@@ -169,20 +170,20 @@ impl<'a> Reader<'a> {
         let message = if is_short || !nearest(word, names.clone()).is_empty() {
             format!("{what} cannot be `{}`", quoted(word))
         } else {
-            format!("{what} is none of the words that it can be")
+            format!("{what} has an unknown value")
         };
         Err(self.error(node.at, message).with_help(suggestion(word, names, "it can be")))
     }
 
     /// A key that is not among the known ones is an error, before anything else can read it.
-    pub(super) fn check_key(&self, entry: &Entry, place: &str, known: &[&str]) -> Result<(), FileError> {
-        if known.contains(&entry.key.as_str()) { Ok(()) } else { Err(self.unknown_key(entry, place, known)) }
+    pub(super) fn check_key(&self, entry: &Entry, place: &str, known: &[Key]) -> Result<(), FileError> {
+        if has(known, &entry.key) { Ok(()) } else { Err(self.unknown_key(entry, place, known)) }
     }
 
-    pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[&str]) -> FileError {
+    pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[Key]) -> FileError {
         self.error(entry.at, format!("unknown key `{}` in {place}", quoted(&entry.key))).with_help(suggestion(
             &entry.key,
-            known.iter().copied(),
+            known.iter().map(|key| key.name),
             "known keys:",
         ))
     }

@@ -1,17 +1,16 @@
 //! The table `[servers.x.rust]`. It is ours in every kind of file, so an unknown key in it is always an error.
 
+use super::keys;
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
 use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::{RustConfig, RustRule};
 
-pub(super) const KEYS: [&str; 7] = ["derive", "rename", "extern", "shared", "setters", "named", "checked"];
-
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustConfig, FileError> {
     let mut rust = RustConfig::default();
     for entry in reader.table(node, what)? {
-        reader.check_key(entry, what, &KEYS)?;
+        reader.check_key(entry, what, &keys::RUST)?;
         let inner = format!("`{}` in {what}", quoted(&entry.key));
         match entry.key.as_str() {
             "derive" => rust.derive = list(reader, &entry.value, &inner)?,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::keys::{RUST, Reach, SERVER, TRANSPORTS, has};
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
 use super::{drift, isolation, rust};
@@ -11,38 +12,8 @@ use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::side_by_side::in_order;
 use crate::{FileError, nearest};
 
-pub(super) const KEYS: [&str; 26] = [
-    "command",
-    "args",
-    "cwd",
-    "npm",
-    "uvx",
-    "env",
-    "inherit_env",
-    "url",
-    "headers",
-    "transport",
-    "tools",
-    "exclude",
-    "approve",
-    "remote_use",
-    "prefix",
-    "types",
-    "unknown",
-    "rust",
-    "description",
-    "timeout",
-    "connect_timeout",
-    "drift",
-    "pin",
-    "isolation",
-    "hosted",
-    "type",
-];
 /// The keys that say how a server is reached: one of them, and only one.
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
-const CHILD_ONLY: [&str; 5] = ["args", "cwd", "env", "inherit_env", "isolation"];
-const REMOTE_ONLY: [&str; 2] = ["headers", "hosted"];
 /// The keys that demand something of a server: they are no passing keys of another program's file, where nothing can be demanded.
 const DEMANDS: [&str; 2] = ["isolation", "hosted"];
 
@@ -53,13 +24,8 @@ enum Way {
     Sse,
 }
 
-const WAYS: [(&str, Way); 5] = [
-    ("stdio", Way::Stdio),
-    ("http", Way::Http),
-    ("sse", Way::Sse),
-    ("streamable-http", Way::Http),
-    ("streamableHttp", Way::Http),
-];
+/// The meanings of [`TRANSPORTS`].
+const WAYS: [Way; TRANSPORTS.len()] = [Way::Stdio, Way::Http, Way::Sse, Way::Http, Way::Http];
 
 pub(super) fn check_name(reader: &Reader<'_>, name: &str, at: usize) -> Result<(), FileError> {
     if is_server_name(name) {
@@ -98,10 +64,10 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     let entries = entries.iter().filter(|entry| !matches!(entry.value.kind, Kind::Null)).collect();
     let table = Table { name, at, entries };
     if reader.strict
-        && let Some(entry) = table.entries.iter().find(|entry| !KEYS.contains(&entry.key.as_str()))
+        && let Some(entry) = table.entries.iter().find(|entry| !has(&SERVER, &entry.key))
     {
-        let error = reader.unknown_key(entry, &format!("server `{name}`"), &KEYS);
-        let belongs = rust::KEYS.contains(&entry.key.as_str());
+        let error = reader.unknown_key(entry, &format!("server `{name}`"), &SERVER);
+        let belongs = has(&RUST, &entry.key);
         return Err(if belongs { error.with_help(format!("it belongs in `[servers.{name}.rust]`")) } else { error });
     }
     let transport = transport(reader, &table)?;
@@ -158,10 +124,11 @@ fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileEr
         let message = format!("server `{name}` has `{}`, which does not fit its `{}`", source.key, entry.key);
         return Err(reader.error(entry.at, message).with_help(format!("this `{}` goes with {needed}", entry.key)));
     }
-    let useless: &[&str] = if remote { &CHILD_ONLY } else { &REMOTE_ONLY };
+    let useless = if remote { Reach::Child } else { Reach::Remote };
+    let is_useless = |name: &str| SERVER.iter().any(|key| key.name == name && key.reach == useless);
     let refused = |entry: &&&Entry| {
         let key = entry.key.as_str();
-        useless.contains(&key) && (reader.strict || DEMANDS.contains(&key))
+        is_useless(key) && (reader.strict || DEMANDS.contains(&key))
     };
     if let Some(entry) = table.entries.iter().find(refused) {
         let message = format!("server `{name}` has `{}`, which has no effect beside `{}`", entry.key, source.key);
@@ -217,7 +184,8 @@ fn way<'n>(reader: &Reader<'_>, table: &Table<'n>) -> Result<Option<(&'n Entry, 
         };
         let what = format!("`{key}` of server `{}`", table.name);
         let word = reader.text(&entry.value, &what)?;
-        let way = reader.one_of(&entry.value, &what, &word, &WAYS)?;
+        let ways: Vec<(&str, Way)> = TRANSPORTS.into_iter().zip(WAYS).collect();
+        let way = reader.one_of(&entry.value, &what, &word, &ways)?;
         if found.is_some_and(|(_, other)| other != way) {
             let message = format!("server `{}` has a `transport` and a `type` that differ", table.name);
             return Err(reader.error(entry.at, message).with_help("keep one of the two"));
@@ -237,7 +205,7 @@ fn no_source(reader: &Reader<'_>, table: &Table<'_>, way: Option<(&Entry, Way)>)
     let near = table
         .entries
         .iter()
-        .filter(|entry| !KEYS.contains(&entry.key.as_str()))
+        .filter(|entry| !has(&SERVER, &entry.key))
         .find_map(|entry| nearest(&entry.key, REACHED_BY).first().map(|near| (entry, *near)));
     let error = |at, help: String| {
         reader

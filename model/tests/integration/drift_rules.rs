@@ -111,7 +111,7 @@ fn mistakes_are_reported_at_their_line() {
         ),
         (
             "class = { MCPD0012 = \"harmless\" }",
-            "`MCPD0012` in `class` in `drift` of server `hub` is none of the words that it can be\n --> \
+            "`MCPD0012` in `class` in `drift` of server `hub` has an unknown value\n --> \
              mcp.toml:4:22\n  = help: it can be `breaking`, `silent`, `source`, `compatible`, `wording`"
                 .to_owned(),
         ),
