@@ -1,6 +1,6 @@
 //! Text of strangers, where a model or a person reads it: it is never markup, never a heading, and does nothing unseen.
 
-use mcp_bindgen_model::misleads;
+use mcp_bindgen_model::visible;
 
 /// The longest first sentence that is shown of a description, in characters.
 pub(crate) const SENTENCE_AT_MOST: usize = 200;
@@ -57,15 +57,14 @@ fn inner(line: &str) -> &str {
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let lines = text.split(['\n', '\r', '\u{2028}', '\u{2029}']);
-    let plain: Vec<String> = lines.map(|line| line.chars().filter(|c| *c == '\t' || !misleads(*c)).collect()).collect();
+    let plain: Vec<String> = lines.map(visible).collect();
     plain.join("\n").trim().to_owned()
 }
 
 /// The text in one line, without what misleads.
 pub(crate) fn line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_whitespace() || is_break(c) { ' ' } else { c }).collect();
-    let shown: String = spaced.chars().filter(|c| !misleads(*c)).collect();
-    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    visible(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_break(character: char) -> bool {

@@ -50,5 +50,5 @@ pub use server::{
 pub use sha256::sha256;
 pub use side_by_side::side_by_side;
 pub use snapshot::Snapshot;
-pub use text::{misleads, printable, read_text};
+pub use text::{misleads, printable, read_text, visible};
 pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};

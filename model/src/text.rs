@@ -62,20 +62,20 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// Makes text of a stranger safe to show on a terminal and in an error: control characters, bidirectional marks and
-/// invisible characters come out as escapes.
+/// invisible characters come out as escapes. Joiners and variation selectors stay where scripts and emoji need them.
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_model::printable("red \u{1b}[31m\u{202e}txt"), r"red \u{1b}[31m\u{202e}txt");
-/// assert_eq!(mcp_bindgen_model::printable("créer une 課題"), "créer une 課題");
+/// assert_eq!(mcp_bindgen_model::printable("créer une 課題 \u{2764}\u{fe0f}"), "créer une 課題 \u{2764}\u{fe0f}");
 /// ```
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
+    for (character, misleads) in in_context(text) {
         match character {
             '\n' => safe.push_str("\\n"),
             '\r' => safe.push_str("\\r"),
             '\t' => safe.push_str("\\t"),
-            _ if misleads(character) => {
+            _ if misleads => {
                 // Writing to a String cannot fail.
                 let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
             }
@@ -85,11 +85,52 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-/// Returns `true` if a character of a stranger's text does something else than it shows: controls, line breaks among
-/// them, bidirectional marks, and what is invisible.
+/// Removes from a stranger's text everything that people cannot see: controls but for line feeds and tabs, bidirectional marks and
+/// invisible characters. Joiners and variation selectors stay where scripts and emoji need them.
 ///
 /// ```
-/// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{e0041}'].into_iter().all(mcp_bindgen_model::misleads));
+/// assert_eq!(mcp_bindgen_model::visible("Reads.\u{e0049}\u{200b}\u{1b}[2J\n"), "Reads.[2J\n");
+/// ```
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let is_seen =
+        |(character, misleads): (char, bool)| (!misleads || matches!(character, '\n' | '\t')).then_some(character);
+    in_context(text).filter_map(is_seen).collect()
+}
+
+/// The characters of a text, and whether each misleads where it is.
+fn in_context(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut characters = text.chars().peekable();
+    // The character before, if it can be seen, or belongs to one that can.
+    let mut before: Option<char> = None;
+    std::iter::from_fn(move || {
+        let character = characters.next()?;
+        let joins = |other: &char| !other.is_ascii() && !misleads(*other);
+        let belongs = match character {
+            // Text or emoji style.
+            '\u{fe0e}' | '\u{fe0f}' => before.is_some_and(|before| !misleads(before)),
+            // Joiners of Arabic and Indic scripts, and of emoji.
+            '\u{200c}' | '\u{200d}' => {
+                before.is_some_and(|before| joins(&before) || before == '\u{fe0f}')
+                    && characters.peek().is_some_and(joins)
+            }
+            // Variants of Mongolian letters.
+            '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+                before.is_some_and(|before| matches!(before, '\u{1820}'..='\u{18aa}'))
+            }
+            _ => false,
+        };
+        let misleads = misleads(character) && !belongs;
+        before = Some(character).filter(|_| !misleads);
+        Some((character, misleads))
+    })
+}
+
+/// Returns `true` if a character of a stranger's text does something else than it shows: controls, line breaks among
+/// them, bidirectional marks, and the ones that Unicode has as `Default_Ignorable_Code_Point`.
+///
+/// ```
+/// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{fe01}', '\u{e0141}'].into_iter().all(mcp_bindgen_model::misleads));
 /// assert!(!mcp_bindgen_model::misleads('課'));
 /// ```
 #[must_use]
@@ -98,13 +139,45 @@ pub fn misleads(character: char) -> bool {
         || matches!(
             character,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
-                | '\u{180e}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_and_emoji_keep_their_joiners() {
+        let emoji = "\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f}\u{200d}\u{1f525} 1\u{fe0f}\u{20e3}";
+        for text in
+            [emoji, "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}", "\u{915}\u{94d}\u{200d}\u{937}"]
+        {
+            assert_eq!(visible(text), text);
+            assert_eq!(printable(text), text);
+        }
+    }
+
+    #[test]
+    fn hidden_text_is_removed() {
+        let bits = "\u{fe00}\u{fe01}\u{fe0f}\u{e0100}\u{e01ef}";
+        let shown = format!("a{bits}b\u{200d}c\u{200b}d\u{fe0f}\u{fe0f}\u{fe0e}e\u{3164}\u{115f}f\u{202e}\u{e0041}g");
+        assert_eq!(visible(&shown), "abcd\u{fe0f}efg");
+        assert_eq!(visible("a\tb\nc\r\u{7}"), "a\tb\nc");
+    }
 }

@@ -137,12 +137,11 @@ fn unasked() -> ApprovalAnswer {
 
 /// Returns the question for a person. All of it is of strangers but the words in between.
 pub(super) fn message(request: &ApprovalRequest) -> String {
-    let arguments = serde_json::Value::Object(request.arguments.clone()).to_string();
     format!(
         "May the tool `{}` of the server `{}` be called with {}?",
         cut(&printable(&request.tool), LONGEST_NAME),
         cut(&printable(&request.server), LONGEST_NAME),
-        cut(&printable(&arguments), LONGEST_ARGUMENTS),
+        printable(&request.shown_arguments(LONGEST_ARGUMENTS).to_string()),
     )
 }
 

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use mcp_bindgen_model::printable;
+use mcp_bindgen_model::{printable, visible};
 use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
+use mcp_bindgen_schema::visible_texts;
 use rmcp::model::RequestId;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -265,6 +266,7 @@ impl Attached {
             let offer = self.calls.offer_dyn();
             items.retain(|tool| text(tool, key).is_some_and(|name| offer.admits(name)));
         }
+        items.iter_mut().for_each(visible_item);
         items.into()
     }
 
@@ -303,6 +305,18 @@ fn are_same(kind: Kind, one: &[Value], other: &[Value]) -> bool {
         items
     }
     one.len() == other.len() && sorted(one, kind.key()) == sorted(other, kind.key())
+}
+
+/// Removes from an item of a list what people cannot see: from its texts, and from those of its schemas, arguments and annotations.
+fn visible_item(item: &mut Value) {
+    let Value::Object(members) = item else { return };
+    for (key, value) in members {
+        match (key.as_str(), value) {
+            ("title" | "description", Value::String(text)) => *text = visible(text),
+            ("inputSchema" | "outputSchema" | "annotations" | "arguments", value) => visible_texts(value),
+            _ => {}
+        }
+    }
 }
 
 impl std::fmt::Debug for Attached {

@@ -160,7 +160,8 @@ impl ProxyBuilder {
     }
 
     /// The key that signs what clients keep for the proxy while a person is asked: 32 random bytes at least, the same for all
-    /// instances that serve the same clients. By default each proxy has a random one.
+    /// instances that serve the same clients. By default each proxy has a random one. A key needs a store of
+    /// [`approvals`](Self::approvals) that these instances share and that outlives them: each approval is used once.
     pub fn key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.key = Some(Key(key.into()));
         self
@@ -176,7 +177,7 @@ impl ProxyBuilder {
     /// The proxy, which reaches no server before it is asked for something.
     ///
     /// # Errors
-    /// Everything that is wrong: no servers, two of one name, names that servers cannot have, a key that is too short.
+    /// Everything that is wrong: no servers, two of one name, names that servers cannot have, a key that is too short or has no store.
     pub fn build(mut self) -> Result<Proxy, ProxyError> {
         let mut faults = std::mem::take(&mut self.faults);
         if self.upstreams.is_empty() && faults.is_empty() {
@@ -195,6 +196,9 @@ impl ProxyBuilder {
         }
         if answers(&self.options) {
             faults.push(ProxyFault::Answers);
+        }
+        if self.key.is_some() && self.store.is_none() {
+            faults.push(ProxyFault::KeyWithoutStore);
         }
         let signer = Signer::new(self.key.map(|key| key.0)).map_err(|fault| faults.push(fault)).ok();
         match signer {

@@ -53,6 +53,8 @@ pub enum ProxyFault {
         /// How many it has to have.
         at_least: usize,
     },
+    /// There is a key, and no store of approvals that the instances with this key share.
+    KeyWithoutStore,
     /// The options of clients answer what servers ask, and would for calls of anybody.
     Answers,
     /// The operating system gives no random numbers, and no key was given.
@@ -81,6 +83,10 @@ impl fmt::Display for ProxyFault {
             Self::ShortKey { bytes, at_least } => {
                 write!(f, "the key has {bytes} bytes; it has to have {at_least} random ones at least")
             }
+            Self::KeyWithoutStore => f.write_str(
+                "a key without a store of approvals: another instance with this key, or this one after a restart, would carry out \
+                 an approval again; add `ProxyBuilder::approvals`, or leave out the key",
+            ),
             Self::Answers => f.write_str(
                 "the options of clients answer what servers ask, in the place of whoever calls; leave `on_elicitation`, \
                  `on_sampling`, `roots` and `on_roots` out of them",

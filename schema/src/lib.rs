@@ -34,6 +34,7 @@ pub mod provider;
 mod role;
 mod shape;
 mod siblings;
+mod texts;
 mod wrapper;
 
 #[cfg(feature = "bindings")]
@@ -46,4 +47,5 @@ pub use normalize::{Kinds, SchemaId, Schemas};
 pub use number::same;
 pub use role::Role;
 pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
+pub use texts::{descriptions, visible_texts};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use mcp_bindgen_schema::provider::{Dialect, Lost, NotStrict, Rewrite, loose, strict};
+use mcp_bindgen_schema::{descriptions, visible_texts};
 use serde_json::{Map, Value, json};
 
 use crate::Provider;
@@ -80,10 +81,8 @@ impl Ready {
         if let Value::Object(root) = &mut rewrite.schema {
             root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
         }
-        clean(&mut rewrite.schema);
-        let mut said = String::new();
-        descriptions(&rewrite.schema, &mut said);
-        let said = said.to_lowercase();
+        visible_texts(&mut rewrite.schema);
+        let said = descriptions(&rewrite.schema).join("\n").to_lowercase();
         let unsaid = rewrite.lost.iter().filter_map(|lost| words(lost, &said)).collect();
         Self { rewrite, unsaid, is_any_object }
     }
@@ -118,55 +117,6 @@ fn place(pointer: &str) -> String {
     place
 }
 
-/// Keywords whose members are schemas by name.
-const BY_NAME: [&str; 6] =
-    ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies"];
-/// Keywords that hold data, whatever it looks like.
-const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
-
-/// Takes what misleads out of titles and descriptions; names and values stay what they are.
-pub(super) fn clean(schema: &mut Value) {
-    match schema {
-        Value::Object(keywords) => {
-            for (keyword, value) in keywords {
-                match (keyword.as_str(), value) {
-                    ("title" | "description", Value::String(text)) => *text = plain(text),
-                    (keyword, Value::Object(members)) if BY_NAME.contains(&keyword) => {
-                        members.values_mut().for_each(clean);
-                    }
-                    (keyword, value) if !DATA.contains(&keyword) => clean(value),
-                    _ => {}
-                }
-            }
-        }
-        Value::Array(schemas) => schemas.iter_mut().for_each(clean),
-        _ => {}
-    }
-}
-
-/// All that the descriptions of a schema say.
-fn descriptions(schema: &Value, said: &mut String) {
-    match schema {
-        Value::Object(keywords) => {
-            for (keyword, value) in keywords {
-                match (keyword.as_str(), value) {
-                    ("description", Value::String(text)) => {
-                        said.push_str(text);
-                        said.push('\n');
-                    }
-                    (keyword, Value::Object(members)) if BY_NAME.contains(&keyword) => {
-                        members.values().for_each(|schema| descriptions(schema, said));
-                    }
-                    (keyword, value) if !DATA.contains(&keyword) => descriptions(value, said),
-                    _ => {}
-                }
-            }
-        }
-        Value::Array(schemas) => schemas.iter().for_each(|schema| descriptions(schema, said)),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,7 +130,7 @@ mod tests {
                 "de\u{200b}": { "items": { "anyOf": [{ "description": "z\u{7}" }] } }
             }
         });
-        clean(&mut schema);
+        visible_texts(&mut schema);
         let cleaned = json!({
             "description": "ofall",
             "properties": {

@@ -4,7 +4,7 @@ use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
 
 use super::*;
-use crate::{ProxyBuilder, ProxyFault};
+use crate::{MemoryApprovalStore, ProxyBuilder, ProxyFault};
 use mcp_bindgen_agents::NameStyle;
 
 #[tokio::test]
@@ -38,6 +38,25 @@ async fn tools_have_the_names_of_a_toolset_and_are_else_as_their_servers_list_th
         assert_eq!(sum.structured, Some(json!({ "result": 3 })));
         let error = call(&client, "b_side_nope", json!({})).await.expect_err("there is none");
         assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn lists_hold_nothing_that_people_cannot_see() {
+    let server = Server::echo("desk", &[]);
+    let hidden = "Reads.\u{200b}\u{202e}\u{e0041}\u{fe01}";
+    server.tools.lock().unwrap().push(json!({
+        "name": "read", "title": hidden, "description": hidden, "annotations": { "title": hidden },
+        "inputSchema": { "type": "object", "properties": { "n": { "description": hidden, "enum": ["a\u{200b}"] } } }
+    }));
+    let proxy = Proxy::builder().connecting("desk", server.connect(), |client| client).build().expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let tools = soon(client.list_tools_raw()).await.expect("a list");
+        let expected = json!({
+            "name": "desk_read", "title": "Reads.", "description": "Reads.", "annotations": { "title": "Reads." },
+            "inputSchema": { "type": "object", "properties": { "n": { "description": "Reads.", "enum": ["a\u{200b}"] } } }
+        });
+        assert_eq!(tools, [expected]);
     }
 }
 
@@ -191,6 +210,7 @@ fn what_cannot_be_meant_is_said_all_at_once() {
             ProxyFault::Repeated { name: "a".to_owned() },
             ProxyFault::Name { name: "No".to_owned() },
             ProxyFault::Reserved { name: "program".to_owned() },
+            ProxyFault::KeyWithoutStore,
             ProxyFault::ShortKey { bytes: 31, at_least: 32 },
         ])
     );
@@ -206,6 +226,7 @@ fn what_cannot_be_meant_is_said_all_at_once() {
     assert_eq!(faults(Proxy::builder().server(stdio("a")).client_options(plain)), Ok(()));
     let builder =
         Proxy::builder().server(stdio("a").env("TOKEN", "hunter22-5a7c9e1b")).key(*b"hunter22hunter22hunter22hunter22");
+    let builder = builder.approvals(MemoryApprovalStore::default());
     let shown = format!("{builder:?} {:?}", builder);
     assert!(!shown.contains("hunter22"), "{shown}");
     let shown = format!("{:?}", builder.build().expect("it is sound"));

@@ -28,6 +28,68 @@ pub struct ApprovalRequest {
     pub annotations: Annotations,
 }
 
+/// A text is cut to no less, in characters.
+const SHORTEST_CUT: usize = 32;
+
+impl ApprovalRequest {
+    /// Returns the arguments for a person, with texts of about `longest` characters together. Every key and every item is there:
+    /// the longest texts are cut first, each with its length.
+    ///
+    /// ```
+    /// # use mcp_bindgen_runtime::{CallOptions, ToolCall, middleware::{Approval, ApprovalAnswer, ApprovalRequest}};
+    /// async fn ask(request: ApprovalRequest) -> ApprovalAnswer {
+    ///     println!("{} with {:#}?", request.tool, request.shown_arguments(2000));
+    ///     ApprovalAnswer::Decline("nobody is here".to_owned())
+    /// }
+    /// # let approval = Approval::of(["write_*"], ask);
+    /// ```
+    #[must_use]
+    pub fn shown_arguments(&self, longest: usize) -> Value {
+        let mut lengths = Vec::new();
+        for value in self.arguments.values() {
+            lengths_of_texts(value, &mut lengths);
+        }
+        lengths.sort_unstable();
+        let mut room = longest;
+        let mut limit = usize::MAX;
+        for (index, length) in lengths.iter().enumerate() {
+            let share = room / (lengths.len() - index);
+            if *length > share {
+                limit = share.max(SHORTEST_CUT);
+                break;
+            }
+            room -= length;
+        }
+        let mut shown = Value::Object(self.arguments.clone());
+        cut_texts(&mut shown, limit);
+        shown
+    }
+}
+
+fn lengths_of_texts(value: &Value, lengths: &mut Vec<usize>) {
+    match value {
+        Value::String(text) => lengths.push(text.chars().count()),
+        Value::Array(items) => items.iter().for_each(|item| lengths_of_texts(item, lengths)),
+        Value::Object(map) => map.values().for_each(|value| lengths_of_texts(value, lengths)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn cut_texts(value: &mut Value, limit: usize) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(limit) {
+                let length = text.chars().count();
+                text.truncate(end);
+                text.push_str(&format!("… ({length} characters)"));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_texts(item, limit)),
+        Value::Object(map) => map.values_mut().for_each(|value| cut_texts(value, limit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// The answer to an [`ApprovalRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalAnswer {
@@ -82,5 +144,42 @@ impl Approver {
 impl fmt::Debug for Approver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Approver(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(arguments: Value, longest: usize) -> Value {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let (server, tool) = ("files".to_owned(), "write".to_owned());
+        ApprovalRequest { server, tool, arguments, annotations: Annotations::default() }.shown_arguments(longest)
+    }
+
+    #[test]
+    fn long_texts_hide_no_other_argument() {
+        let long = "x".repeat(10_000);
+        let found =
+            shown(json!({ "content": long, "path": "/etc/passwd", "edits": [{ "old": long, "at": "/x" }] }), 200);
+        let text = found["content"].as_str().unwrap_or_default();
+        assert!(text.starts_with("xxx") && text.ends_with("… (10000 characters)"), "{text}");
+        assert_eq!(found["path"], "/etc/passwd");
+        assert_eq!(found["edits"][0]["at"], "/x");
+        let printed = found.to_string();
+        assert!(printed.chars().count() < 400, "{printed}");
+    }
+
+    #[test]
+    fn short_arguments_are_shown_whole() {
+        for arguments in [json!({}), json!({ "a": "b", "n": 1, "deep": { "list": ["c", null] } })] {
+            assert_eq!(shown(arguments.clone(), 3), arguments);
+            assert_eq!(shown(arguments.clone(), 0), arguments);
+        }
+        let many: Map<String, Value> = (0..500).map(|n| (format!("k{n}"), "y".repeat(100).into())).collect();
+        let found = shown(Value::Object(many), 100);
+        assert_eq!(found.as_object().map(Map::len), Some(500));
     }
 }

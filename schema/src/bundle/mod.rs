@@ -25,7 +25,8 @@ const SCHEMA: &[&str] = &[
 /// Keywords whose value is a list of schemas.
 const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 /// Keywords whose value holds schemas by name.
-const MAP: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+pub(crate) const NAMED_SCHEMAS: &[&str] =
+    &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 const DEEPEST: usize = 256;
 /// Pointers are kept up to this length, in bytes.
@@ -208,7 +209,7 @@ impl<'a> Bundle<'a> {
                         pointer.truncate(list);
                     }
                 }
-                Value::Object(named) if MAP.contains(&key.as_str()) => {
+                Value::Object(named) if NAMED_SCHEMAS.contains(&key.as_str()) => {
                     push(pointer, key);
                     for (name, item) in named {
                         let table = pointer.len();

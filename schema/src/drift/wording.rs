@@ -2,12 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::bundle::push;
+use crate::bundle::{NAMED_SCHEMAS, push};
 use crate::normalize::WORDING;
 
-/// Their members are schemas under names of the author's, not keywords.
-const NAMED_SCHEMAS: [&str; 6] =
-    ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"];
 /// They hold plain values.
 const VALUES: [&str; 3] = ["enum", "const", "required"];
 

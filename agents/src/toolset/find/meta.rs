@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::super::cost::bytes;
 use super::super::entry::{Function, Replies, Running};
-use super::super::rewrites::clean;
 use super::super::words::invalid;
 use super::super::{Entry, Handler, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
 use crate::text;
+use mcp_bindgen_schema::visible_texts;
 
 const MOST_FOUND: usize = 5;
 /// As much JSON of parameters as one search gives, in bytes.
@@ -119,7 +119,7 @@ impl Found {
             let parameters = if size <= most {
                 room = room.saturating_sub(size);
                 let mut parameters = Value::clone(&entry.input_schema);
-                clean(&mut parameters);
+                visible_texts(&mut parameters);
                 parameters
             } else if size > LARGEST_PARAMETERS {
                 format!("left out, {size} bytes: more than can be shown").into()

@@ -6,13 +6,12 @@ use std::pin::Pin;
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
-use serde_json::Value;
 
 use super::request::apart;
 use crate::output::lines_printable;
 use crate::terminal;
 
-/// So much of the arguments is shown, in characters.
+/// Texts of the arguments are cut to so many characters together.
 const LONGEST_SHOWN: usize = 4000;
 
 type Answer = Pin<Box<dyn Future<Output = ApprovalAnswer> + Send>>;
@@ -40,13 +39,8 @@ pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer 
 
 /// Shows a call and waits for a line. Only a yes is one.
 fn ask(request: &ApprovalRequest) -> io::Result<bool> {
-    let arguments = format!("{:#}", Value::Object(request.arguments.clone()));
-    let mut shown: String = arguments.chars().take(LONGEST_SHOWN).collect();
-    if shown.len() < arguments.len() {
-        shown.push_str("… (not all is shown)");
-    }
     let (tool, server) = (printable(&request.tool), &request.server);
-    let shown = lines_printable(&shown);
+    let shown = lines_printable(&format!("{:#}", request.shown_arguments(LONGEST_SHOWN)));
     terminal::agrees(&format!(
         "`{tool}` of server `{server}` needs approval. It would be called with\n{shown}\nCall it?"
     ))
