@@ -124,7 +124,7 @@ pub enum CallError {
         message: String,
     },
     /// The configuration, a policy or an approval said no.
-    #[error("{server}: `{tool}` was denied: {reason}")]
+    #[error("{server}: `{tool}` was denied: {reason}{}", after(.help))]
     #[non_exhaustive]
     Denied {
         /// The server's name.
@@ -133,6 +133,8 @@ pub enum CallError {
         tool: String,
         /// Why.
         reason: String,
+        /// The next step for a developer, if there is one. Models are not told.
+        help: Option<String>,
     },
     /// No answer came in time.
     #[error("{server}: `{tool}` did not answer within {after:?}{}", unsent(.dispatched))]
@@ -245,6 +247,11 @@ pub enum CallError {
     },
 }
 
+/// Returns the next step behind a reason.
+fn after(help: &Option<String>) -> String {
+    help.as_ref().map_or_else(String::new, |help| format!("; {help}"))
+}
+
 /// Returns a timeout's words about a call that was not sent.
 fn unsent(dispatched: &Dispatched) -> &'static str {
     if *dispatched == Dispatched::No { "; it was not sent" } else { "" }
@@ -269,7 +276,7 @@ impl CallError {
 
     /// [`Denied`](Self::Denied).
     pub fn denied(server: impl Into<String>, tool: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Denied { server: server.into(), tool: tool.into(), reason: reason.into() }
+        Self::Denied { server: server.into(), tool: tool.into(), reason: reason.into(), help: None }
     }
 
     /// [`NotOffered`](Self::NotOffered).

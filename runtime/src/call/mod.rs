@@ -45,7 +45,7 @@ pub use input::PassedInput;
 #[doc(hidden)]
 pub use offer::Offer;
 pub use options::CallOptions;
-pub(crate) use passage::{Limit, Passage, Place};
+pub(crate) use passage::{Limit, Passage, Place, approved_call};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
 pub use reply::ToolReply;

@@ -104,6 +104,8 @@ struct Way {
     observer: Option<Weak<Observer>>,
     limit: Limit,
     within: Vec<usize>,
+    /// The call as a layer had it approved.
+    approved: Option<String>,
 }
 
 impl Passage {
@@ -192,15 +194,25 @@ impl Passage {
     pub(crate) fn is_granted(&self, guard: usize, call: &ToolCall) -> bool {
         self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
             let grants = grants.lock().unwrap_or_else(PoisonError::into_inner);
-            !grants.is_empty() && grants.contains(&(guard, shown(call)))
+            !grants.is_empty() && grants.contains(&(guard, approved_call(call)))
         })
     }
 
     /// Notes for later tries that the call was approved.
     pub(crate) fn grant(&self, guard: usize, call: &ToolCall) {
         if let Some(grants) = self.way().and_then(|way| way.grants.as_ref()) {
-            grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, shown(call)));
+            grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, approved_call(call)));
         }
+    }
+
+    /// Notes that a layer had the call approved.
+    pub(crate) fn approve(&mut self, call: String) {
+        self.way_mut().approved = Some(call);
+    }
+
+    /// Returns `true` if a layer had this call approved: this tool, with these arguments.
+    pub(crate) fn is_approved(&self, call: &ToolCall) -> bool {
+        self.way().and_then(|way| way.approved.as_ref()).is_some_and(|approved| *approved == approved_call(call))
     }
 
     /// Begins where none is under way, and lasts as long as what it gives: a program may keep a call that it saw on its way,
@@ -225,7 +237,7 @@ impl Passage {
 }
 
 /// Describes a call for whoever approves it.
-fn shown(call: &ToolCall) -> String {
+pub(crate) fn approved_call(call: &ToolCall) -> String {
     canonical_json(&serde_json::json!([call.tool, Value::Object(call.arguments.clone())]))
 }
 

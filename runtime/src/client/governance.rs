@@ -148,10 +148,15 @@ impl Client {
                 "it needs an approval, and a cache stands around the client: what that has would pass the approval by; put the cache into the stack of the client itself",
             ));
         }
+        if call.passage.is_approved(call) {
+            return Ok(());
+        }
         let Some(approver) = &self.supervisor.options.approver else {
-            return Err(denied(
-                "`approve` of the server's configuration names it, and nobody can be asked; set `ClientOptions::on_approval`, with `Servers::load_with` or `Client::for_spec_with`",
-            ));
+            let help = "`approve` of the server's configuration names it, and nobody can be asked; set `ClientOptions::on_approval`, \
+                        with `Servers::load_with` or `Client::for_spec_with`, or put an `Approval` into the stack";
+            let (server, tool) = (self.name().to_owned(), call.tool.to_string());
+            let reason = "it needs an approval that was not given".to_owned();
+            return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()) });
         };
         approver.approve(call).await?;
         call.passage.grant(self.id(), call);

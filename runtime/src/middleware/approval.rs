@@ -9,7 +9,7 @@ use super::CallFacts;
 use super::calls::Called;
 use super::layer::Around;
 use super::tools::Globs;
-use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place};
+use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place, approved_call};
 use crate::ground::contained::contained;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
@@ -19,8 +19,8 @@ type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;
 /// comes too late, and where what asks panics, the call ends with [`CallError::Denied`]. Calls that are made at once are asked about
 /// at once.
 ///
-/// It is for what the program decides; `approve` of a server's configuration is asked for by
-/// [`ClientOptions::on_approval`](crate::ClientOptions::on_approval), and both hold.
+/// A yes also counts for `approve` of the server's configuration. [`ClientOptions::on_approval`](crate::ClientOptions::on_approval) is
+/// asked about the calls that no layer had approved.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;
@@ -95,9 +95,11 @@ impl fmt::Debug for Approval {
 impl Around for Approval {
     const PLACE: Option<Place> = Some(Place::Approval);
 
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
             self.approver.approve(&call).await?;
+            let approved = approved_call(&call);
+            call.passage.approve(approved);
         }
         below.call(call).await
     }

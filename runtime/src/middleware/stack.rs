@@ -195,8 +195,8 @@ impl Layers {
         #[cfg(feature = "validation")]
         let service = service.within_all(self.validate.as_slice());
         service
-            .within_all(&self.approvals)
             .within_all(client.clone().map(Consent).as_slice())
+            .within_all(&self.approvals)
             .within_all(&self.sequences)
             .within_all(&self.policies)
             .within_all(client.map(Admission).as_slice())

@@ -79,7 +79,9 @@ fn approving(
 async fn what_is_not_approved_never_reaches_the_server() {
     let mark = Mark::new();
     let nobody = Client::new(store(&mark).approve(["rem*"]));
-    assert!(denied(nobody.call_tool(bound()).await).contains("on_approval"));
+    let error = nobody.call_tool(bound()).await.expect_err("nobody can be asked");
+    assert!(error.to_string().ends_with("or put an `Approval` into the stack"), "{error}");
+    assert_eq!(denied(Err::<mcp_bindgen_runtime::ToolResult, _>(error)), "it needs an approval that was not given");
     let (client, asked) = approving(&mark, |_| ApprovalAnswer::Decline("no".to_owned()));
     denied(client.call("remove", object(json!({ "key": "a" }))).await);
     denied(client.call_tool(bound()).await);
@@ -92,6 +94,27 @@ async fn what_is_not_approved_never_reaches_the_server() {
     let silent = Stack::new(Client::with_options(store(&mark).approve(["*"]), silent)).total_cap(cap);
     let error = silent.call_tool(bound()).await.unwrap_err();
     assert!(matches!(error, CallError::Timeout { after, .. } if after == cap), "{error}");
+}
+
+#[tokio::test]
+async fn approval_by_a_layer_counts_for_the_configuration() {
+    let mark = Mark::new();
+    let yes = || Approval::of(["remove"], async |_| ApprovalAnswer::Approve);
+    let no = Approval::of(["remove"], async |_| ApprovalAnswer::Decline("no".to_owned()));
+    // Nobody else can be asked.
+    let nobody = Client::new(store(&mark).approve(["rem*"]));
+    Stack::new(nobody.clone()).approval(yes()).call_tool(bound()).await.expect("the layer approved it");
+    denied(Stack::new(nobody.clone()).approval(no).call_tool(bound()).await);
+    let other = Approval::of(["add"], async |_| ApprovalAnswer::Approve);
+    denied(Stack::new(nobody.clone()).approval(other.clone()).call_tool(bound()).await);
+    // The next call through the same stack is another one.
+    denied(nobody.call_tool(bound()).await);
+    // Who was asked is not asked again.
+    let (client, asked) = approving(&mark, |_| ApprovalAnswer::Approve);
+    Stack::new(client.clone()).approval(yes()).call_tool(bound()).await.expect("the layer approved it");
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    Stack::new(client).approval(other).call_tool(bound()).await.expect("the program approved it");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

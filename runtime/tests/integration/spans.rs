@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+#[cfg(feature = "http")]
 use crate::common::http::HttpFixture;
 use crate::common::{Mark, good, object};
+#[cfg(feature = "http")]
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
 use mcp_bindgen_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall};
