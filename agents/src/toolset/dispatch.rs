@@ -17,6 +17,8 @@ use crate::provider::{Arguments, with_message};
 const SOURCE: &str = "toolset";
 /// More values in other case are no slip.
 const MOST_MENDED: usize = 16;
+/// A model is told of so many faults of its arguments at once.
+const MOST_FAULTS: usize = 8;
 
 impl Toolset {
     /// Calls a tool by its public name, and always answers: whatever goes wrong is said in words from which a model can
@@ -162,8 +164,9 @@ pub(super) struct Misfit {
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
     let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
     fitted(entry, arguments).map_err(|misfit| {
-        let Misfit { arguments, violation } = *misfit;
-        invalid(&entry.public, &mend::explained(&entry.input_schema, &arguments, &violation))
+        let schema = &entry.input_schema;
+        let violations = entry.prepared.violations(schema, &misfit.arguments, MOST_FAULTS);
+        invalid(&entry.public, &mend::explained(schema, &misfit.arguments, &violations))
     })
 }
 

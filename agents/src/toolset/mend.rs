@@ -35,21 +35,26 @@ pub(super) fn mend_case(schema: &Value, arguments: &mut Value, violation: &Viola
     }
 }
 
-/// Describes the place of a violation, and the nearest names: all that a model needs to mend its call.
-pub(super) fn explained(schema: &Value, arguments: &Value, violation: &Violation) -> String {
-    let mut said = violation.to_string();
+/// Describes the places of violations, and the nearest names: all that a model needs to mend its call.
+pub(super) fn explained(schema: &Value, arguments: &Value, violations: &[Violation]) -> String {
     let places = Places::of(schema);
-    let mut hints = near_values(places, arguments, violation);
-    hints.extend(near_properties(places, arguments, &violation.pointer));
-    // Of what is forbidden, the place is that of the property itself.
-    if let Some((parent, _)) = violation.pointer.rsplit_once('/') {
-        hints.extend(near_properties(places, arguments, parent));
+    let mut known = HashSet::new();
+    let mut said = Vec::new();
+    for violation in violations {
+        let mut hints = near_values(places, arguments, violation);
+        hints.extend(near_properties(places, arguments, &violation.pointer));
+        // Of what is forbidden, the place is that of the property itself.
+        if let Some((parent, _)) = violation.pointer.rsplit_once('/') {
+            hints.extend(near_properties(places, arguments, parent));
+        }
+        // Several violations may have one cause.
+        hints.retain(|hint| known.insert(hint.clone()));
+        hints.truncate(MOST_SUGGESTIONS);
+        hints.insert(0, violation.to_string());
+        said.push(hints.join("; "));
     }
-    for hint in hints.iter().take(MOST_SUGGESTIONS) {
-        said.push_str("; ");
-        said.push_str(hint);
-    }
-    if violation.pointer.is_empty() {
+    let mut said = said.join("; also: ");
+    if violations.iter().any(|violation| violation.pointer.is_empty()) {
         said.push_str(&parameters(schema, places));
     }
     said
@@ -130,7 +135,7 @@ mod tests {
 
     fn said(arguments: Value) -> String {
         let violation = Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
-        explained(&schema(), &arguments, &violation)
+        explained(&schema(), &arguments, &[violation])
     }
 
     #[test]
@@ -147,6 +152,18 @@ mod tests {
         let strange = said(json!({"title": "t", "zzz": 1}));
         assert!(!strange.contains("meant?") && strange.contains("zzz"), "{strange}");
         assert!(strange.contains("the parameters are `title` (required), `state`"), "{strange}");
+    }
+
+    #[test]
+    fn all_faults_are_told_at_once() {
+        let arguments = json!({"state": "opne", "labels": ["bug", 5], "titel": "t"});
+        let violations = Validator::new(&schema()).expect("it compiles").violations(&arguments, 8);
+        let text = explained(&schema(), &arguments, &violations);
+        for part in ["`title`", "at `/state`", "was `open` meant?", "`/labels/1`", "was `title` meant?", "; also: "] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.matches("the parameters are").count(), 1, "{text}");
+        assert_eq!(text.matches("was `title` meant?").count(), 1, "{text}");
     }
 
     #[test]
@@ -180,7 +197,7 @@ mod tests {
         let violation = Validator::new(&wide).expect("it compiles").check(&json!({})).expect_err("it does not fit");
         let begun = std::time::Instant::now();
         let strange: Map<String, Value> = (0..100_000).map(|n| (format!("key_{n}"), json!("A"))).collect();
-        assert!(explained(&wide, &strange.into(), &violation).len() < 5000);
+        assert!(explained(&wide, &strange.into(), &[violation]).len() < 5000);
         println!("100,000 strange properties beside 10,000 declared ones: {:?}", begun.elapsed());
         assert!(begun.elapsed().as_secs() < 10);
     }

@@ -25,14 +25,23 @@ impl Prepared {
     /// Checks arguments against the schema, as far as it can be used: what is wrong with it is no fault of the model's,
     /// and the server judges the call in the end.
     pub(super) fn check(&self, schema: &Value, arguments: &Value) -> Result<(), Violation> {
-        let validator = self.validator.get_or_init(|| {
+        self.validator(schema).map_or(Ok(()), |validator| validator.check(arguments))
+    }
+
+    /// Returns the faults of arguments, but no more than `most`.
+    pub(super) fn violations(&self, schema: &Value, arguments: &Value, most: usize) -> Vec<Violation> {
+        self.validator(schema).map_or_else(Vec::new, |validator| validator.violations(arguments, most))
+    }
+
+    fn validator(&self, schema: &Value) -> Option<&Validator> {
+        let made = || {
             let unusable = |error: UnusableSchema| {
                 let why = printable(&error.to_string());
                 tracing::debug!("arguments are not checked, since the schema cannot be used: {why}");
             };
             Validator::new(schema).map_err(unusable).ok()
-        });
-        validator.as_ref().map_or(Ok(()), |validator| validator.check(arguments))
+        };
+        self.validator.get_or_init(made).as_ref()
     }
 }
 

@@ -53,6 +53,23 @@ impl Validator {
     }
 
     /// Checks a value of which not everything may be repeated.
+    /// Returns all that does not fit, but no more than `most`: several faults of arguments can be mended at once.
+    ///
+    /// ```
+    /// use mcp_bindgen_runtime::validate::Validator;
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({ "required": ["b"], "properties": { "a": { "type": "integer" } } });
+    /// let violations = Validator::new(&schema)?.violations(&json!({ "a": "one" }), 10);
+    /// assert_eq!(violations.len(), 2);
+    /// # Ok::<(), mcp_bindgen_runtime::validate::UnusableSchema>(())
+    /// ```
+    #[must_use]
+    pub fn violations(&self, value: &Value, most: usize) -> Vec<Violation> {
+        let redactor = Redactor::default();
+        self.compiled.iter_errors(value).take(most).map(|error| Violation::new(&error, &redactor)).collect()
+    }
+
     pub(super) fn check_without(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
         self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
     }

@@ -12,7 +12,7 @@ const LONGEST_VALUE: usize = 80;
 const LONGEST_MESSAGE: usize = 240;
 const DEEPEST_UNION: usize = 16;
 
-/// The first thing that a value breaks of a schema.
+/// A part of a schema that a value breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
