@@ -181,18 +181,13 @@ impl Callable {
         let problem = match result {
             Ok(result) => {
                 let value = match entry.value_of(&result) {
-                    Some(value) => data::of_json(value),
-                    None if result.content.iter().all(|block| block.as_text().is_some()) => {
-                        Some(data::of_text(result.text()))
+                    Some(value) => data::of_result(value, result.text()),
+                    None if result.text().is_empty()
+                        && result.content.iter().any(|block| block.as_text().is_none()) =>
+                    {
+                        data::of_json(result.to_json().get_mut("content").map(Json::take).unwrap_or_default())
                     }
-                    None => {
-                        let text = result.text();
-                        if text.is_empty() {
-                            data::of_json(result.to_json().get_mut("content").map(Json::take).unwrap_or_default())
-                        } else {
-                            Some(data::of_text(text))
-                        }
-                    }
+                    None => Some(data::of_text(result.text())),
                 };
                 match value {
                     Some(value) => {

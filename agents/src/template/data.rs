@@ -14,8 +14,34 @@ pub(super) const DEEPEST: usize = 128;
 #[derive(Debug)]
 struct Data {
     form: Form,
-    /// The text that it was read from, and prints as.
-    text: Option<Arc<str>>,
+    text: Option<Text>,
+}
+
+/// The text that a list or an object prints as.
+#[derive(Clone, Debug)]
+enum Text {
+    /// It was read from this text: an argument is the text, or else the data.
+    Source(Arc<str>),
+    /// A result had this text beside the data: an argument is the data, or else the text.
+    Beside(Arc<str>),
+}
+
+impl Text {
+    fn as_str(&self) -> &Arc<str> {
+        match self {
+            Self::Source(text) | Self::Beside(text) => text,
+        }
+    }
+}
+
+/// Which form of a value is wanted, where it is both data and a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The form in which it came.
+    First,
+    /// The other one.
+    Other,
+    Data,
 }
 
 #[derive(Debug)]
@@ -35,7 +61,7 @@ pub(super) enum NoJson {
 }
 
 impl Data {
-    fn of(form: Form, text: Option<Arc<str>>) -> Value {
+    fn of(form: Form, text: Option<Text>) -> Value {
         Value::from_object(Self { form, text })
     }
 }
@@ -84,24 +110,43 @@ pub(super) fn of_text(text: String) -> Value {
     let may_be_walked = text.trim_start().starts_with(['{', '[']);
     let json = may_be_walked.then(|| serde_json::from_str(&text).ok()).flatten();
     match json.and_then(|json| form(json, DEEPEST)) {
-        Some(form) => Data::of(form, Some(text.into())),
+        Some(form) => Data::of(form, Some(Text::Source(text.into()))),
         None => Value::from(text),
     }
 }
 
-/// The value as JSON. What was read from a text is the text again, or `as_data` what the text says.
-pub(super) fn to_json(value: &Value, as_data: bool) -> Result<Json, NoJson> {
-    json_within(value, as_data, DEEPEST)
+/// The structured content of a result, which prints as the result's text: as its only member where that is a text, and as JSON
+/// where the text is the same JSON or empty. None where it is deeper than anybody reads it.
+pub(super) fn of_result(json: Json, text: String) -> Option<Value> {
+    let only =
+        json.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next()?.as_str());
+    let text = match only {
+        Some(only) => only.to_owned(),
+        None if text.is_empty() || serde_json::from_str(&text).is_ok_and(|said: Json| said == json) => {
+            return of_json(json);
+        }
+        None => text,
+    };
+    match json {
+        Json::Array(_) | Json::Object(_) => Some(Data::of(form(json, DEEPEST)?, Some(Text::Beside(text.into())))),
+        other => of_json(other),
+    }
 }
 
-fn json_within(value: &Value, as_data: bool, depth: usize) -> Result<Json, NoJson> {
+/// The value as JSON.
+pub(super) fn to_json(value: &Value, wanted: Wanted) -> Result<Json, NoJson> {
+    json_within(value, wanted, DEEPEST)
+}
+
+fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJson> {
     let within = |value: &Value| {
         let depth = depth.checked_sub(1).ok_or(NoJson::Other("a value that is too deep"))?;
-        json_within(value, as_data, depth)
+        json_within(value, wanted, depth)
     };
     if let Some(data) = value.downcast_object_ref::<Data>() {
         return match (&data.text, &data.form) {
-            (Some(text), _) if !as_data => Ok(Json::String(text.to_string())),
+            (Some(Text::Source(text)), _) if wanted == Wanted::First => Ok(Json::String(text.to_string())),
+            (Some(Text::Beside(text)), _) if wanted == Wanted::Other => Ok(Json::String(text.to_string())),
             (_, Form::List(items)) => items.iter().map(within).collect(),
             (_, Form::Object { members, .. }) => {
                 members.iter().map(|(key, value)| Ok((key.to_string(), within(value)?))).collect()
@@ -153,8 +198,8 @@ pub(super) fn weight(json: &Json) -> usize {
     }
 }
 
-/// Returns `true` if something in it was read from a text.
-pub(super) fn holds_text(value: &Value) -> bool {
+/// Returns `true` if something in it is both data and a text.
+pub(super) fn has_two_forms(value: &Value) -> bool {
     fn within(value: &Value, depth: usize) -> bool {
         let Some(data) = value.downcast_object_ref::<Data>() else { return false };
         let Some(depth) = depth.checked_sub(1) else { return false };
@@ -175,7 +220,10 @@ pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());
     }
-    match to_json(value, false) {
+    if let Some(text) = value.downcast_object_ref::<Data>().and_then(|data| data.text.as_ref()) {
+        return Ok(text.as_str().to_string());
+    }
+    match to_json(value, Wanted::First) {
         Ok(Json::String(text)) => Ok(text),
         Ok(json) => Ok(json.to_string()),
         Err(why @ (NoJson::Undefined | NoJson::TooMuch)) => Err(why),
@@ -212,8 +260,8 @@ impl Object for Data {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.text, to_json(&Value::from_dyn_object(self.clone()), false)) {
-            (Some(text), _) => f.write_str(text),
+        match (&self.text, to_json(&Value::from_dyn_object(self.clone()), Wanted::First)) {
+            (Some(text), _) => f.write_str(text.as_str()),
             (None, Ok(json)) => write!(f, "{json}"),
             (None, Err(_)) => Err(fmt::Error),
         }
@@ -231,10 +279,10 @@ mod tests {
         let text = r#"{"z":1,"a":[5.0,-3,18446744073709551615,1e+300,true,null,"x",{}],"m":{"":[[]]}}"#;
         let json: Json = serde_json::from_str(text).unwrap();
         let value = of_json(json.clone()).unwrap();
-        assert_eq!(to_json(&value, false), Ok(json));
+        assert_eq!(to_json(&value, Wanted::First), Ok(json));
         assert_eq!(printed(&value).unwrap(), text);
         assert_eq!(value.to_string(), text);
-        assert!(!holds_text(&value));
+        assert!(!has_two_forms(&value));
     }
 
     #[test]
@@ -243,11 +291,29 @@ mod tests {
         let value = of_text(text.to_owned());
         assert_eq!(printed(&value).unwrap(), text);
         assert_eq!(value.get_item_by_index(0).unwrap().get_attr("n").unwrap(), Value::from(1));
-        assert_eq!(to_json(&value, false), Ok(json!(text)));
-        assert_eq!(to_json(&value, true), Ok(json!([{"n": 1}])));
+        assert_eq!(to_json(&value, Wanted::First), Ok(json!(text)));
+        assert_eq!(to_json(&value, Wanted::Data), Ok(json!([{"n": 1}])));
         for plain in ["{not", "5", "\"x\"", "", "[1,"] {
             assert_eq!(of_text(plain.to_owned()), Value::from(plain));
         }
+    }
+
+    #[test]
+    fn structured_results_print_as_their_text() {
+        let read = of_result(json!({"content": "alpha\n"}), "ignored".to_owned()).unwrap();
+        assert_eq!(printed(&read).unwrap(), "alpha\n");
+        assert_eq!(read.to_string(), "alpha\n");
+        assert_eq!(read.get_attr("content").unwrap(), Value::from("alpha\n"));
+        assert_eq!(to_json(&read, Wanted::First), Ok(json!({"content": "alpha\n"})));
+        assert_eq!(to_json(&read, Wanted::Other), Ok(json!("alpha\n")));
+        assert_eq!(to_json(&read, Wanted::Data), Ok(json!({"content": "alpha\n"})));
+        let sum = of_result(json!({"a": 1, "b": 2}), "The sum is 3.".to_owned()).unwrap();
+        assert_eq!(printed(&sum).unwrap(), "The sum is 3.");
+        for text in ["", "{ \"b\": [2], \"a\": 1 }"] {
+            let same = of_result(json!({"a": 1, "b": [2]}), text.to_owned()).unwrap();
+            assert_eq!(printed(&same).unwrap(), r#"{"a":1,"b":[2]}"#);
+        }
+        assert_eq!(of_result(json!(5), "five".to_owned()).unwrap(), Value::from(5));
     }
 
     #[test]

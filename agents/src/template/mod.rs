@@ -35,7 +35,9 @@
 //!
 //! A result is what a typed handler would give, as JSON: structured content, without the wrapper that some servers put around
 //! what is no object, and else the text. Text of a JSON object or list can be walked like one. Results, answers and variables
-//! are data: they print as they are, values other than texts as JSON, and nothing in them is ever read as a template.
+//! are data, and nothing in them is ever read as a template. In text, structured content prints as the text of the result, or as
+//! its only member where that is a text: `{{ readme }}` is the file, and `{{ readme.content }}` too. Everything else that is no text
+//! prints as JSON.
 //!
 //! Missing names are errors, with the line: a name that neither the template nor the program gives is one before
 //! anything is called.

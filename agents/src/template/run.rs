@@ -278,7 +278,7 @@ impl Running<'_> {
                     self.room = self.room.saturating_sub(text.len());
                     // What the template has set after a slot counts, as in the text.
                     for (name, value) in passed.into_iter().chain(set) {
-                        if let Ok(json) = data::to_json(&value, false) {
+                        if let Ok(json) = data::to_json(&value, data::Wanted::First) {
                             self.made.insert(name.clone(), json);
                         }
                         self.variables.insert(name, value);

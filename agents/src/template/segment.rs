@@ -40,7 +40,7 @@ pub(super) fn environment() -> Environment<'static> {
         }
     });
     environment.add_filter("tojson", |value: Value| {
-        let json = data::to_json(&value, true)
+        let json = data::to_json(&value, data::Wanted::Data)
             .map_err(|_| Error::new(ErrorKind::InvalidOperation, "it is no value of JSON"))?;
         Ok::<String, Error>(json.to_string())
     });

@@ -4,7 +4,7 @@ use mcp_bindgen_template::{Action, Argument, Completion, OnError, Part, Place, T
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
-use super::data::{self, NoJson};
+use super::data::{self, NoJson, Wanted};
 
 /// A slot of a template.
 #[derive(Debug)]
@@ -126,8 +126,8 @@ impl Slot {
             Kind::Action { arguments, on_error: OnError::Default(default), .. } => (arguments, Some(default)),
             Kind::Action { arguments, .. } | Kind::Completion { options: arguments, .. } => (arguments, None),
         };
-        let fill = |as_data: bool| {
-            let mut filling = Filling { values, at: 0, as_data, room };
+        let fill = |wanted: Wanted| {
+            let mut filling = Filling { values, at: 0, wanted, room };
             let variable = match (&self.variable, &self.kind) {
                 (Some(variable), _) => filling.text(variable)?,
                 (None, Kind::Action { target, .. }) => called(target).to_owned(),
@@ -139,8 +139,8 @@ impl Slot {
             let default = default.map(|default| filling.term(default)).transpose()?;
             Ok((variable, arguments, default))
         };
-        let (variable, arguments, default) = fill(false)?;
-        let walked = values.iter().any(data::holds_text).then(|| fill(true)).transpose()?;
+        let (variable, arguments, default) = fill(Wanted::First)?;
+        let walked = values.iter().any(data::has_two_forms).then(|| fill(Wanted::Other)).transpose()?;
         Ok(Filled { variable, values: arguments, walked: walked.map(|(_, arguments, _)| arguments), default })
     }
 }
@@ -157,7 +157,7 @@ fn called(target: &Target) -> &str {
 struct Filling<'v> {
     values: &'v [Value],
     at: usize,
-    as_data: bool,
+    wanted: Wanted,
     room: &'v dyn Fn(usize) -> bool,
 }
 
@@ -167,8 +167,8 @@ impl Filling<'_> {
             Term::Literal(literal) => literal.clone(),
             Term::Text(text) => Json::String(self.text(text)?),
             Term::Variable(_) => {
-                let as_data = self.as_data;
-                self.next(|value| data::to_json(value, as_data), data::weight)?
+                let wanted = self.wanted;
+                self.next(|value| data::to_json(value, wanted), data::weight)?
             }
             Term::List(items) => items.iter().map(|item| self.term(item)).collect::<Result<_, _>>()?,
             Term::Object(members) => {
