@@ -52,6 +52,9 @@ impl CallTool for Files {
             "stat" => {
                 json!({ "content": [], "structuredContent": { "size": 5.0, "tags": ["x", null, true], "mode": { "z": 1, "a": 2 } } })
             }
+            "file" => {
+                json!({ "content": [{ "type": "text", "text": "alpha doc\n" }], "structuredContent": { "content": "alpha doc\n" } })
+            }
             "wrapped" => json!({ "content": [], "structuredContent": { "result": [1, 2, 3] } }),
             "fails" => {
                 return Ok(ToolResult::from_json(
@@ -77,6 +80,7 @@ fn tools() -> Vec<Value> {
     let take = json!({ "n": { "type": "integer" }, "on": { "type": "boolean" }, "list": { "type": "array" }, "any": {}, "server": { "type": "string" } });
     vec![
         tool("list", json!({}), json!([])),
+        tool("file", json!({}), json!([])),
         tool("read", path.clone(), json!(["path"])),
         tool("hostile", json!({}), json!([])),
         tool("stat", path.clone(), json!([])),
@@ -164,6 +168,14 @@ async fn results_are_data() {
     assert_eq!(files.count(), 2);
     let given = template("{{ v }} {{ w }}").run(&set(&files)).with("v", hostile).with("w", json!([hostile, null, 1.0]));
     assert_eq!(given.await.unwrap().text(), format!("{hostile} {}", json!([hostile, null, 1.0])));
+}
+
+#[tokio::test]
+async fn structured_results_print_as_text_and_are_data() {
+    assert_eq!(text("[[@fs_file:f]]Based on: {{ f }}|{{ f.content }}").await, "Based on: alpha doc\n|alpha doc\n");
+    // An argument is the data where that fits, or else the text.
+    assert_eq!(text("[[@fs_file:f]][[@fs_take:t|any=f]]{{ t }}").await, r#"{"any":{"content":"alpha doc\n"}}"#);
+    assert_eq!(text("[[@fs_file:f]][[@fs_read:t|path=f]]{{ t }}").await, "<alpha doc\n>");
 }
 
 #[tokio::test]
