@@ -1,5 +1,6 @@
 //! The section that shows what servers offer: from snapshots, from live lists, and from servers that mean harm.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -82,6 +83,24 @@ fn an_inventory_reads_like_this() {
         text(below).contains("\n\n#### github\n\n- `github_create_issue` - "),
         "headings are as deep as the section"
     );
+}
+
+#[tokio::test]
+async fn an_inventory_shows_the_names_of_the_toolset() {
+    for servers in [
+        [server("a", &[("b_c", "")]), server("a_b", &[("c", "")])],
+        [server("a_b", &[("c", "")]), server("a", &[("b_c", ""), ("d", "")])],
+    ] {
+        let mcp = McpSection::new(servers)
+            .template("{% for s, t in tools_by_server|items %}{{ t|map(attribute='name')|join(' ') }} {% endfor %}");
+        let prompt = Prompt::new().section(&mcp).build().unwrap();
+        let rendered = rendered(&prompt, &PromptState::new());
+        let shown: BTreeSet<String> =
+            rendered.text().split_once("\n\n").unwrap().1.split_whitespace().map(str::to_owned).collect();
+        let (toolset, failed) = rendered.toolset().await.unwrap();
+        assert_eq!(failed.len(), 0);
+        assert_eq!(shown, toolset.names().map(str::to_owned).collect());
+    }
 }
 
 #[test]
