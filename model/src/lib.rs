@@ -30,7 +30,7 @@ pub use canonical::{canonical_json, digest, tool_digest};
 pub use change::{ChangeKind, Class};
 pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 #[doc(hidden)]
-pub use config::{config_keys, config_reference, config_schema, is_packaged};
+pub use config::{config_keys, config_schema, is_packaged};
 pub use date::Date;
 pub use duration::parse_duration;
 pub use error::FileError;

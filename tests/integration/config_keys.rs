@@ -1,9 +1,10 @@
 //! The keys of `mcp.toml`, wherever they are listed: the reader, the JSON Schema for editors, and the book.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use mcp_bindgen_model::{Config, config_reference, config_schema, write_if_changed};
+use mcp_bindgen_model::{Config, config_schema, write_if_changed};
 use serde_json::Value;
 
 fn root() -> &'static Path {
@@ -21,6 +22,59 @@ fn is_generated(path: &str, expected: &str) {
     assert_eq!(actual, expected, "{} is out of date: {help}", path.display());
 }
 
+/// The keys as tables in Markdown, one for each table of the file.
+fn reference() -> String {
+    fn sections(title: &str, table: &Value, text: &mut String) {
+        let keys = table["properties"].as_object().expect("the schema of a table");
+        writeln!(text, "### {title}\n\n| key | value | default | effect |\n|---|---|---|---|").unwrap();
+        for (key, schema) in keys {
+            let more = schema["$comment"].as_str().map(|page| format!(" ([more]({page}))")).unwrap_or_default();
+            let effect = schema["description"].as_str().expect("every key has a description");
+            let (effect, words) = effect.split_once("; default: ").unwrap_or((effect, ""));
+            let default = schema.get("default").map_or_else(|| words.to_owned(), |default| format!("`{default}`"));
+            writeln!(text, "| `{key}` | {} | {default} | {effect}{more} |", form(schema)).unwrap();
+        }
+        text.push('\n');
+        for (key, schema) in keys {
+            let inside = if title == "The file" {
+                key.clone()
+            } else {
+                format!("{}.{key}", title.trim_matches(['`', '[', ']']))
+            };
+            if let Some(table) =
+                [schema, &schema["anyOf"][1]].into_iter().find(|schema| schema["properties"].is_object())
+            {
+                sections(&format!("`[{inside}]`"), table, text);
+            } else if schema["additionalProperties"]["properties"].is_object() {
+                sections(&format!("`[{inside}.NAME]`"), &schema["additionalProperties"], text);
+            } else if schema["items"]["properties"].is_object() {
+                sections(&format!("`[[{inside}]]`"), &schema["items"], text);
+            }
+        }
+    }
+    fn form(schema: &Value) -> String {
+        let words = |schema: &Value| {
+            let words = schema["enum"].as_array().filter(|words| words.len() < 9)?;
+            Some(words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
+        };
+        match (schema["type"].as_str(), schema["pattern"].as_str()) {
+            (Some("boolean"), _) => "`true`, `false`".to_owned(),
+            (Some("array"), _) if schema["items"]["properties"].is_object() => "list of tables".to_owned(),
+            (Some("array"), _) => "list of texts".to_owned(),
+            (Some("object"), _) => "table".to_owned(),
+            (Some("string"), Some(pattern)) if pattern.contains("ms|") => "duration".to_owned(),
+            (Some("string"), Some(_)) => "date".to_owned(),
+            (Some("string"), None) => "text".to_owned(),
+            _ if schema["anyOf"].is_array() => format!("{}, table", words(&schema["anyOf"][0]).unwrap()),
+            _ if schema["type"].is_array() => "text, `false`".to_owned(),
+            _ => words(schema).unwrap_or_else(|| "id".to_owned()),
+        }
+    }
+    let mut text = String::new();
+    sections("The file", &config_schema(), &mut text);
+    text
+}
+
 #[test]
 fn book_lists_every_key() {
     const BEGIN: &str = "<!-- Generated from the table of keys. -->\n\n";
@@ -29,7 +83,7 @@ fn book_lists_every_key() {
     let chapter = fs::read_to_string(root().join(path)).expect("the chapter is there");
     let (before, rest) = chapter.split_once(BEGIN).expect("the marks are there");
     let (_, after) = rest.split_once(END).expect("the marks are there");
-    is_generated(path, &format!("{before}{BEGIN}{}{END}{after}", config_reference()));
+    is_generated(path, &format!("{before}{BEGIN}{}{END}{after}", reference()));
 }
 
 #[test]

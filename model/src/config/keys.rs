@@ -12,11 +12,11 @@ pub(crate) struct Key {
     pub(crate) form: Form,
     /// The servers that it is for.
     pub(super) reach: Reach,
-    /// The default as it is written in the file, or in words; empty if there is none.
+    /// The default as JSON, or in words; empty if there is none.
     pub(crate) default: &'static str,
     /// Its effect, in Markdown without links.
     pub(crate) help: &'static str,
-    /// The page of the book with more about it.
+    /// The page of the book about it.
     pub(crate) page: &'static str,
 }
 
@@ -32,8 +32,6 @@ pub(crate) enum Form {
     Prefix,
     Words(fn() -> Vec<&'static str>),
     Texts,
-    /// Globs of tools.
-    Globs,
     /// Codes of diagnostics: `"MCP0006"`.
     Codes,
     /// Texts by names.
@@ -150,21 +148,21 @@ pub(super) static SERVER: [Key; 26] = [
         "by `command` or `url`",
         "`\"sse\"` is the HTTP+SSE of 2024; the others are implied",
     ),
-    key("tools", Form::Globs, "all", "globs of the tools to bind; a call of any other tool is `CallError::Denied`"),
+    key("tools", Form::Texts, "all", "globs of the tools to bind; a call of any other tool is `CallError::Denied`"),
     key(
         "exclude",
-        Form::Globs,
+        Form::Texts,
         "[]",
         "globs of tools to leave out, applied after `tools`; they can be neither bound nor called",
     ),
     key(
         "approve",
-        Form::Globs,
+        Form::Texts,
         "[]",
         "globs of tools that need an approval; on the command line a confirmation or `--yes`",
     )
     .page("governance.md#approvals"),
-    key("remote_use", Form::Globs, "[]", "globs of tools that templates which are no local file may call")
+    key("remote_use", Form::Texts, "[]", "globs of tools that templates which are no local file may call")
         .page("templates.md"),
     key("prefix", Form::Prefix, "the name", "prefix of functions, types and prefixed names; `false` for none"),
     key(

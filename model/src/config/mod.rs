@@ -24,7 +24,7 @@ pub use self::find::is_packaged;
 pub use self::keys::config_keys;
 use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
-pub use self::schema::{config_reference, config_schema};
+pub use self::schema::config_schema;
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
 use crate::server::{Drift, Live, Pin, ServerConfig};

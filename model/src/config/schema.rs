@@ -1,4 +1,4 @@
-//! The JSON Schema of `mcp.toml`, for editors, and the table of its keys, for the book.
+//! The JSON Schema of `mcp.toml`, for editors and the book.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ fn property(key: &Key) -> Value {
         Form::Date => json!({ "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" }),
         Form::Prefix => json!({ "type": ["string", "boolean"], "not": { "const": true } }),
         Form::Words(words) => json!({ "enum": words() }),
-        Form::Texts | Form::Globs => texts(),
+        Form::Texts => texts(),
         Form::Codes => json!({ "type": "array", "items": { "type": "string", "pattern": "^MCP[0-9]{4}$" } }),
         Form::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Form::RuleMap(words) => json!({ "type": "object", "additionalProperties": { "enum": words() } }),
@@ -44,69 +44,16 @@ fn property(key: &Key) -> Value {
         Form::TableMap(keys) => json!({ "type": "object", "additionalProperties": table(keys) }),
     };
     if let Value::Object(members) = &mut schema {
-        let default = if key.default.is_empty() { String::new() } else { format!(" (default: {})", key.default) };
-        members.insert("description".to_owned(), format!("{}{default}", key.help).into());
+        let mut description = key.help.to_owned();
+        match serde_json::from_str(key.default) {
+            Ok(default) => drop(members.insert("default".to_owned(), default)),
+            Err(_) if key.default.is_empty() => {}
+            Err(_) => description.push_str(&format!("; default: {}", key.default)),
+        }
+        members.insert("description".to_owned(), description.into());
+        if !key.page.is_empty() {
+            members.insert("$comment".to_owned(), key.page.into());
+        }
     }
     schema
-}
-
-/// Returns the reference of every key as tables in Markdown, one for each table of the file.
-#[doc(hidden)]
-#[must_use]
-pub fn config_reference() -> String {
-    fn section(title: &str, keys: &[Key], text: &mut String) {
-        text.push_str(&format!("### {title}\n\n| key | value | default | effect |\n|---|---|---|---|\n"));
-        for key in keys {
-            let more = if key.page.is_empty() { String::new() } else { format!(" ([more]({}))", key.page) };
-            let row = format!("| `{}` | {} | {} | {}{more} |\n", key.name, form(key), default(key), key.help);
-            text.push_str(&row);
-        }
-        text.push('\n');
-    }
-    fn default(key: &Key) -> String {
-        if key.default == "false" || key.default.starts_with(['"', '[', '{']) {
-            format!("`{}`", key.default)
-        } else {
-            key.default.to_owned()
-        }
-    }
-    fn form(key: &Key) -> String {
-        let words = |words: &[&str]| match words {
-            many if many.len() > 8 => "an id".to_owned(),
-            few => few.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
-        };
-        match &key.form {
-            Form::Text => "text".to_owned(),
-            Form::Boolean => "`true`, `false`".to_owned(),
-            Form::Duration => "duration".to_owned(),
-            Form::Date => "date".to_owned(),
-            Form::Prefix => "text, `false`".to_owned(),
-            Form::Words(list) => words(&list()),
-            Form::Texts => "list of texts".to_owned(),
-            Form::Globs => "list of globs".to_owned(),
-            Form::Codes => "list of codes".to_owned(),
-            Form::TextMap => "table of texts".to_owned(),
-            Form::RuleMap(_) => "table of classes".to_owned(),
-            Form::WordsOrTable(list, _) => format!("{}, table", words(&list())),
-            Form::Table(_) | Form::TableMap(_) => "table".to_owned(),
-            Form::Tables(_) => "list of tables".to_owned(),
-        }
-    }
-    fn sections(title: &str, keys: &[Key], text: &mut String) {
-        section(title, keys, text);
-        for key in keys.iter().filter(|key| !key.inner().is_empty()) {
-            let inner = match (title, &key.form) {
-                ("The file", Form::TableMap(_)) => format!("`[{}.NAME]`", key.name),
-                ("The file", _) => format!("`[{}]`", key.name),
-                (_, Form::Tables(_)) => {
-                    format!("{}.{}]]`", title.trim_end_matches("]`").replacen("`[", "`[[", 1), key.name)
-                }
-                _ => format!("{}.{}]`", title.trim_end_matches("]`"), key.name),
-            };
-            sections(&inner, key.inner(), text);
-        }
-    }
-    let mut text = String::new();
-    sections("The file", &FILE, &mut text);
-    text
 }
