@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_bindgen_runtime::{CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{
+    Annotations, CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult,
+};
 use rmcp::model::{CallToolRequestParams, ErrorData, ProgressNotificationParam, ProgressToken, RequestMetaObject};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
@@ -13,7 +15,6 @@ use super::approval::{Claims, Signer, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
 use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
-use super::hints::described;
 use super::outcome::{cancelled, of_call, unknown};
 use super::session::{Inner, is_modern};
 
@@ -212,4 +213,16 @@ fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
         error.message = message.into();
     }
     error
+}
+
+/// The call with what is listed of the tool.
+fn described(call: ToolCall, attached: &Attached) -> ToolCall {
+    let listed = attached.known(Kind::Tools).unwrap_or_default();
+    // Lists are in the order of names.
+    let found = listed.binary_search_by(|tool| tool.get("name").and_then(Value::as_str).cmp(&Some(&*call.tool)));
+    let hints = found.ok().and_then(|index| listed.get(index)?.get("annotations"));
+    match hints {
+        Some(hints) => call.described(Annotations::listed(hints)),
+        None => call,
+    }
 }

@@ -26,7 +26,6 @@ mod catalog;
 mod downstream;
 mod error;
 mod events;
-mod hints;
 mod http;
 mod listening;
 mod outcome;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::Role;
 use crate::document::Document;
 use crate::normalize::Kinds;
-use crate::role::Role;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
 /// Shapes, told apart by everything that gives their types other fields, variants or branches, and by nothing else: not

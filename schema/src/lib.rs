@@ -31,7 +31,6 @@ mod normalize;
 mod number;
 #[cfg(feature = "provider")]
 pub mod provider;
-mod role;
 mod shape;
 mod siblings;
 mod texts;
@@ -42,10 +41,9 @@ pub use alike::{Alike, Class};
 pub use bundle::lookup;
 #[cfg(feature = "drift")]
 pub use checks::Checks;
-pub use document::Document;
+pub use document::{Document, Role};
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use number::same;
-pub use role::Role;
 pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
 pub use texts::{descriptions, visible_texts};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

@@ -126,7 +126,7 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
     match &config.transport {
         #[cfg(feature = "stdio")]
         Transport::Stdio { command, args, cwd } => {
-            let program = super::process::program::Program {
+            let program = super::process::Program {
                 command,
                 args,
                 cwd: cwd.as_deref(),

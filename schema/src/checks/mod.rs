@@ -134,7 +134,7 @@ fn is_said_by_type(shape: &Shape, keyword: &str, value: &Number) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::role::Role;
+    use crate::Role;
 
     #[track_caller]
     fn checks_of(property: &Value) -> (Vec<Value>, usize) {

@@ -62,9 +62,9 @@ mod words;
 
 use serde_json::Value;
 
+use crate::Role;
 use crate::diagnostics::Reporter;
 use crate::document::Document;
-use crate::role::Role;
 use crate::shape::{ShapeId, Shapes, Slot};
 
 pub use describe::Flag;

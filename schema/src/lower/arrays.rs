@@ -1,4 +1,4 @@
-use super::conjunction::{Conjunction, both};
+use super::{Conjunction, both};
 
 /// One way to be an array.
 #[derive(Clone, Debug, Default, PartialEq)]

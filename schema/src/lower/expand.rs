@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use super::Conjunction;
 use super::alternatives::Alternatives;
 use super::arrays::{ArrayAlternative, Rest};
-use super::conjunction::Conjunction;
 use super::index;
 use super::numbers::{Numbers, Range};
 use super::objects::{Additional, ObjectAlternative, merge_requirements};

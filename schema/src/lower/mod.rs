@@ -5,7 +5,6 @@
 
 mod alternatives;
 mod arrays;
-mod conjunction;
 mod constants;
 mod expand;
 mod index;
@@ -22,15 +21,27 @@ use std::rc::Rc;
 
 use alternatives::{Alternatives, Choice};
 use arrays::{ArrayAlternative, Rest};
-use conjunction::Conjunction;
 use expand::Expander;
 use numbers::{Numbers, Range};
 use objects::{Additional, ObjectAlternative, Property};
 
+use crate::Role;
 use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
 use crate::normalize::{SchemaId, Schemas, Wraps};
-use crate::role::Role;
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
+
+/// Schemas that hold together, in their order; none means anything.
+type Conjunction = Vec<SchemaId>;
+
+fn both(left: &[SchemaId], right: &[SchemaId]) -> Conjunction {
+    if left.is_empty() || right.is_empty() {
+        return [left, right].concat();
+    }
+    let mut all = [left, right].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
 
 /// How deep types nest at most. rustc and rustdoc give up where proving something of a type takes more than 128 steps,
 /// so each layer counts by the steps that it takes.

@@ -1,5 +1,5 @@
-use super::conjunction::{Conjunction, both};
 use super::index::{Index, extend, keys};
+use super::{Conjunction, both};
 use crate::normalize::SchemaId;
 
 /// One way to be an object.

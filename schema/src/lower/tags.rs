@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::Conjunction;
 use super::Lowering;
 use super::alternatives::{Alternatives, Choice};
-use super::conjunction::Conjunction;
 use super::index::{extend, keys};
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;

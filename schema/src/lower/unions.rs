@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::Conjunction;
 use super::alternatives::{Alternatives, Choice};
 use super::arrays::{ArrayAlternative, Rest};
-use super::conjunction::Conjunction;
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use super::openness::{count, is_anything, open_kinds, takes_null};

@@ -12,7 +12,6 @@ mod metrics;
 mod metrics;
 mod observer;
 mod spans;
-mod state;
 
 pub use bus::Events;
 pub(crate) use bus::subscribe_to_all;
@@ -23,4 +22,19 @@ pub(crate) use invocation::{Invocation, Try};
 pub(crate) use observer::Observer;
 pub(crate) use spans::CallSpan;
 pub(crate) use spans::note_request;
-pub use state::ConnectionState;
+
+/// The state of the connection of a [`Client`](crate::Client).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConnectionState {
+    /// There is none; the next call opens one.
+    Disconnected,
+    /// It is being opened.
+    Connecting,
+    /// It is open.
+    Connected,
+    /// It was lost, and is being opened again.
+    Reconnecting,
+    /// The client was shut down, and opens no other.
+    ShutDown,
+}

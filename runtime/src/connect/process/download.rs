@@ -13,10 +13,10 @@ use mcp_bindgen_model::{Isolation, ServerConfig, Transport};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::time::timeout;
 
+use super::Program;
 use super::environment::Manager;
 use super::find::is_path;
 use super::isolation::Sandbox;
-use super::program::Program;
 use super::stdio::note_stderr;
 use super::tree::{Pipes, ProcessTree};
 use crate::ConnectErrorKind as Kind;

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 
-use super::program::Program;
+use super::Program;
 
 /// The variables that every server inherits: none that may hold a secret.
 const INHERITED: &[&str] = if cfg!(windows) {

@@ -8,8 +8,18 @@ mod find;
 #[cfg(unix)]
 mod guard;
 pub(crate) mod isolation;
-pub(crate) mod program;
 #[cfg(unix)]
 mod running;
 pub(crate) mod stdio;
 pub(crate) mod tree;
+
+use std::collections::BTreeMap;
+
+/// The program to start.
+pub(crate) struct Program<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) args: &'a [String],
+    pub(crate) cwd: Option<&'a str>,
+    pub(crate) env: &'a BTreeMap<String, String>,
+    pub(crate) inherit_env: &'a [String],
+}

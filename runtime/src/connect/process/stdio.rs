@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdout};
 
+use super::Program;
 use super::isolation::Sandbox;
-use super::program::Program;
 use super::tree::{Pipes, ProcessTree};
 use crate::ground::task::task;
 use crate::rpc::ledger::Ledger;

@@ -12,11 +12,11 @@ use tokio::process::Child;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
+use super::Program;
 #[cfg(unix)]
 use super::descendants::{self, Mark};
 use super::environment;
 use super::isolation::Sandbox;
-use super::program::Program;
 
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);

@@ -19,7 +19,6 @@ mod reading;
 mod scalar;
 mod scalars;
 mod sink;
-mod size;
 mod stream;
 mod tape;
 mod union;
@@ -38,7 +37,6 @@ pub use nullable::Nullable;
 pub use object::{Fields, Slot, Unknown};
 pub use print::{Form, Items, Member, Members, Print, Stopped};
 pub use sink::{Fill, Sink};
-pub(crate) use size::size_of_value;
 pub use union::{Index, ReadBranch, Rest, pick};
 
 /// The keys of a type that is a struct.
@@ -145,3 +143,17 @@ pub use serde;
 #[doc(hidden)]
 #[cfg(feature = "typify")]
 pub use {regress, serde_json};
+
+/// About how long JSON is as text, without printing it.
+pub(crate) fn size_of_value(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size_of_value(item) + 1).sum::<usize>() + 2,
+        Value::Object(object) => size_of_members(object) + 2,
+        Value::Number(_) | Value::Bool(_) | Value::Null => 8,
+    }
+}
+
+fn size_of_members(object: &serde_json::Map<String, Value>) -> usize {
+    object.iter().map(|(key, value)| key.len() + 4 + size_of_value(value)).sum()
+}

@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use super::refusal::Refusal;
 use crate::ConnectErrorKind as Kind;
-use crate::connect::process::program::Program;
+use crate::connect::process::Program;
 
 /// There is none.
 pub(crate) enum Sandbox {}

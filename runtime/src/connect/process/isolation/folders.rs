@@ -9,8 +9,8 @@ use super::refusal::{Refusal, shown};
 use super::view::{Place, View};
 use super::way::{Way, follow};
 use crate::ConnectErrorKind as Kind;
+use crate::connect::process::Program;
 use crate::connect::process::environment::CERTIFICATES;
-use crate::connect::process::program::Program;
 
 /// The system's programs and libraries.
 const SYSTEM: [&str; 12] = [

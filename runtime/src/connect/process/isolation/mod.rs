@@ -33,7 +33,7 @@ use self::elsewhere::enforced_by;
 pub(crate) use self::sandbox::Sandbox;
 #[cfg(target_os = "linux")]
 use self::sandbox::enforced_by;
-use super::program::Program;
+use super::Program;
 
 /// Returns the program that would hold a server to its `isolation`: bubblewrap, from a folder of the system. None for a
 /// server without one. Nothing is started.

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use super::refusal::{Refusal, shown};
 use super::{bwrap, folders, needs};
 use crate::ConnectErrorKind as Kind;
-use crate::connect::process::program::Program;
+use crate::connect::process::Program;
 use crate::connect::process::{environment, find};
 
 /// The exit code of the shell that looks for the program, where it is not there.
