@@ -41,7 +41,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     let rule = rule.as_deref().map(|rule| (root.join(".gitattributes"), rule));
     let schema_text = format!("{:#}\n", config_schema());
     let schema = Some((root.join(SCHEMA), schema_text.as_str())).filter(|_| !is_json);
-    let files = [Some((path.clone(), CONFIG)), schema, rule].into_iter().flatten();
+    let files = [Some((path.clone(), CONFIG)), rule, schema].into_iter().flatten();
     let files =
         files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
     let files: Vec<(PathBuf, &str, Option<String>)> = files.collect::<Result<_, _>>()?;
