@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Config, PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
+use mcp_bindgen_model::{Config, PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_globs};
 use mcp_bindgen_schema::names::PrefixedNames;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -233,7 +233,7 @@ impl Options {
         let patterns = self.tools.iter().flatten().chain(&self.approve).chain(&self.remote_use);
         let renamed = self.rules.rename.iter().filter(|rule| !rule.key.contains('/'));
         let renamed = renamed.flat_map(|rule| [&rule.key, &rule.value]);
-        patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?']))
+        patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?', '!']))
     }
 
     /// The same for every tool that the server has.
@@ -245,11 +245,11 @@ impl Options {
     /// then.
     pub(crate) fn is_named(&self, tool: &str) -> bool {
         let (tools, exclude) = &self.configured;
-        tools.as_deref().is_none_or(|tools| matches(tools, tool)) && !matches(exclude, tool)
+        tools.as_deref().is_none_or(|tools| matches_globs(tools, tool)) && !matches_globs(exclude, tool)
     }
 
     pub(crate) fn selects(&self, tool: &str) -> bool {
-        self.lists(tool) && !matches(&self.exclude, tool)
+        self.lists(tool) && !matches_globs(&self.exclude, tool)
     }
 
     /// The key of the configuration that has a tool left out, where one does: `tools`, or `exclude`.
@@ -263,7 +263,7 @@ impl Options {
     /// ```
     #[must_use]
     pub fn left_out_by(&self, tool: &str) -> Option<&'static str> {
-        match (self.lists(tool), matches(&self.exclude, tool)) {
+        match (self.lists(tool), matches_globs(&self.exclude, tool)) {
             (false, _) => Some("tools"),
             (true, true) => Some("exclude"),
             (true, false) => None,
@@ -273,17 +273,13 @@ impl Options {
     /// Returns `true` if calls of a tool need an approval, by the wire name: what the configuration says in `approve`.
     #[must_use]
     pub fn needs_approval(&self, tool: &str) -> bool {
-        matches(&self.approve, tool)
+        matches_globs(&self.approve, tool)
     }
 
     /// Returns `true` if every list of `tools` has it, whatever `exclude` says.
     pub(crate) fn lists(&self, tool: &str) -> bool {
-        self.tools.iter().all(|patterns| matches(patterns, tool))
+        self.tools.iter().all(|patterns| matches_globs(patterns, tool))
     }
-}
-
-fn matches(patterns: &[String], tool: &str) -> bool {
-    patterns.iter().any(|pattern| matches_glob(pattern, tool))
 }
 
 /// Returns `true` if a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.

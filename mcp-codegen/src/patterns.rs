@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use mcp_bindgen_model::{ConfigPlace, FileError, Snapshot, matches_glob, nearest, printable};
+use mcp_bindgen_model::{ConfigPlace, FileError, Snapshot, matches_glob, matches_globs, nearest, printable};
 use serde_json::Value;
 
 use crate::options::Options;
@@ -63,6 +63,11 @@ impl IdlePattern {
     }
 }
 
+/// Returns the glob of a pattern, without the `!` that takes names away.
+fn positive(pattern: &str) -> &str {
+    pattern.strip_prefix('!').unwrap_or(pattern)
+}
+
 impl Options {
     /// The patterns that do nothing with the tools of a snapshot, as misspelt ones do.
     ///
@@ -87,7 +92,7 @@ impl Options {
             .chain(keyed("approve", &self.approve))
             .chain(keyed("remote_use", &self.remote_use));
         let others = others.filter_map(|(key, pattern)| {
-            let unused = !names.iter().any(|name| matches_glob(pattern, name));
+            let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
             unused.then(|| self.idle(key, pattern, Idle::NoTool, &names))
         });
         let mut idle: Vec<IdlePattern> = tools.chain(others).collect();
@@ -110,17 +115,20 @@ impl Options {
     #[must_use]
     pub fn idle_exclude(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
         let names = tool_names(snapshot);
-        let unused = !names.iter().any(|name| matches_glob(pattern, name));
+        let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
         if unused {
             return Some(self.idle("exclude", pattern, Idle::NoTool, &names));
         }
-        let left = names.iter().any(|name| self.selects(name) && !matches_glob(pattern, name));
+        let mut exclude = self.exclude.clone();
+        exclude.push(pattern.to_owned());
+        let left = names.iter().any(|name| self.selects(name) && !matches_globs(&exclude, name));
         (!left).then(|| self.idle("exclude", pattern, Idle::Excluded, &names))
     }
 
     fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {
-        let matching: Vec<&str> = names.iter().copied().filter(|name| matches_glob(pattern, name)).collect();
-        if matching.iter().any(|name| self.selects(name)) {
+        let matching: Vec<&str> = names.iter().copied().filter(|name| matches_glob(positive(pattern), name)).collect();
+        let takes_away = pattern.starts_with('!') && !matching.is_empty();
+        if takes_away || matching.iter().any(|name| self.selects(name)) {
             return None;
         }
         let reason = match matching.iter().any(|name| self.lists(name)) {

@@ -38,7 +38,7 @@ pub use error::FileError;
 pub use files::{write_if_changed, write_private};
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::{locate, pointer_segment};
-pub use matching::{matches_glob, nearest};
+pub use matching::{matches_glob, matches_globs, nearest};
 pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};

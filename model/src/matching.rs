@@ -14,6 +14,29 @@ pub fn matches_glob(pattern: &str, name: &str) -> bool {
     WildMatch::new(pattern).matches(name)
 }
 
+/// Returns `true` if a list of globs selects a name. `!` takes names away, and the last glob that matches counts. A list that
+/// begins with `!` begins with every name.
+///
+/// ```
+/// use mcp_bindgen_model::matches_globs;
+///
+/// assert!(matches_globs(&["get_*", "list_*"], "list_issues"));
+/// let but_reading = ["*", "!get_*", "get_secret"];
+/// assert!(matches_globs(&but_reading, "delete") && matches_globs(&but_reading, "get_secret"));
+/// assert!(!matches_globs(&but_reading, "get_issue"));
+/// assert!(matches_globs(&["!get_*"], "delete"));
+/// ```
+pub fn matches_globs(globs: &[impl AsRef<str>], name: &str) -> bool {
+    for glob in globs.iter().rev().map(AsRef::as_ref) {
+        match glob.strip_prefix('!') {
+            Some(without) if matches_glob(without, name) => return false,
+            None if matches_glob(glob, name) => return true,
+            _ => {}
+        }
+    }
+    globs.first().is_some_and(|first| first.as_ref().starts_with('!'))
+}
+
 /// The candidates that somebody who wrote `name` may have meant, likeliest first: five at most, often none.
 ///
 /// ```

@@ -98,6 +98,18 @@ fn patterns_that_match_no_tool_are_errors_wherever_they_stand() {
 }
 
 #[test]
+fn globs_with_an_exclamation_mark_take_tools_away() {
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\ntools = [\"*\", \"!merge_*\"]\n");
+    let bound = project.binds(quote!("hub"));
+    assert!(bound.contains("HubListIssuesParams") && !bound.contains("HubMergeRequestParams"), "{bound}");
+    let bound = Project::new("[servers.hub]\nnpm = \"x\"\n").binds(quote!("hub", tools = ["!merge_*"]));
+    assert!(bound.contains("HubListIssuesParams") && !bound.contains("HubMergeRequestParams"), "{bound}");
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\napprove = [\"*\", \"!mrge_*\"]\n");
+    project.refuses(quote!("hub"), "in `approve` of server `hub` in the configuration: no tool matches `!mrge_*`");
+    Project::new("[servers.hub]\nnpm = \"x\"\napprove = [\"*\", \"!list_*\"]\n").binds(quote!("hub"));
+}
+
+#[test]
 fn prefix_of_the_build_tells_names_of_servers_apart() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"y\"\n");
     project.write("mcp/git.json", LIST);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_bindgen_model::{ServerConfig, matches_glob};
+use mcp_bindgen_model::ServerConfig;
 
 use super::declarations::NotHostedReason;
 
@@ -52,7 +52,7 @@ impl Plan {
         let names = match (listed, &config.tools) {
             _ if !is_restricted && !needs_approval => None,
             (Some(listed), _) => Some(listed),
-            (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?'])) => Some(tools.as_slice()),
+            (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?', '!'])) => Some(tools.as_slice()),
             (None, _) if is_restricted => {
                 return Err(NotHostedReason::Tools.because(
                     "`tools` and `exclude` of its configuration are globs, a provider takes names, and nobody has listed its \
@@ -74,7 +74,7 @@ impl Plan {
         if allowed.is_empty() {
             return Err(NotHostedReason::Tools.because(without_any));
         }
-        let is_approved = |name: &&String| config.approve.iter().any(|pattern| matches_glob(pattern, name));
+        let is_approved = |name: &&String| config.needs_approval(name);
         let approved: BTreeSet<String> = allowed.iter().filter(is_approved).cloned().collect();
         let approved = match approved.len() {
             0 => Approved::None,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_bindgen_model::{ServerConfig, Snapshot, Transport, matches_glob};
+use mcp_bindgen_model::{ServerConfig, Snapshot, Transport, matches_globs};
 use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
 use mcp_bindgen_schema::names::PrefixedNames;
@@ -343,7 +343,7 @@ fn in_words(one: &Transport, other: &Transport) -> &'static str {
 
 /// Returns `true` if one of these globs names a tool; all do where there are none.
 pub(super) fn selects(only: Option<&Arc<[String]>>, tool: &str) -> bool {
-    only.is_none_or(|globs| globs.iter().any(|glob| matches_glob(glob, tool)))
+    only.is_none_or(|globs| matches_globs(globs, tool))
 }
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -18,7 +18,7 @@ pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
-use crate::matching::matches_glob;
+use crate::matching::matches_globs;
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
@@ -221,8 +221,26 @@ impl ServerConfig {
     /// Returns `true` if the configuration lets a tool be used: it fits one of `tools`, where given, and none of
     /// `exclude`.
     pub fn selects(&self, tool: &str) -> bool {
-        let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
-        self.tools.as_deref().is_none_or(fits) && !fits(&self.exclude)
+        self.tools.as_deref().is_none_or(|tools| matches_globs(tools, tool)) && !self.excludes(tool)
+    }
+
+    /// Returns `true` if `exclude` names a tool.
+    #[must_use]
+    pub fn excludes(&self, tool: &str) -> bool {
+        matches_globs(&self.exclude, tool)
+    }
+
+    /// Returns `true` if calls of a tool need an approval: it fits `approve`.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("files", "files-server").approve(["*", "!read_*"]);
+    /// assert!(server.needs_approval("delete_file") && !server.needs_approval("read_file"));
+    /// ```
+    #[must_use]
+    pub fn needs_approval(&self, tool: &str) -> bool {
+        matches_globs(&self.approve, tool)
     }
 
     /// Returns `true` if templates from elsewhere than a local file may call a tool that is selected: it fits one of
@@ -236,7 +254,7 @@ impl ServerConfig {
     /// ```
     #[must_use]
     pub fn lets_remote_use(&self, tool: &str) -> bool {
-        self.remote_use.iter().any(|pattern| matches_glob(pattern, tool))
+        matches_globs(&self.remote_use, tool)
     }
 
     /// The same server, of which is demanded what `other` demands wherever this configuration does not say: `tools`,

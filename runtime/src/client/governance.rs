@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use mcp_bindgen_model::matches_glob;
-
 use super::Client;
 use super::lease::Lease;
 use crate::call::Place;
@@ -26,7 +24,7 @@ impl Client {
         if config.selects(&call.tool) {
             return self.admit_remote(call);
         }
-        let reason = if config.exclude.iter().any(|pattern| matches_glob(pattern, &call.tool)) {
+        let reason = if config.excludes(&call.tool) {
             "`exclude` of the server's configuration names it"
         } else {
             "`tools` of the server's configuration does not name it"
@@ -138,8 +136,7 @@ impl Client {
 
     /// Asks for the approval that the configuration demands: `approve`.
     pub(crate) async fn ask_approval(&self, call: &ToolCall) -> Result<(), CallError> {
-        let needs_approval = self.config().approve.iter().any(|pattern| matches_glob(pattern, &call.tool));
-        if !needs_approval || call.passage.is_granted(self.id(), call) {
+        if !self.config().needs_approval(&call.tool) || call.passage.is_granted(self.id(), call) {
             return Ok(());
         }
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);

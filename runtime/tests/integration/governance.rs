@@ -97,6 +97,23 @@ async fn what_is_not_approved_never_reaches_the_server() {
 }
 
 #[tokio::test]
+async fn globs_with_an_exclamation_mark_take_tools_away() {
+    let mark = Mark::new();
+    for approve in [&["*", "!rem*"][..], &["!remove"], &["rem*", "!*"]] {
+        let client = Client::new(store(&mark).approve(approve.iter().copied()));
+        client.call_tool(bound()).await.expect("no approval is needed");
+    }
+    for approve in [&["*", "!add"][..], &["!add"], &["!*", "rem*"]] {
+        denied(Client::new(store(&mark).approve(approve.iter().copied())).call_tool(bound()).await);
+    }
+    let stack = |policy| Stack::new(Client::new(store(&mark))).policy(policy);
+    denied(stack(Policy::deny(["*", "!add"])).call_tool(bound()).await);
+    denied(stack(Policy::allow(["*", "!rem*"])).call_tool(bound()).await);
+    stack(Policy::deny(["*", "!remove"])).call_tool(bound()).await.expect("it is not denied");
+    stack(Policy::allow(["!add"])).call_tool(bound()).await.expect("it is allowed");
+}
+
+#[tokio::test]
 async fn approval_by_a_layer_counts_for_the_configuration() {
     let mark = Mark::new();
     let yes = || Approval::of(["remove"], async |_| ApprovalAnswer::Approve);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mcp_bindgen_codegen::apply_overrides;
-use mcp_bindgen_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, matches_glob, nearest, printable};
+use mcp_bindgen_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, nearest, printable};
 use mcp_bindgen_runtime::{CallError, Client};
 use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::Value;
@@ -122,8 +122,7 @@ pub(super) fn admit(server: &ServerConfig, tool: &str) -> Result<(), Failure> {
     if server.selects(tool) {
         return Ok(());
     }
-    let is_excluded = server.exclude.iter().any(|pattern| matches_glob(pattern, tool));
-    let reason = if is_excluded {
+    let reason = if server.excludes(tool) {
         "`exclude` of the server's configuration names it"
     } else {
         "`tools` of the server's configuration does not name it"

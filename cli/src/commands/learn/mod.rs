@@ -7,9 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use mcp_bindgen_codegen::{Bindings, ToolBinding, apply_overrides, format_types};
-use mcp_bindgen_model::{
-    Config, FileError, Overrides, ServerConfig, Snapshot, matches_glob, nearest, printable, write_if_changed,
-};
+use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, nearest, printable, write_if_changed};
 use mcp_bindgen_runtime::middleware::ApprovalAnswer;
 use mcp_bindgen_runtime::{Cassette, Client, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
 use mcp_bindgen_schema::infer::Sample;
@@ -185,7 +183,7 @@ impl Tool<'_> {
     /// Whether it may be called, of whoever sits at the terminal.
     fn ask(&self, declared: &Value, count: usize) -> Result<(), Failure> {
         let says_read_only = declared.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
-        let needs_approval = self.server.approve.iter().any(|pattern| matches_glob(pattern, self.name));
+        let needs_approval = self.server.needs_approval(self.name);
         let why = match (says_read_only, needs_approval) {
             (true, false) => return Ok(()),
             (_, true) => "needs an approval, says the configuration",
