@@ -20,7 +20,7 @@ use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ProxyBuilder {
-    upstreams: Vec<Upstream>,
+    pub(crate) upstreams: Vec<Upstream>,
     style: NameStyle,
     names: PrefixedNames,
     options: ClientOptions,
@@ -105,9 +105,14 @@ impl ProxyBuilder {
         self.with(Upstream::connected(name, connect, move |client| -> Calls { Arc::new(layers(client)) }))
     }
 
-    /// Adds all servers of a configuration, by their names.
+    /// Adds all servers of a configuration, by their names and with its `[defaults]`. Where `drift = "deny"` holds, tools are compared
+    /// with the snapshots beside the file.
     pub fn configuration(self, config: &Config) -> Self {
-        config.servers.values().fold(self, |builder, server| builder.server(server.clone()))
+        config.servers.values().fold(self, |builder, server| {
+            let (config, server) = (config.clone(), server.clone());
+            let name = server.name.clone();
+            builder.connecting(&name, move |options| Client::of_config(&config, &server, options), |client| client)
+        })
     }
 
     /// Adds a server whose one connection is for all clients of the proxy: a client, or layers around one. What its server asks,

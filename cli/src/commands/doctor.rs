@@ -21,6 +21,7 @@ pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output:
     let config = project::load_for(config, names, output)?;
     let is_empty = config.servers.is_empty() && names.is_empty();
     let servers = if is_empty { Vec::new() } else { project::servers(&config, names)? };
+    let servers: Vec<_> = servers.iter().map(|server| config.with_defaults(server)).collect();
     let mut live = Live::new();
     if arguments.connect {
         live::snapshots(&config, servers.clone(), output, |_, found| {

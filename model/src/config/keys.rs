@@ -104,7 +104,7 @@ pub(crate) static FILE: [Key; 4] = [
     key("allow", Form::Codes, "[]", "diagnostic codes that are hidden").page("diagnostics.md"),
 ];
 
-pub(super) static DEFAULTS: [Key; 5] = [
+pub(super) static DEFAULTS: [Key; 6] = [
     key("snapshots", Form::Text, "\"mcp\"", "folder of the snapshots, relative to the file"),
     key("timeout", Form::Duration, "\"30s\"", "`timeout` of servers that set none"),
     key("drift", Form::Words(drift_words), "\"warn\"", "`drift` of servers that set none"),
@@ -116,6 +116,8 @@ pub(super) static DEFAULTS: [Key; 5] = [
         "`\"never\"`: no build connects to a server, whatever `MCP_BINDGEN_LIVE` says",
     )
     .page("drift.md"),
+    key("isolation", Form::Table(&ISOLATION), "", "`isolation` of child processes whose servers set none")
+        .page("#isolation"),
 ];
 
 pub(super) static SERVER: [Key; 26] = [
@@ -251,6 +253,8 @@ pub fn config_keys() -> Vec<String> {
         let path = format!("{prefix}{}", key.name);
         match key.form {
             Form::TableMap(keys) => keys.iter().flat_map(|key| below(&format!("{path}.*."), key)).collect(),
+            // They are shown where a server sets them.
+            Form::Table(_) if prefix == "defaults." => vec![path],
             Form::Table(keys) if prefix.is_empty() => {
                 keys.iter().flat_map(|key| below(&format!("{path}."), key)).collect()
             }

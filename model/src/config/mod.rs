@@ -27,7 +27,7 @@ use self::read::{Reader, suggestion};
 pub use self::schema::config_schema;
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Drift, Live, Pin, ServerConfig};
+use crate::server::{Drift, Isolation, Live, Pin, ServerConfig, Transport};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -91,6 +91,8 @@ pub struct Defaults {
     pub pin: Pin,
     /// Whether a build may connect.
     pub live: Live,
+    /// The isolation of child processes whose servers set none.
+    pub isolation: Option<Isolation>,
     /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
     says_timeout: bool,
 }
@@ -103,6 +105,7 @@ impl Default for Defaults {
             drift: Drift::default(),
             pin: Pin::default(),
             live: Live::default(),
+            isolation: None,
             says_timeout: false,
         }
     }
@@ -254,7 +257,13 @@ impl Config {
     /// # Errors
     /// As [`server`](Self::server).
     pub fn server_with_defaults(&self, name: &str) -> Result<ServerConfig, FileError> {
-        let mut server = self.server(name)?.clone();
+        self.server(name).map(|server| self.with_defaults(server))
+    }
+
+    /// Returns a server with the values that it inherits from `[defaults]`.
+    #[must_use]
+    pub fn with_defaults(&self, server: &ServerConfig) -> ServerConfig {
+        let mut server = server.clone();
         let plain = Defaults::default();
         let is_said = |timeout: &Duration| self.defaults.says_timeout || *timeout != plain.timeout;
         let timeout = Some(self.defaults.timeout).filter(is_said);
@@ -263,7 +272,10 @@ impl Config {
         server.drift = server.drift.or(drift);
         let pin = Some(self.defaults.pin).filter(|pin| *pin != plain.pin);
         server.pin = server.pin.or(pin);
-        Ok(server)
+        if matches!(server.transport, Transport::Stdio { .. }) && server.isolation.is_none() {
+            server.isolation.clone_from(&self.defaults.isolation);
+        }
+        server
     }
 
     /// Looks at the codes of `deny` and `allow`: one that there is not does nothing.
@@ -305,6 +317,7 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
             "pin" => defaults.pin = reader.pin(&entry.value, &what)?,
             "live" => defaults.live = reader.live(&entry.value, &what)?,
+            "isolation" => defaults.isolation = Some(isolation::read(reader, &entry.value, &what)?),
             _ => {}
         }
     }

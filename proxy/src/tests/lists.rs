@@ -41,6 +41,17 @@ async fn tools_have_the_names_of_a_toolset_and_are_else_as_their_servers_list_th
     }
 }
 
+#[test]
+fn servers_of_a_configuration_have_its_defaults() {
+    let text = "[defaults]\ndrift = \"deny\"\ntimeout = \"7s\"\nisolation = { network = \"none\" }\n[servers.a]\ncommand = \"x\"\n";
+    let config = mcp_bindgen_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect("it is right");
+    let builder = Proxy::builder().configuration(&config);
+    let (client, _) = builder.upstreams[0].attach(mcp_bindgen_runtime::ClientOptions::new);
+    let server = client.config();
+    assert_eq!((server.drift, server.timeout), (Some(mcp_bindgen_model::Drift::Deny), Some(Duration::from_secs(7))));
+    assert!(server.isolation.is_some());
+}
+
 #[tokio::test]
 async fn lists_hold_nothing_that_people_cannot_see() {
     let server = Server::echo("desk", &[]);

@@ -109,11 +109,16 @@ fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
 /// The servers of a configuration, sorted by name, each with these options.
 pub(super) fn clients_of(config: &Config, options: &ClientOptions) -> Vec<Client> {
     warn_of(config, None);
-    let client_of = |name: &String| {
-        let server = config.server_with_defaults(name).ok()?;
-        let known = (server.drift == Some(Drift::Deny)).then(|| snapshot_of(config, name)).flatten();
-        let client = Client::with_options(server, options.clone());
-        Some(known.into_iter().fold(client, Client::known_by))
-    };
-    config.servers.keys().filter_map(client_of).collect()
+    config.servers.values().map(|server| Client::of_config(config, server, options.clone())).collect()
+}
+
+impl Client {
+    /// A client for a server of a configuration, with its `[defaults]`, and with the snapshot that `drift = "deny"` compares with.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_config(config: &Config, server: &ServerConfig, options: ClientOptions) -> Self {
+        let server = config.with_defaults(server);
+        let known = (server.drift == Some(Drift::Deny)).then(|| snapshot_of(config, &server.name)).flatten();
+        known.into_iter().fold(Self::with_options(server, options), Self::known_by)
+    }
 }

@@ -47,6 +47,20 @@ pub(crate) fn any() {
     assert!(remote.contains("`isolation`, which has no effect beside `url`"), "{remote}");
 }
 
+pub(crate) fn default() {
+    // Only below the table of the server: `attempt` writes it first.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = address.local_addr().unwrap().to_string();
+    let without = "[defaults]\nisolation = { network = \"none\" }";
+    differ(&project(), None, without, "connect", &at);
+    // A server's own table replaces it.
+    differ(&project(), Some(&format!("isolation = {{}}\n{without}")), without, "connect", &at);
+    // It is not for remote servers, and harms none.
+    let config = format!("[servers.hub]\nurl = \"http://x\"\n{without}\n");
+    let config = mcp_bindgen_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
+    assert_eq!(config.server_with_defaults("hub").unwrap().isolation, None);
+}
+
 pub(crate) fn network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

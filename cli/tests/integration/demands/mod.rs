@@ -27,6 +27,7 @@ const ROWS: &[Row] = &[
     ("defaults.drift", bindings::default_drift),
     ("defaults.pin", bindings::default_pin),
     ("defaults.live", bindings::live),
+    ("defaults.isolation", isolation::default),
     ("servers.*.command", reach::command),
     ("servers.*.args", reach::args),
     ("servers.*.cwd", reach::cwd),

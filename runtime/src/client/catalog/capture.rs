@@ -18,9 +18,7 @@ impl Client {
         if let Some(capabilities) = known.and_then(|known| known.client_capabilities.clone()) {
             options = options.capabilities(capabilities);
         }
-        let mut server = server.clone();
-        server.drift = server.drift.or(Some(config.defaults.drift));
-        server.pin = server.pin.or(Some(config.defaults.pin));
+        let mut server = config.with_defaults(server);
         // Where it is isolated, it may not see that folder, and nobody asked for it.
         let has_cwd = !matches!(&server.transport, Transport::Stdio { cwd: None, .. });
         if server.folder.is_some() && server.isolation.is_none() && !has_cwd {
