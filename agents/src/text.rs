@@ -8,7 +8,7 @@ pub(crate) const SENTENCE_AT_MOST: usize = 200;
 const LOOKED_AT: usize = 4_000;
 
 /// The first sentence of a description in one line of 200 characters at most, in which nothing is markup; see [`unmarked`].
-/// Returns the first sentence of a text; a cut shows as `…`.
+/// A cut shows as `…`.
 pub(crate) fn sentence(text: &str) -> String {
     unmarked(&first_sentence(head(text), SENTENCE_AT_MOST))
 }

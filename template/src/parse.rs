@@ -34,7 +34,7 @@ impl Template {
     /// ```
     ///
     /// # Errors
-    /// Reads a template. The faults are in the order of the text: at least one, and at most twenty.
+    /// The faults, in the order of the text: at least one, and at most twenty.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let mut parser = Parser::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         parser.run();

@@ -24,7 +24,7 @@ use super::view::{Seen, View};
 
 /// A prompt as a model gets it: the text, and the servers and tools of the sections that are enabled and open.
 ///
-/// A rendered prompt. Its offer is in the order of the sections, after the tools that open them; newly opened tools come
+/// The offer is in the order of the sections, after the tools that open them; newly opened tools come
 /// after what was there before, so that the part of the request which a provider has cached stays the same. It changes where a
 /// section that is opened takes tools away: by a policy for a server that was offered before.
 #[derive(Clone)]

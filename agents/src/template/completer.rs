@@ -60,7 +60,7 @@ pub trait Completer: Send + Sync {
     /// Fills one slot.
     ///
     /// # Errors
-    /// Returns the answer, or the reason why there is none, in words without secrets: the template fails with them.
+    /// The reason, in words without secrets: the template fails with it.
     fn complete(&self, request: CompletionRequest) -> impl Future<Output = Result<Value, String>> + Send;
 }
 

@@ -173,7 +173,7 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
 /// The arguments as they go to the tool: they fit its schema, as far as that can be used.
 ///
 /// # Errors
-/// Returns the arguments that fit, or the faults.
+/// The faults of the arguments.
 pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
     let schema = &*entry.input_schema;
     let check = |arguments: &Value| entry.prepared.check(schema, arguments);

@@ -1,6 +1,6 @@
 //! Builds that ask servers what they offer, where somebody wants that: the variable `MCP_BINDGEN_LIVE` says which.
 //!
-//! The decision whether a build asks servers. It costs a macro nothing; the rest is behind feature `live`.
+//! The decision costs a macro nothing; the rest is behind feature `live`.
 
 #[cfg(feature = "live")]
 mod ask;

@@ -124,7 +124,7 @@ impl Script {
     /// them may have a tool that is missed.
     ///
     /// # Errors
-    /// Checks the arguments against the servers, and returns the faults in the order of the text: at most twenty.
+    /// The faults, in the order of the text: at most twenty.
     pub fn check<'s>(&self, servers: &'s [KnownServer<'s>], unread: &[&str]) -> Result<Checked<'s>, Vec<Fault>> {
         let mut tools = Tools::new();
         servers.iter().for_each(|server| server.add_to(&mut tools));

@@ -45,7 +45,7 @@ impl Script {
     /// Reads a template.
     ///
     /// # Errors
-    /// Reads a template. The faults are in the order of the text: at most twenty.
+    /// The faults of the text by itself, in its order: at most twenty.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let template = Template::parse(text)?;
         let wanted = syntax::undeclared(&template).map_err(sorted)?;

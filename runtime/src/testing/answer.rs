@@ -13,7 +13,7 @@ pub trait Answer<P: Tool> {
     /// The result, as the server would send it.
     ///
     /// # Errors
-    /// Returns the result, or the error that the call fails with.
+    /// The error that the call fails with.
     fn into_result(self) -> Result<ToolResult, CallError>;
 }
 

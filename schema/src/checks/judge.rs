@@ -54,7 +54,7 @@ impl Checks {
     /// Checks a string.
     ///
     /// # Errors
-    /// Checks a string. The error says what was expected, and never shows the string, which may be a secret.
+    /// The demand that the string does not meet: never the string itself, which may be a secret.
     pub fn text(&self, text: &str) -> Result<(), String> {
         let length = text.chars().count() as u64;
         for checked in &self.0 {
@@ -80,7 +80,7 @@ impl Checks {
     /// Checks a number.
     ///
     /// # Errors
-    /// Checks a number. The error says what was expected and what was found.
+    /// The demand, and the number.
     pub fn number(&self, number: &Number) -> Result<(), String> {
         let refused = |what: &str, limit: &Number| Err(format!("expected {what} {limit}, found {number}"));
         for checked in &self.0 {

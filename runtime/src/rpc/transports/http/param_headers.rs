@@ -25,7 +25,7 @@ impl ParamHeaders {
     /// Notes the annotations of a tool.
     ///
     /// # Errors
-    /// Learns the headers of a tool; fails where they are wrong: such a tool must not be offered over HTTP.
+    /// The fault in them: such a tool must not be offered over HTTP.
     pub(crate) fn learn(&self, tool: &str, input_schema: &Value) -> Result<(), String> {
         let mirrored = annotations(input_schema)?;
         let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
