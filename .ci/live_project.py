@@ -74,7 +74,7 @@ class Project:
         manifest = f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n'
         if kind == "script":
             features = 'default-features = false, features = ["stdio"]'
-            manifest += f'[build-dependencies]\nmcp-codegen = {{ path = "{ROOT}/mcp-codegen", features = ["live"] }}\n'
+            manifest += f'[build-dependencies]\nmcp-bindgen-codegen = {{ path = "{ROOT}/mcp-codegen", features = ["live"] }}\n'
             calls = "".join(f'.server("{server}")' for server in servers)
             self.write(
                 f"{name}/build.rs",

@@ -114,9 +114,9 @@ fn a_changed_file_rebuilds_the_crate_and_nothing_else() {
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_build_script_rebuilds_when_its_files_change() {
     let tables = format!(
-        "[dependencies]\nmcp-bindgen = {}\n[build-dependencies]\nmcp-codegen = {}",
+        "[dependencies]\nmcp-bindgen = {}\n[build-dependencies]\nmcp-bindgen-codegen = {}",
         dependency("."),
-        dependency("mcp-bindgen-codegen")
+        dependency("mcp-codegen")
     );
     let package = Crate::new("stranger-scripted", "2024", &tables);
     package.write("mcp.toml", SMALL_CONFIG);
@@ -196,8 +196,10 @@ fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
 fn a_build_script_notices_overrides_that_change_come_and_go() {
     let tables = |more: &str| {
         let library = dependency(".");
-        let codegen = dependency("mcp-bindgen-codegen");
-        format!("[dependencies]\nmcp-bindgen = {library}\n{more}[build-dependencies]\nmcp-codegen = {codegen}\n")
+        let codegen = dependency("mcp-codegen");
+        format!(
+            "[dependencies]\nmcp-bindgen = {library}\n{more}[build-dependencies]\nmcp-bindgen-codegen = {codegen}\n"
+        )
     };
     let script = |server: &str| {
         format!(
@@ -281,7 +283,7 @@ fn a_failing_build_script_says_why_in_words() {
     let package = Crate::new(
         "stranger-failing",
         "2024",
-        &format!("[build-dependencies]\nmcp-codegen = {}", dependency("mcp-bindgen-codegen")),
+        &format!("[build-dependencies]\nmcp-bindgen-codegen = {}", dependency("mcp-codegen")),
     );
     package.write("mcp.toml", "[servers.github]\ncomand = \"server\"\n");
     package.write("src/lib.rs", "");
