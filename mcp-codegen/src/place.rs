@@ -178,6 +178,7 @@ fn below(document: &Document<'_>, holder: ShapeId, step: &Step) -> Vec<Found> {
         }
         (Step::Each, Shape::List(slot) | Shape::Map(slot)) => vec![plain(slot)],
         (Step::Each, Shape::Tuple(slots)) => slots.iter().map(plain).collect(),
+        (Step::Each, Shape::Prefixed(slots, rest)) => slots.iter().chain(rest).map(plain).collect(),
         (Step::Each, Shape::Struct(object)) => match &object.unknown {
             Unknown::Keep(slot) => vec![plain(slot)],
             Unknown::Ignore | Unknown::Deny => Vec::new(),

@@ -55,6 +55,7 @@ enum Label<'s> {
     /// Whether the items may be `null`.
     List(bool),
     Tuple(Vec<bool>),
+    Prefixed(Vec<bool>, Option<bool>),
     Map(bool),
     FreeMap,
     Struct {
@@ -128,6 +129,10 @@ fn label<'d>(document: &'d Document<'_>, id: ShapeId) -> (Label<'d>, Vec<ShapeId
         Shape::Tuple(items) => (
             Label::Tuple(items.iter().map(|item| item.nullable).collect()),
             items.iter().map(|item| item.shape).collect(),
+        ),
+        Shape::Prefixed(items, rest) => (
+            Label::Prefixed(items.iter().map(|item| item.nullable).collect(), rest.map(|rest| rest.nullable)),
+            items.iter().chain(rest).map(|item| item.shape).collect(),
         ),
         Shape::FreeMap => leaf(Label::FreeMap),
         Shape::Opaque => {

@@ -52,6 +52,9 @@ pub enum Shape {
     List(Slot),
     /// An array of a fixed length, each item of its own shape.
     Tuple(Vec<Slot>),
+    /// An array whose first items have shapes of their own, and which may end before it has them all; the items after
+    /// them have the other shape, or there are none.
+    Prefixed(Vec<Slot>, Option<Slot>),
     /// An object with values of one shape under any key.
     Map(Slot),
     /// Any object.
@@ -202,11 +205,38 @@ impl Shape {
         matches!(self, Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_))
     }
 
+    /// The place of an item of an array.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Option<Slot> {
+        match self {
+            Self::List(item) => Some(*item),
+            Self::Tuple(items) => items.get(index).copied(),
+            Self::Prefixed(items, rest) => items.get(index).copied().or(*rest),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if arrays of this length have the shape.
+    #[must_use]
+    pub fn has_length(&self, length: usize) -> bool {
+        match self {
+            Self::Tuple(items) => items.len() == length,
+            Self::Prefixed(items, None) => items.len() >= length,
+            shape => shape.is_array(),
+        }
+    }
+
+    /// Returns `true` if the values of the shape are arrays.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Tuple(_) | Self::Prefixed(..))
+    }
+
     /// The shapes that a value of this one holds directly, so that a cycle through them needs a `Box`.
     #[must_use]
     pub fn inline(&self) -> Vec<ShapeId> {
         match self {
-            Self::Tuple(items) => items.iter().map(|slot| slot.shape).collect(),
+            Self::Tuple(items) | Self::Prefixed(items, _) => items.iter().map(|slot| slot.shape).collect(),
             Self::Struct(object) => object.fields.iter().map(|field| field.slot.shape).collect(),
             Self::Union(union) => union.branches.iter().map(|branch| branch.shape).collect(),
             Self::Named(inner) => vec![inner.shape],
@@ -219,7 +249,7 @@ impl Shape {
     pub fn children(&self) -> Vec<ShapeId> {
         let mut children = self.inline();
         match self {
-            Self::List(item) | Self::Map(item) => children.push(item.shape),
+            Self::List(item) | Self::Map(item) | Self::Prefixed(_, Some(item)) => children.push(item.shape),
             Self::Struct(StructShape { unknown: Unknown::Keep(slot), .. }) => children.push(slot.shape),
             _ => {}
         }

@@ -82,10 +82,18 @@ impl<'s> Walk<'s> {
             (Shape::List(item), Shape::List(other)) | (Shape::Map(item), Shape::Map(other)) => {
                 self.beside(item.shape, other.shape);
             }
-            (Shape::List(item), Shape::Tuple(_)) | (Shape::Map(item), Shape::Struct(_)) => {
+            (Shape::Prefixed(one, one_rest), Shape::Prefixed(other, other_rest)) => {
+                for index in 0..=one.len().max(other.len()) {
+                    let pair = (one.get(index).or(one_rest.as_ref()), other.get(index).or(other_rest.as_ref()));
+                    if let (Some(one), Some(other)) = pair {
+                        self.beside(one.shape, other.shape);
+                    }
+                }
+            }
+            (Shape::List(item), Shape::Tuple(_) | Shape::Prefixed(..)) | (Shape::Map(item), Shape::Struct(_)) => {
                 shapes.get(right).children().into_iter().for_each(|child| self.beside(item.shape, child));
             }
-            (Shape::Tuple(_), Shape::List(item)) | (Shape::Struct(_), Shape::Map(item)) => {
+            (Shape::Tuple(_) | Shape::Prefixed(..), Shape::List(item)) | (Shape::Struct(_), Shape::Map(item)) => {
                 shapes.get(left).children().into_iter().for_each(|child| self.beside(item.shape, child));
             }
             (Shape::Struct(one), Shape::Struct(other)) => {

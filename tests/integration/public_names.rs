@@ -47,6 +47,7 @@ const RUNTIME: &[&str] = &[
     "Notification",
     "Notifications",
     "Nullable",
+    "Prefixed",
     "OAuth",
     "Or",
     "PassedInput",

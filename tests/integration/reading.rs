@@ -175,3 +175,40 @@ fn an_object_of_many_unknown_keys_costs_little() {
     from_value::<File>(&value).unwrap();
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
+
+mcp_bindgen::mcp_tools!("tuple", path = "fixtures/features/tuple.json");
+
+#[test]
+fn the_first_items_of_an_array_have_types_of_their_own() {
+    use tuple::TuplePlaceParams;
+
+    let read = |key: &str, items: Value| from_value::<TuplePlaceParams>(&json!({"point": [1, 2], key: items}));
+    for (key, items) in [
+        ("point", json!([])),
+        ("point", json!([1])),
+        ("old", json!(["a"])),
+        ("old", json!(["a", 1])),
+        ("open", json!([])),
+        ("open", json!(["a", 1, 2, 3])),
+        ("in_parts", json!([{"a": 1, "b": "c"}, "d", "e"])),
+    ] {
+        let params = read(key, items.clone()).unwrap_or_else(|error| panic!("{key} {items}: {error}"));
+        assert_eq!(to_value(&params).unwrap()[key], items, "{key}");
+    }
+    for (key, items, pointer) in [
+        ("old", json!([1]), "/old/0"),
+        ("old", json!(["a", 1, 1]), "/old/2"),
+        ("open", json!([1]), "/open/0"),
+        ("open", json!(["a", "b"]), "/open/1"),
+        ("open", json!(["a", 1, "b"]), "/open/2"),
+        ("in_parts", json!(["d"]), "/in_parts/0"),
+    ] {
+        assert_eq!(read(key, items.clone()).unwrap_err().pointer(), pointer, "{key} {items}");
+    }
+    let params = read("open", json!(["a", 1])).unwrap();
+    let open = params.open.unwrap();
+    assert_eq!((open.prefix.0.as_deref(), open.rest), (Some("a"), vec![1]));
+    // A gap has no form in JSON.
+    let gap: mcp_bindgen::Prefixed<(Option<String>,), i64> = mcp_bindgen::Prefixed { prefix: (None,), rest: vec![1] };
+    assert_eq!(to_value(&gap).unwrap_err().to_string(), "item 0 is missing, and others follow it");
+}

@@ -230,8 +230,8 @@ fn builders_build_what_is_required_in_any_order() {
 #[test]
 fn a_checked_newtype_holds_what_the_schema_allows_alone() {
     use checking::booking::{
-        BookingBookParamsDay, BookingBookParamsGuest, BookingBookParamsNights, BookingBookParamsPrice,
-        BookingBookParamsRoom,
+        BookingBookParamsDay, BookingBookParamsGuest, BookingBookParamsNames, BookingBookParamsNights,
+        BookingBookParamsPrice, BookingBookParamsRoom,
     };
 
     let room: BookingBookParamsRoom = "A12".parse().unwrap();
@@ -254,6 +254,13 @@ fn a_checked_newtype_holds_what_the_schema_allows_alone() {
     for price in [0.0, 0.3, f64::NAN, f64::INFINITY] {
         assert!(BookingBookParamsPrice::try_from(price).is_err(), "{price}");
     }
+    let names = BookingBookParamsNames::try_from(vec!["ada".parse().unwrap()]).unwrap();
+    assert_eq!(names.as_slice(), names.as_ref());
+    assert_eq!(names.into_inner()[0].as_str(), "ada");
+    let (none, five) = (vec![], vec!["ada".parse().unwrap(); 5]);
+    for (names, said) in [(none, "expected at least 1 item, found 0"), (five, "expected at most 4 items, found 5")] {
+        assert_eq!(BookingBookParamsNames::try_from(names).unwrap_err().to_string(), said);
+    }
     let room: BookingBookParamsRoom = serde_json::from_str("\"B01\"").unwrap();
     assert_eq!(serde_json::to_string(&room).unwrap(), "\"B01\"");
     assert!(serde_json::from_str::<BookingBookParamsRoom>("\"b01\"").is_err());
@@ -273,7 +280,7 @@ fn arguments_are_checked_and_results_are_not() {
         .build()
         .nights(2.try_into().unwrap())
         .note(Nullable::Null)
-        .names(vec!["ada".parse().unwrap()])
+        .names(vec!["ada".parse().unwrap()].try_into().unwrap())
         .party(BookingBookParamsParty::builder().leader("ada").build().size(3.try_into().unwrap()))
         .price(2.5.try_into().unwrap());
     let value = json!({
@@ -288,6 +295,8 @@ fn arguments_are_checked_and_results_are_not() {
         ("nights", json!(0), "/nights"),
         ("note", json!("x".repeat(81)), "/note"),
         ("names", json!(["ab", "a"]), "/names/1"),
+        ("names", json!([]), "/names"),
+        ("names", json!(["ab", "cd", "ef", "gh", "ij"]), "/names"),
         ("party", json!({"leader": "ada", "size": 0}), "/party/size"),
         ("price", json!(0.25), "/price"),
     ] {

@@ -59,7 +59,9 @@ impl Sample<'_> {
             Shape::TextEnum(values) => values.first().map_or(Value::Null, |value| json!(value)),
             Shape::LiteralEnum(values) => values.first().cloned().unwrap_or_default(),
             Shape::List(item) => json!([self.slot(*item, name, depth + 1)]),
-            Shape::Tuple(items) => items.iter().map(|item| self.slot(*item, name, depth + 1)).collect(),
+            Shape::Tuple(items) | Shape::Prefixed(items, _) => {
+                items.iter().map(|item| self.slot(*item, name, depth + 1)).collect()
+            }
             Shape::Map(_) | Shape::FreeMap => json!({}),
             Shape::Struct(object) => self.object(object, depth),
             Shape::Union(union) => {

@@ -63,6 +63,12 @@ impl Words<'_> {
                 let items = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, depth + 1, chain));
                 format!("list of exactly ({})", items.collect::<Vec<_>>().join(", "))
             }
+            Shape::Prefixed(items, rest) => {
+                let items = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, depth + 1, chain));
+                let items = items.collect::<Vec<_>>().join(", ");
+                let rest = rest.map(|rest| format!(", then {}", self.many(rest, depth, chain))).unwrap_or_default();
+                format!("list that begins with ({items}){rest}")
+            }
             Shape::Map(value) => format!("object of {} by any key", self.many(*value, depth, chain)),
             Shape::FreeMap => "object".to_owned(),
             Shape::Struct(object) => self.object(object, depth, chain),

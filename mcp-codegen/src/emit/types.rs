@@ -41,6 +41,11 @@ impl TypeEmitter<'_, '_> {
                 let items = items.iter().map(|item| self.slot_type(*item));
                 quote!((#(#items,)*))
             }
+            Shape::Prefixed(items, rest) => {
+                let items = items.iter().map(|item| self.slot_type(*item));
+                let rest = rest.map(|rest| self.slot_type(rest)).map(|rest| quote!(, #rest));
+                quote!(Prefixed<(#(Option<#items>,)*) #rest>)
+            }
             Shape::Struct(_) | Shape::Union(_) | Shape::TextEnum(_) | Shape::LiteralEnum(_) | Shape::Named(_) => {
                 let name = ident(self.schema.name(id).unwrap_or("Value"));
                 quote!(#name)
@@ -103,10 +108,21 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// A string or a number that cannot be anything but what its schema allows.
+    /// A string, a number or a list that cannot be anything but what its schema allows.
     pub(super) fn checked(&self, id: ShapeId, checks: &Value) -> TokenStream {
         let (private, name) = (self.private, self.name(id));
         let docs = self.type_doc(id, &[]);
+        if let Shape::List(item) = self.schema.document.shapes.get(id) {
+            let (derives, item) = (self.derives(id), self.slot_type(*item));
+            let asked = self.asked(id, &[]);
+            let checks = checks.to_string();
+            return quote! {
+                #docs
+                #[derive(#derives #asked)]
+                pub struct #name(Vec<#item>);
+                #private::__checked!(#name[#item] #checks);
+            };
+        }
         let (inner, derives, has) = match self.schema.document.shapes.get(id) {
             Shape::I64 => (quote!(i64), quote!(Copy, PartialOrd, Eq, Ord, Hash), &ORDERED_NUMBER[..]),
             Shape::U64 => (quote!(u64), quote!(Copy, PartialOrd, Eq, Ord, Hash), &ORDERED_NUMBER[..]),

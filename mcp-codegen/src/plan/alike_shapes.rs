@@ -181,6 +181,9 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
         let with = |step: Step| steps.iter().cloned().chain([step]).collect::<Vec<_>>();
         let below: Vec<(ShapeId, Vec<Step>, bool)> = match shape {
             Shape::List(slot) | Shape::Map(slot) => vec![(slot.shape, with(Step::Each), true)],
+            Shape::Prefixed(items, rest) => {
+                items.iter().chain(rest).map(|slot| (slot.shape, with(Step::Each), true)).collect()
+            }
             Shape::Tuple(items) => items.iter().map(|slot| (slot.shape, with(Step::Each), true)).collect(),
             // Places pass through unions, so none leads to a branch.
             Shape::Union(union) => union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)).collect(),

@@ -163,7 +163,7 @@ impl SchemaPlan<'_> {
         let boxes = |held: ShapeId| self.is_boxed(id, held);
         let shape = self.document.shapes.get(id);
         match shape {
-            Shape::Text | Shape::List(_) | Shape::Map(_) => true,
+            Shape::Text | Shape::List(_) | Shape::Map(_) | Shape::Prefixed(..) => true,
             // One that is open holds what it does not list.
             Shape::TextEnum(values) => self.is_answered(id) && values.len() > 1,
             Shape::Struct(object) => {

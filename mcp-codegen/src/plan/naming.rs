@@ -150,7 +150,7 @@ pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> Wi
     (depth, text)
 }
 
-/// The strings and numbers that are types of their own.
+/// The strings, numbers and lists that are types of their own.
 type Checks = BTreeMap<ShapeId, Value>;
 
 struct Naming<'n, 's> {
@@ -193,6 +193,10 @@ impl<'n> Naming<'n, '_> {
                     self.place(slot.shape, spot("extra", Step::Extra), own);
                 }
             }
+            Shape::List(item) => {
+                let spot = spot("", Step::Value);
+                self.place(item.shape, Spot { containers: vec![Container::List], ..spot }, own);
+            }
             Shape::Union(union) => {
                 for (branch, label) in union.branches.iter().zip(branch_labels(union)) {
                     self.place(branch.shape, spot(&label, Step::Branch), own);
@@ -206,9 +210,7 @@ impl<'n> Naming<'n, '_> {
     /// Returns `true` if a type in this place has, or holds, a name of its own.
     fn needs_name(&self, slot: Slot) -> bool {
         let shape = self.document.shapes.get(slot.shape);
-        shape.is_named()
-            || self.checks.contains_key(&slot.shape)
-            || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
+        shape.is_named() || self.checks.contains_key(&slot.shape) || shape.is_array() || matches!(shape, Shape::Map(_))
     }
 
     /// Finds the types in a spot: the one that stands there, or those in a container that has no name.
@@ -221,9 +223,12 @@ impl<'n> Naming<'n, '_> {
             shape if shape.is_named() || self.checks.contains_key(&id) => self.find(id, spot, schemas),
             Shape::List(Slot { shape, .. }) => self.place(*shape, inside(Container::List), schemas),
             Shape::Map(Slot { shape, .. }) => self.place(*shape, inside(Container::Map), schemas),
-            Shape::Tuple(items) => {
+            Shape::Tuple(items) | Shape::Prefixed(items, _) => {
                 for (index, item) in items.iter().enumerate() {
                     self.place(item.shape, inside(Container::Tuple(index)), schemas);
+                }
+                if let Shape::Prefixed(_, Some(rest)) = self.document.shapes.get(id) {
+                    self.place(rest.shape, inside(Container::List), schemas);
                 }
             }
             _ => {}

@@ -36,6 +36,7 @@ pub(super) const PRELUDE: &[&str] = &[
     "Ord",
     "PartialEq",
     "PartialOrd",
+    "Prefixed",
     "Result",
     "Self",
     "Send",

@@ -244,7 +244,9 @@ fn type_at(
         }
         if !shape.is_named() {
             let help = match shape {
-                Shape::List(_) | Shape::Map(_) | Shape::Tuple(_) => format!("share what is in it: `{shown}/*`"),
+                Shape::List(_) | Shape::Map(_) | Shape::Tuple(_) | Shape::Prefixed(..) => {
+                    format!("share what is in it: `{shown}/*`")
+                }
                 _ => "only objects with properties, lists of values and unions have one".to_owned(),
             };
             return Err(fault(format!("`{shown}` is {}, which has no type of its own", what(shape)), help));
@@ -267,7 +269,7 @@ fn what(shape: &Shape) -> &'static str {
         Shape::I64 | Shape::U64 => "an integer",
         Shape::Number => "a number",
         Shape::Text => "a string",
-        Shape::List(_) | Shape::Tuple(_) => "an array",
+        shape if shape.is_array() => "an array",
         Shape::Map(_) | Shape::FreeMap => "an object with any keys",
         _ => "any value",
     }

@@ -215,7 +215,7 @@ pub(super) static RUST: [Key; 7] = [
     key("shared", Form::TextMap, "{}", "one type for every place with the same shape as the named one"),
     key("setters", Form::Boolean, "false", "chained setters for optional arguments"),
     key("named", Form::Boolean, "false", "a builder instead of `new` with positions"),
-    key("checked", Form::Boolean, "false", "newtypes that check patterns, lengths and bounds"),
+    key("checked", Form::Boolean, "false", "newtypes that check patterns, lengths, numbers of items and bounds"),
 ];
 
 pub(super) static ISOLATION: [Key; 4] = [

@@ -17,5 +17,5 @@ pub use std::vec::Vec;
 
 pub use serde_json::{Map, Value};
 
-pub use crate::{CallError, CallTool, Client, ConnectError, Nullable};
+pub use crate::{CallError, CallTool, Client, ConnectError, Nullable, Prefixed};
 pub use crate::{ServerSpec, Servers, Tool, ToolCall, ToolResult, ToolSpec};

@@ -12,7 +12,7 @@ use crate::number::{is_multiple, order};
 /// How much of a pattern a message shows.
 const LONGEST_PATTERN: usize = 120;
 
-/// Assertions that narrow a string or a number, ready to be asked: made of the schemas that
+/// Assertions that narrow a string, a number or a list, ready to be asked: made of the schemas that
 /// [`Document::checks`](crate::Document::checks)
 /// gives.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Checks(Vec<Checked>);
 #[derive(Debug)]
 struct Checked {
     said: Scalars,
+    min_items: Option<u64>,
+    max_items: Option<u64>,
     pattern: Option<Pattern>,
 }
 
@@ -57,17 +59,9 @@ impl Checks {
     /// The demand that the string does not meet: never the string itself, which may be a secret.
     pub fn text(&self, text: &str) -> Result<(), String> {
         let length = text.chars().count() as u64;
+        let characters = |count: u64| if count == 1 { "character" } else { "characters" };
         for checked in &self.0 {
-            let characters = |count: u64| if count == 1 { "character" } else { "characters" };
-            match (checked.said.min_length, checked.said.max_length) {
-                (Some(least), _) if length < least => {
-                    return Err(format!("expected at least {least} {}, found {length}", characters(least)));
-                }
-                (_, Some(most)) if length > most => {
-                    return Err(format!("expected at most {most} {}, found {length}", characters(most)));
-                }
-                _ => {}
-            }
+            within(length, checked.said.min_length, checked.said.max_length, characters)?;
             if let Some(pattern) = checked.pattern.as_ref().filter(|pattern| !pattern.is_in(text)) {
                 let shown: String = pattern.text.escape_debug().take(LONGEST_PATTERN).collect();
                 let found = characters(length);
@@ -75,6 +69,15 @@ impl Checks {
             }
         }
         Ok(())
+    }
+
+    /// Checks how many items a list has.
+    ///
+    /// # Errors
+    /// How many it must have, and how many it has.
+    pub fn length(&self, length: usize) -> Result<(), String> {
+        let items = |count: u64| if count == 1 { "item" } else { "items" };
+        self.0.iter().try_for_each(|checked| within(length as u64, checked.min_items, checked.max_items, items))
     }
 
     /// Checks a number.
@@ -110,6 +113,14 @@ impl Checks {
     }
 }
 
+fn within(length: u64, least: Option<u64>, most: Option<u64>, noun: fn(u64) -> &'static str) -> Result<(), String> {
+    match (least, most) {
+        (Some(least), _) if length < least => Err(format!("expected at least {least} {}, found {length}", noun(least))),
+        (_, Some(most)) if length > most => Err(format!("expected at most {most} {}, found {length}", noun(most))),
+        _ => Ok(()),
+    }
+}
+
 impl Checked {
     fn new(schema: &Map<String, Value>) -> Self {
         let said = Scalars::of(schema, Draft::Unsaid);
@@ -117,7 +128,8 @@ impl Checked {
             let automaton = Mutex::new(compile(text)?);
             Some(Pattern { text: text.to_owned(), automaton })
         });
-        Self { said, pattern }
+        let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+        Self { said, min_items: count("minItems"), max_items: count("maxItems"), pattern }
     }
 }
 

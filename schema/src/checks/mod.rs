@@ -1,4 +1,4 @@
-//! Assertions that narrow a string or a number beyond its type: patterns, lengths, bounds. The generator writes them into
+//! Assertions that narrow a string, a number or a list beyond its type: patterns, lengths, bounds. The generator writes them into
 //! newtypes as a schema of nothing else, and the runtime holds values against that.
 
 #[cfg(feature = "drift")]
@@ -21,7 +21,7 @@ use crate::shape::{Shape, ShapeId};
 const MOST_SCHEMAS: usize = 64;
 
 impl Document<'_> {
-    /// The strings and numbers that a schema narrows, each with a schema of what narrows it. A pattern that is not checked
+    /// The strings, numbers and lists that a schema narrows, each with a schema of what narrows it. A pattern that is not checked
     /// is reported, and left out.
     ///
     /// ```
@@ -40,13 +40,14 @@ impl Document<'_> {
         let mut all = BTreeMap::new();
         for id in self.shapes.ids() {
             let shape = self.shapes.get(id);
-            if !matches!(shape, Shape::Text | Shape::I64 | Shape::U64 | Shape::Number) {
+            if !matches!(shape, Shape::Text | Shape::I64 | Shape::U64 | Shape::Number | Shape::List(_)) {
                 continue;
             }
             let mut checks: Vec<Value> = Vec::new();
             for schema in self.holding(self.shapes.origin(id)) {
                 let said = match shape {
                     Shape::Text => self.of_text(schema, &mut unchecked, reporter),
+                    Shape::List(_) => self.of_list(schema),
                     shape => self.of_number(schema, shape),
                 };
                 if !said.is_empty() && !checks.contains(&Value::Object(said.clone())) {
@@ -94,6 +95,13 @@ impl Document<'_> {
             _ => {}
         }
         checks
+    }
+
+    fn of_list(&self, id: SchemaId) -> Map<String, Value> {
+        let node = self.schemas.get(id);
+        let least = Some(node.min_items).filter(|least| *least > 0);
+        let lengths = [("minItems", least), ("maxItems", node.max_items)];
+        lengths.into_iter().filter_map(|(keyword, length)| Some((keyword.to_owned(), length?.into()))).collect()
     }
 
     fn of_number(&self, id: SchemaId, shape: &Shape) -> Map<String, Value> {
@@ -164,7 +172,12 @@ mod tests {
                 json!({"type": "number", "exclusiveMinimum": 0, "maximum": 5, "multipleOf": 0.5}),
                 json!([{"exclusiveMinimum": 0, "maximum": 5, "multipleOf": 0.5}]),
             ),
+            (json!({"type": "array", "minItems": 1, "maxItems": 3.0}), json!([{"minItems": 1, "maxItems": 3}])),
+            (json!({"type": "array", "items": {"type": "string", "minLength": 1}}), json!([{"minLength": 1}])),
+            (json!({"type": ["array", "string"], "minItems": 2}), json!([{"minItems": 2}])),
+            (json!({"type": "array", "minItems": 0}), json!([])),
             // The type says as much.
+            (json!({"prefixItems": [{"type": "string"}], "type": "array", "minItems": 1, "maxItems": 1}), json!([])),
             (json!({"type": "integer", "minimum": 0, "multipleOf": 1}), json!([])),
             (json!({"type": "integer", "minimum": -9_223_372_036_854_775_808_i64}), json!([])),
             (json!({"type": "string", "minLength": 0}), json!([])),

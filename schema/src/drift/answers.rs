@@ -129,7 +129,9 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
                 };
                 refused(self, if takes_kind { Reason::Unlisted } else { Reason::Kind(kind) })
             }
-            (Shape::List(item), Kinds::ARRAY) => self.items(case, |_| Some(*item)),
+            (shape @ (Shape::List(_) | Shape::Prefixed(..)), Kinds::ARRAY) => {
+                self.items(case, |index| shape.item(index))
+            }
             (Shape::Tuple(slots), Kinds::ARRAY) => {
                 let length = slots.len() as u64;
                 let (least, most) = (case.fewest_items(self.now), case.most_items(self.now));

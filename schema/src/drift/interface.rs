@@ -130,6 +130,16 @@ impl Interface<'_, '_, '_> {
                 self.listed((&left, closed), (&right, closed), str::to_owned, pointer);
             }
             (Shape::List(left), Shape::List(right)) => self.slots(*left, *right, format!("{pointer}/items")),
+            (Shape::Prefixed(left, left_rest), Shape::Prefixed(right, right_rest))
+                if left.len() == right.len() && left_rest.is_some() == right_rest.is_some() =>
+            {
+                for (index, (left, right)) in left.iter().zip(right).enumerate() {
+                    self.slots(*left, *right, format!("{pointer}/prefixItems/{index}"));
+                }
+                if let Some((left, right)) = left_rest.zip(*right_rest) {
+                    self.slots(left, right, format!("{pointer}/items"));
+                }
+            }
             (Shape::Map(left), Shape::Map(right)) => {
                 self.slots(*left, *right, format!("{pointer}/additionalProperties"));
             }
@@ -142,7 +152,7 @@ impl Interface<'_, '_, '_> {
             (Shape::AnyOf(left), Shape::AnyOf(right)) if left == right => {}
             (left, right) => {
                 let same = std::mem::discriminant(left) == std::mem::discriminant(right)
-                    && !matches!(left, Shape::Tuple(_) | Shape::AnyOf(_));
+                    && !matches!(left, Shape::Tuple(_) | Shape::Prefixed(..) | Shape::AnyOf(_));
                 // What is untyped looks alike, however it came to be.
                 let untyped = |shape: &Shape| matches!(shape, Shape::Anything | Shape::AnyOf(_));
                 let both_untyped = untyped(left) && untyped(right);
@@ -427,6 +437,7 @@ fn word(shape: &Shape) -> &'static str {
         Shape::LiteralEnum(_) => "one of several values",
         Shape::List(_) => "an array",
         Shape::Tuple(_) => "an array of a fixed length",
+        Shape::Prefixed(..) => "an array whose first items have types of their own",
         Shape::Map(_) | Shape::FreeMap => "an object with any keys",
         Shape::Struct(_) => "an object with declared properties",
         Shape::Union(_) => "one of several alternatives",

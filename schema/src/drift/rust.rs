@@ -140,6 +140,12 @@ impl<'d, 'a> Rust<'d, 'a> {
                 let items: Vec<String> = items.iter().map(|item| self.slot(*item, label)).collect();
                 format!("({},)", items.join(", "))
             }
+            Shape::Prefixed(items, rest) => {
+                let items: Vec<String> =
+                    items.iter().map(|item| format!("Option<{}>", self.slot(*item, label))).collect();
+                let rest = rest.map(|rest| format!(", {}", self.slot(rest, label))).unwrap_or_default();
+                format!("Prefixed<({},){rest}>", items.join(", "))
+            }
             Shape::Struct(_) | Shape::Union(_) | Shape::TextEnum(_) | Shape::LiteralEnum(_) | Shape::Named(_) => {
                 Style::Pascal.apply(self.definition(id).as_deref().unwrap_or(label))
             }

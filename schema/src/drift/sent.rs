@@ -62,9 +62,7 @@ impl Sent {
     /// Returns the types at an index.
     pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
         self.below(shapes, |shape| match shape {
-            Shape::List(slot) => Below::Slot(*slot),
-            Shape::Tuple(slots) => slots.get(index).map_or(Below::Nothing, |slot| Below::Slot(*slot)),
-            shape => anything(shape, Kinds::ARRAY),
+            shape => shape.item(index).map_or_else(|| anything(shape, Kinds::ARRAY), Below::Slot),
         })
     }
 

@@ -45,7 +45,8 @@ impl Types<'_> {
             return None;
         }
         let shapes = self.shapes;
-        match (shapes.get(id), value) {
+        let shape = shapes.get(id);
+        match (shape, value) {
             (Shape::Anything, _) => Some(value.clone()),
             (Shape::AnyOf(kinds), _) => of_kinds(*kinds, value).then(|| value.clone()),
             (Shape::Null, Value::Null) | (Shape::Boolean, Value::Bool(_)) | (Shape::FreeMap, Value::Object(_)) => {
@@ -61,9 +62,8 @@ impl Types<'_> {
                 (is_open(self.role, values) || values.contains(text)).then(|| value.clone())
             }
             (Shape::LiteralEnum(values), _) => values.iter().any(|known| same(known, value)).then(|| value.clone()),
-            (Shape::List(item), Value::Array(items)) => items.iter().map(|value| self.slot(*item, value)).collect(),
-            (Shape::Tuple(slots), Value::Array(items)) if slots.len() == items.len() => {
-                slots.iter().zip(items).map(|(slot, value)| self.slot(*slot, value)).collect()
+            (_, Value::Array(items)) if shape.has_length(items.len()) => {
+                items.iter().enumerate().map(|(index, value)| self.slot(shape.item(index)?, value)).collect()
             }
             (Shape::Map(slot), Value::Object(map)) => {
                 let entries = map.iter().map(|(key, value)| Some((key.clone(), self.slot(*slot, value)?)));

@@ -43,13 +43,6 @@ impl Place {
     }
 }
 
-/// A way to be an array.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Items<'s> {
-    Each(Slot),
-    Fixed(&'s [Slot]),
-}
-
 /// A way to be an object with declared properties.
 #[derive(Clone, Debug)]
 pub(super) struct Object<'s> {
@@ -73,7 +66,7 @@ pub(super) struct View<'s> {
     pub(super) any_object: bool,
     /// Single values, strings among them.
     pub(super) literals: Vec<Value>,
-    pub(super) lists: Vec<Items<'s>>,
+    pub(super) lists: Vec<&'s Shape>,
     pub(super) maps: Vec<Slot>,
     pub(super) objects: Vec<Object<'s>>,
 }
@@ -107,8 +100,7 @@ impl<'s> View<'s> {
                 self.null |= values.contains(&Value::Null);
                 self.literals.extend(values.iter().filter(|value| !value.is_null()).cloned());
             }
-            Shape::List(item) => self.lists.push(Items::Each(*item)),
-            Shape::Tuple(items) => self.lists.push(Items::Fixed(items)),
+            list @ (Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..)) => self.lists.push(list),
             Shape::Map(value) => self.maps.push(*value),
             Shape::FreeMap => self.any_object = true,
             Shape::Struct(declared) => self.objects.push(Object { shape: slot.shape, declared, tag }),
@@ -172,10 +164,7 @@ impl<'s> View<'s> {
 
     /// Returns the place of an element of an array.
     pub(super) fn item(&self, index: usize) -> Place {
-        let slots = self.lists.iter().filter_map(|items| match items {
-            Items::Each(slot) => Some(*slot),
-            Items::Fixed(slots) => slots.get(index).copied(),
-        });
+        let slots = self.lists.iter().filter_map(|list| list.item(index));
         let mut place = Place { slots: slots.collect(), ..Place::default() };
         place.anything = self.any_array || place.slots.is_empty();
         place

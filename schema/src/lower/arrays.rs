@@ -1,4 +1,11 @@
-use super::{Conjunction, both};
+//! The ways to be an array, and their shapes.
+
+use super::{Conjunction, LAYER, LIST_LAYER, Lowering, both};
+use crate::normalize::SchemaId;
+use crate::shape::Shape;
+
+/// Tuples longer than this are lists.
+const LONGEST_TUPLE: usize = 8;
 
 /// One way to be an array.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,5 +70,55 @@ impl ArrayAlternative {
             (Rest::Of(_), most) => most?,
         };
         (most == self.least && most == prefix && prefix > 0).then_some(self.prefix.len())
+    }
+}
+
+impl Lowering<'_, '_> {
+    /// An array whose first items have types of their own, where all items of one type would not say the same.
+    fn prefixed(&mut self, array: &ArrayAlternative, depth: usize) -> Option<Shape> {
+        let most = array.most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        let prefix: Vec<Conjunction> = array.prefix.iter().take(most).cloned().collect();
+        let rest = if let Rest::Of(rest) = &array.rest { Some(rest).filter(|_| prefix.len() < most) } else { None };
+        if prefix.is_empty() || prefix.len() > LONGEST_TUPLE {
+            return None;
+        }
+        let mut all = prefix.iter().chain(rest).map(|item| self.expander.all(self.schemas, item, self.reporter));
+        let first = all.next()?;
+        if all.all(|other| other == first) {
+            return None;
+        }
+        let prefix = prefix.iter().map(|item| self.slot(item, depth + LAYER)).collect();
+        Some(Shape::Prefixed(prefix, rest.map(|rest| self.slot(rest, depth + LIST_LAYER))))
+    }
+
+    pub(super) fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {
+        if let Some(length) = array.fixed_length().filter(|length| *length <= LONGEST_TUPLE) {
+            return Shape::Tuple(array.prefix.iter().take(length).map(|item| self.slot(item, depth + LAYER)).collect());
+        }
+        if let Some(shape) = self.prefixed(array, depth) {
+            return shape;
+        }
+        let mut items: Vec<Conjunction> = array.prefix.clone();
+        if let Rest::Of(rest) = &array.rest {
+            items.push(rest.clone());
+        }
+        items.dedup();
+        match items.as_slice() {
+            [] => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
+            [item] => Shape::List(self.slot(item, depth + LIST_LAYER)),
+            _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
+            _ => {
+                let pointer = items.first().map(|item| self.place(item)).unwrap_or_default();
+                let branches: Vec<SchemaId> = items
+                    .into_iter()
+                    .map(|item| match item.as_slice() {
+                        [only] => *only,
+                        _ => self.schemas.all_of(pointer.clone(), item),
+                    })
+                    .collect();
+                let any = self.schemas.any_of(pointer, branches);
+                Shape::List(self.slot(&vec![any], depth + LIST_LAYER))
+            }
+        }
     }
 }

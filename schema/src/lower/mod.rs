@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use alternatives::{Alternatives, Choice};
-use arrays::{ArrayAlternative, Rest};
+use arrays::ArrayAlternative;
 use expand::Expander;
 use numbers::{Numbers, Range};
 use objects::{Additional, ObjectAlternative, Property};
@@ -51,8 +51,6 @@ const LIST_LAYER: usize = 3;
 const MAP_LAYER: usize = 4;
 /// Chains of references are followed this far.
 const LONGEST_CHAIN: usize = 40;
-/// Tuples longer than this are lists.
-const LONGEST_TUPLE: usize = 8;
 /// A document may give so many types and fields, and so many for each of its schemas. Combinations below properties
 /// multiply: of two definitions for each level, without end.
 const MOST_PLACES: usize = 200;
@@ -356,34 +354,6 @@ impl Lowering<'_, '_> {
             self.reporter.say(WIDE_INTEGER, &place, "");
         }
         shape
-    }
-
-    fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {
-        if let Some(length) = array.fixed_length().filter(|length| *length <= LONGEST_TUPLE) {
-            return Shape::Tuple(array.prefix.iter().take(length).map(|item| self.slot(item, depth + LAYER)).collect());
-        }
-        let mut items: Vec<Conjunction> = array.prefix.clone();
-        if let Rest::Of(rest) = &array.rest {
-            items.push(rest.clone());
-        }
-        items.dedup();
-        match items.as_slice() {
-            [] => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
-            [item] => Shape::List(self.slot(item, depth + LIST_LAYER)),
-            _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
-            _ => {
-                let pointer = items.first().map(|item| self.place(item)).unwrap_or_default();
-                let branches: Vec<SchemaId> = items
-                    .into_iter()
-                    .map(|item| match item.as_slice() {
-                        [only] => *only,
-                        _ => self.schemas.all_of(pointer.clone(), item),
-                    })
-                    .collect();
-                let any = self.schemas.any_of(pointer, branches);
-                Shape::List(self.slot(&vec![any], depth + LIST_LAYER))
-            }
-        }
     }
 
     /// A struct with a place of its own; the same object used in the same way has one place.

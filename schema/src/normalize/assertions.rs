@@ -1,24 +1,21 @@
 //! The assertions of a schema beyond its [`Node`](super::Node): keywords that types do not express. Only comparing schemas
 //! asks for them, so they are read when they are asked for.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
+#[cfg(feature = "drift")]
+use super::Limit;
 use super::scalars::{Scalars, whole};
-use super::{Limit, SchemaId, Schemas};
+use super::{SchemaId, Schemas};
 use crate::bundle::{Draft, lookup, push};
 use crate::diagnostics::Reporter;
 #[cfg(feature = "drift")]
 use crate::number::{floor, is_integral};
 
 /// The assertions of one schema.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Assertions {
-    pub(crate) minimum: Vec<Limit>,
-    pub(crate) maximum: Vec<Limit>,
-    pub(crate) multiple_of: Option<Number>,
-    pub(crate) min_length: Option<u64>,
-    pub(crate) max_length: Option<u64>,
-    pub(crate) pattern: Option<String>,
+    pub(crate) scalars: Scalars,
     /// Only in the dialects in which `format` asserts something.
     pub(crate) format: Option<String>,
     pub(crate) unique_items: bool,
@@ -40,7 +37,7 @@ pub(crate) struct Assertions {
 }
 
 /// `contains`, with how many items have to match.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Contains {
     #[cfg_attr(not(feature = "drift"), allow(dead_code))]
     pub(crate) schema: SchemaId,
@@ -49,7 +46,7 @@ pub(crate) struct Contains {
 }
 
 /// `if`, `then` and `else`.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Condition {
     #[cfg_attr(not(feature = "drift"), allow(dead_code))]
     pub(crate) test: SchemaId,
@@ -101,14 +98,7 @@ impl<'a> Schemas<'a> {
             return found;
         }
         let count = |key: &str| lookup(map, key).and_then(whole);
-        Scalars {
-            minimum: found.minimum,
-            maximum: found.maximum,
-            multiple_of: found.multiple_of,
-            min_length: found.min_length,
-            max_length: found.max_length,
-            pattern: found.pattern,
-        } = Scalars::of(map, draft);
+        found.scalars = Scalars::of(map, draft);
         (found.min_properties, found.max_properties) = (count("minProperties"), count("maxProperties"));
         let text = |key: &str| lookup(map, key).and_then(Value::as_str).map(str::to_owned);
         found.format = text("format").filter(|_| draft.ref_stands_alone());
@@ -186,35 +176,14 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
 impl Assertions {
     /// Returns `true` if nothing is asserted.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self {
-            minimum,
-            maximum,
-            multiple_of: None,
-            min_length: None,
-            max_length: None,
-            pattern: None,
-            format: None,
-            unique_items: false,
-            contains: None,
-            min_properties: None,
-            max_properties: None,
-            patterns,
-            property_names: None,
-            dependent_required,
-            dependent_schemas,
-            not: None,
-            condition: None,
-            others: None,
-            unevaluated: None,
-            unresolved: None,
-        } = self
-        else {
-            return false;
-        };
-        minimum.is_empty()
-            && maximum.is_empty()
-            && patterns.is_empty()
-            && dependent_required.is_empty()
-            && dependent_schemas.is_empty()
+        *self == Self::default()
+    }
+}
+
+impl std::ops::Deref for Assertions {
+    type Target = Scalars;
+
+    fn deref(&self) -> &Scalars {
+        &self.scalars
     }
 }

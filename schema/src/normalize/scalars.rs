@@ -6,7 +6,7 @@ use super::{SchemaId, Schemas};
 use crate::bundle::{Draft, lookup};
 
 /// The keywords of one schema.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Scalars {
     pub(crate) minimum: Vec<Limit>,
     pub(crate) maximum: Vec<Limit>,

@@ -155,11 +155,7 @@ impl Known {
                     let mut below: Vec<Candidate> = Vec::new();
                     for (place, id) in &candidates {
                         let Some(arena) = self.arenas.get(*place) else { continue };
-                        match arena.shapes.get(*id) {
-                            Shape::List(slot) => below.push((*place, slot.shape)),
-                            Shape::Tuple(slots) => below.extend(slots.get(index).map(|slot| (*place, slot.shape))),
-                            _ => {}
-                        }
+                        below.extend(arena.shapes.get(*id).item(index).map(|slot| (*place, slot.shape)));
                     }
                     self.clean(item, &below, depth + 1);
                 }
@@ -341,7 +337,7 @@ impl Arena {
             Shape::LiteralEnum(values) => {
                 values.iter().any(|known| known == value || (known.is_number() && known.as_f64() == value.as_f64()))
             }
-            Shape::List(_) | Shape::Tuple(_) => kind == Kinds::ARRAY,
+            Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..) => kind == Kinds::ARRAY,
             Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => kind == Kinds::OBJECT,
             Shape::Union(union) => {
                 depth > DEEPEST || union.branches.iter().any(|branch| self.may_be(branch.shape, value, depth + 1))

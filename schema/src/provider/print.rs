@@ -180,6 +180,10 @@ impl<'r, 'a> Printer<'r, 'a> {
             Shape::LiteralEnum(values) => self.listed(values, place)?,
             Shape::List(item) => self.list(*item, place)?,
             Shape::Tuple(items) => self.tuple(items, place)?,
+            Shape::Prefixed(items, rest) => {
+                let all: Vec<Slot> = items.iter().chain(rest).copied().collect();
+                self.by_place(&all, place, |_| Some(json!([items.len()])))?
+            }
             Shape::Map(value) => self.map(*value, place)?,
             Shape::FreeMap => {
                 self.refuse(place.schemas, "an object of any keys")?;
@@ -259,29 +263,38 @@ impl<'r, 'a> Printer<'r, 'a> {
 
     /// No provider takes items by their place: any of them stands at any place, so many of them.
     fn tuple(&mut self, items: &[Slot], place: Place<'_>) -> Printed {
-        let mut printed: Vec<Value> = Vec::new();
-        for item in items {
-            let item = Value::Object(self.slot(*item, Place { schemas: &[], name: "" }, false)?);
-            if !printed.contains(&item) {
-                printed.push(item);
-            }
-        }
-        let mut schema = typed("array");
-        let length = Value::from(items.len());
         let lengths = ["minItems", "maxItems"];
+        let length = Value::from(items.len());
         let is_said = lengths.iter().all(|keyword| takes(self.dialect, self.is_strict, keyword, &length));
-        if let (true, Some(first)) = (printed.len() > 1 || !is_said, place.schemas.first()) {
-            let value = json!([items.len(), printed.len()]);
-            let words = self.lose(Constraint { schema: *first, keyword: "prefixItems", value });
-            schema.extend(words.map(|words| ("description".to_owned(), words.into())));
-        }
-        let item = if printed.len() == 1 { printed.pop() } else { Some(json!({ "anyOf": printed })) };
-        schema.insert("items".to_owned(), item.unwrap_or_default());
+        let mut schema =
+            self.by_place(items, place, |kinds| (kinds > 1 || !is_said).then(|| json!([length, kinds])))?;
         for keyword in lengths {
             if takes(self.dialect, self.is_strict, keyword, &length) {
                 schema.insert(keyword.to_owned(), length.clone());
             }
         }
+        Ok(schema)
+    }
+
+    /// An array of any of these items at any place. `lost` says what the schema does not, by how many kinds there are.
+    fn by_place(&mut self, items: &[Slot], place: Place<'_>, lost: impl FnOnce(usize) -> Option<Value>) -> Printed {
+        let mut printed: Vec<Value> = Vec::new();
+        for &item in items {
+            if matches!(self.reading.shape(item.shape), Shape::Anything) {
+                self.refuse(place.schemas, "items of any kind")?;
+            }
+            let item = Value::Object(self.slot(item, Place { schemas: &[], name: "" }, false)?);
+            if !printed.contains(&item) {
+                printed.push(item);
+            }
+        }
+        let mut schema = typed("array");
+        if let (Some(value), Some(first)) = (lost(printed.len()), place.schemas.first()) {
+            let words = self.lose(Constraint { schema: *first, keyword: "prefixItems", value });
+            schema.extend(words.map(|words| ("description".to_owned(), words.into())));
+        }
+        let item = if printed.len() == 1 { printed.pop() } else { Some(json!({ "anyOf": printed })) };
+        schema.insert("items".to_owned(), item.unwrap_or_default());
         Ok(schema)
     }
 
@@ -445,7 +458,7 @@ fn kinds_of(shape: &Shape) -> Kinds {
         Shape::I64 | Shape::U64 => Kinds::INTEGER,
         Shape::Number => Kinds::NUMBER,
         Shape::Text | Shape::TextEnum(_) => Kinds::STRING,
-        Shape::List(_) | Shape::Tuple(_) => Kinds::ARRAY,
+        Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..) => Kinds::ARRAY,
         Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => Kinds::OBJECT,
     }
 }

@@ -46,11 +46,16 @@ fn counted(value: &Value, what: &str) -> String {
     if value.as_u64() == Some(1) { format!("1 {what}") } else { format!("{value} {what}s") }
 }
 
-/// So many items, of so many kinds.
+/// How many items there are, of how many kinds; or how many come first, where others may be missing or follow.
 fn places(value: &Value) -> Option<String> {
-    let [count, kinds] = value.as_array()?.as_slice() else { return None };
-    let own = if kinds.as_u64() > Some(1) { ", each of its own kind" } else { "" };
-    Some(format!("exactly {}{own}", counted(count, "item")))
+    match value.as_array()?.as_slice() {
+        [count, kinds] => {
+            let own = if kinds.as_u64() > Some(1) { ", each of its own kind" } else { "" };
+            Some(format!("exactly {}{own}", counted(count, "item")))
+        }
+        [count] => Some(format!("first {}, each of its own kind", counted(count, "item"))),
+        _ => None,
+    }
 }
 
 fn dependent(value: &Value) -> Option<String> {

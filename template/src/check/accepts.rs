@@ -68,9 +68,9 @@ impl<'s> Acceptance<'s> {
                 spelled(text, |literal, _| takes(shape, literal))
             }
             (Shape::I64 | Shape::U64, Term::Literal(value)) => takes(shape, value),
-            (Shape::List(item), Term::List(items)) => items.iter().all(|term| self.slot(term, *item)),
-            (Shape::Tuple(slots), Term::List(items)) => {
-                slots.len() == items.len() && items.iter().zip(slots).all(|(term, slot)| self.slot(term, *slot))
+            (_, Term::List(items)) if shape.has_length(items.len()) => {
+                let mut places = items.iter().enumerate();
+                places.all(|(index, term)| shape.item(index).is_some_and(|slot| self.slot(term, slot)))
             }
             (Shape::Map(value), Term::Object(fields)) => fields.iter().all(|(_, term)| self.slot(term, *value)),
             (Shape::Struct(object), Term::Object(fields)) => self.object(object, fields),

@@ -136,14 +136,10 @@ impl Check<'_> {
         let branch = self.meant_branch(term, slot.shape);
         let shape = branch.map(|id| self.arguments.shapes.get(id));
         let inner = match (shape, term) {
-            (Some(Shape::List(item)), Term::List(items)) => items
-                .iter()
-                .enumerate()
-                .find_map(|(index, term)| self.value(term, *item, &format!("{path}[{index}]"), acceptance)),
-            (Some(Shape::Tuple(slots)), Term::List(items)) if slots.len() == items.len() => {
-                let mut places = items.iter().zip(slots).enumerate();
-                places
-                    .find_map(|(index, (term, slot))| self.value(term, *slot, &format!("{path}[{index}]"), acceptance))
+            (Some(shape), Term::List(items)) if shape.has_length(items.len()) => {
+                items.iter().enumerate().find_map(|(index, term)| {
+                    self.value(term, shape.item(index)?, &format!("{path}[{index}]"), acceptance)
+                })
             }
             (Some(Shape::Map(value)), Term::Object(fields)) => {
                 fields.iter().find_map(|(key, term)| self.value(term, *value, &format!("{path}.{key}"), acceptance))
@@ -215,7 +211,7 @@ impl Check<'_> {
         }
         let leaves = self.arguments.leaves(&[Slot { shape, nullable: false }]);
         let mut of_kind = leaves.into_iter().filter(|id| match shapes.get(*id) {
-            Shape::List(_) | Shape::Tuple(_) => matches!(term, Term::List(_)),
+            shape if shape.is_array() => matches!(term, Term::List(_)),
             Shape::Map(_) | Shape::Struct(_) => matches!(term, Term::Object(_)),
             _ => false,
         });
@@ -263,7 +259,8 @@ fn expected(shape: &Shape) -> String {
         Shape::U64 => "an integer that is not negative",
         Shape::Number => "a number",
         Shape::Text => "a text",
-        Shape::List(_) => "a list",
+        Shape::List(_) | Shape::Prefixed(_, Some(_)) => "a list",
+        Shape::Prefixed(items, None) => return format!("a list of at most {}", items.len()),
         Shape::Tuple(items) => return format!("a list of {}", items.len()),
         Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => "an object",
         Shape::TextEnum(names) => return one_of(names.iter().map(|name| Value::from(name.as_str()))),

@@ -60,10 +60,8 @@ impl Arguments {
         let mut items = Vec::new();
         for id in self.leaves(slots) {
             match self.shapes.get(id) {
-                Shape::List(slot) => items.push(*slot),
-                Shape::Tuple(slots) => items.extend(slots.get(index)),
                 Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => return None,
-                _ => {}
+                shape => items.extend(shape.item(index)),
             }
         }
         Some(items)

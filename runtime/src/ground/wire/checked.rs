@@ -31,13 +31,16 @@ impl CheckedBy {
 }
 
 /// A value that a newtype holds.
-pub trait Checkable: Sized {
+pub trait Checkable {
     /// Holds the value against checks.
     ///
     /// # Errors
     /// An error that says what was expected and what was found.
     fn held_against(&self, checks: &Checks) -> Result<(), String>;
+}
 
+/// A value that can be written as a text.
+pub trait Spelled: Sized {
     /// Reads the value from a text, as `FromStr` does.
     ///
     /// # Errors
@@ -49,7 +52,15 @@ impl Checkable for String {
     fn held_against(&self, checks: &Checks) -> Result<(), String> {
         checks.text(self)
     }
+}
 
+impl<T> Checkable for Vec<T> {
+    fn held_against(&self, checks: &Checks) -> Result<(), String> {
+        checks.length(self.len())
+    }
+}
+
+impl Spelled for String {
     fn of_text(text: &str) -> Result<Self, Mismatch> {
         Ok(text.to_owned())
     }
@@ -62,7 +73,9 @@ macro_rules! numbers {
                 let $value = *self;
                 checks.number(&$number)
             }
+        }
 
+        impl Spelled for $type {
             fn of_text(text: &str) -> Result<Self, Mismatch> {
                 text.parse().map_err(|_| Mismatch::expected($what, "another text"))
             }
@@ -76,7 +89,7 @@ numbers! {
     f64: "a number", |value| Number::from_f64(value).ok_or("expected a number, found NaN or an infinity")?;
 }
 
-/// A newtype of a string or a number, by the schema of what it checks.
+/// A newtype of a string, a number or a list, by the schema of what it checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __checked {
@@ -103,7 +116,24 @@ macro_rules! __checked {
             }
         }
 
-        $crate::__checked!(@impl $type String $schema);
+        $crate::__checked!(@text $type String $schema);
+    };
+    ($type:ident[$item:ty] $schema:literal) => {
+        impl $type {
+            /// The items.
+            #[must_use]
+            pub fn as_slice(&self) -> &[$item] {
+                &self.0
+            }
+        }
+
+        impl ::core::convert::AsRef<[$item]> for $type {
+            fn as_ref(&self) -> &[$item] {
+                &self.0
+            }
+        }
+
+        $crate::__checked!(@impl $type (::std::vec::Vec<$item>) $schema);
     };
     ($type:ident($inner:ident) $schema:literal) => {
         impl $type {
@@ -114,9 +144,27 @@ macro_rules! __checked {
             }
         }
 
-        $crate::__checked!(@impl $type $inner $schema);
+        $crate::__checked!(@text $type $inner $schema);
     };
-    (@impl $type:ident $inner:ident $schema:literal) => {
+    (@text $type:ident $inner:ident $schema:literal) => {
+        impl ::core::str::FromStr for $type {
+            type Err = $crate::Mismatch;
+
+            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Mismatch> {
+                let value: $inner = $crate::__private::Spelled::of_text(text)?;
+                ::core::convert::TryFrom::try_from(value)
+            }
+        }
+
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(&self.0, formatter)
+            }
+        }
+
+        $crate::__checked!(@impl $type ($inner) $schema);
+    };
+    (@impl $type:ident ($inner:ty) $schema:literal) => {
         impl $type {
             /// The value without its type.
             #[must_use]
@@ -135,24 +183,9 @@ macro_rules! __checked {
             }
         }
 
-        impl ::core::str::FromStr for $type {
-            type Err = $crate::Mismatch;
-
-            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Mismatch> {
-                let value: $inner = $crate::__private::Checkable::of_text(text)?;
-                ::core::convert::TryFrom::try_from(value)
-            }
-        }
-
         impl ::core::convert::From<$type> for $inner {
             fn from(value: $type) -> Self {
                 value.0
-            }
-        }
-
-        impl ::core::fmt::Display for $type {
-            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                ::core::fmt::Display::fmt(&self.0, formatter)
             }
         }
 

@@ -1,0 +1,164 @@
+use std::convert::Infallible;
+
+use super::print::{Form, Items, Print, Stopped};
+use super::sink::Sink;
+use super::{Input, Mismatch, Wire};
+
+/// An array whose first items have types of their own, and which may end before it has them all: `prefixItems` of JSON
+/// Schema without `minItems`. Arrays of one length are tuples.
+///
+/// `P` is a tuple of options, one for each of the first items. `T` is the type of the items after them; there are none
+/// where it is left out.
+///
+/// ```
+/// use mcp_bindgen_runtime::Prefixed;
+///
+/// type Range = Prefixed<(Option<String>, Option<i64>)>;
+/// let range: Range = serde_json::from_str(r#"["rows", 3]"#)?;
+/// assert_eq!(range.prefix, (Some("rows".to_owned()), Some(3)));
+/// assert_eq!(serde_json::to_string(&Range::new((Some("rows".to_owned()), None)))?, r#"["rows"]"#);
+/// assert!(serde_json::from_str::<Range>("[3]").is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Prefixed<P, T = Infallible> {
+    /// The first items. `None` is an item that the array ends before: only `None` may follow it.
+    pub prefix: P,
+    /// The items after them.
+    pub rest: Vec<T>,
+}
+
+impl<P, T> Prefixed<P, T> {
+    /// An array of these items alone.
+    pub const fn new(prefix: P) -> Self {
+        Self { prefix, rest: Vec::new() }
+    }
+}
+
+impl<P: Default, T> Default for Prefixed<P, T> {
+    fn default() -> Self {
+        Self::new(P::default())
+    }
+}
+
+impl<P, T> From<P> for Prefixed<P, T> {
+    fn from(prefix: P) -> Self {
+        Self::new(prefix)
+    }
+}
+
+/// The first items of an array: a tuple of options.
+pub trait Prefix: Default {
+    /// How many there can be.
+    const LENGTH: usize;
+
+    /// Reads the item at an index.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    fn read(&mut self, index: usize, item: Input<'_>) -> Result<(), Mismatch>;
+
+    /// How many there are before the first that is missing, and whether there are others after that.
+    fn extent(&self) -> (usize, bool);
+
+    /// Prints those that are there.
+    ///
+    /// # Errors
+    /// Where one of them cannot be printed.
+    fn print(&self, to: &mut Items<'_>) -> Result<(), Stopped>;
+}
+
+impl<P: Prefix, T: Wire> Wire for Prefixed<P, T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        let (mut prefix, mut rest, mut index) = (P::default(), Vec::new(), 0);
+        input.give(Sink::Items(&mut |item| {
+            if index < P::LENGTH {
+                prefix.read(index, item)?;
+            } else {
+                rest.push(T::read(item)?);
+            }
+            index += 1;
+            Ok(())
+        }))?;
+        Ok(Self { prefix, rest })
+    }
+}
+
+impl<P: Prefix, T: Print> Print for Prefixed<P, T> {
+    fn form(&self) -> Form<'_> {
+        let (length, has_more) = self.prefix.extent();
+        if has_more || (length < P::LENGTH && !self.rest.is_empty()) {
+            return Form::Invalid(Mismatch::new(format!("item {length} is missing, and others follow it")));
+        }
+        Form::Array(self, length + self.rest.len())
+    }
+
+    fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+        self.prefix.print(to)?;
+        self.rest.items(to)
+    }
+}
+
+impl Wire for Infallible {
+    fn read(_: Input<'_>) -> Result<Self, Mismatch> {
+        Err(Mismatch::new("expected no more items"))
+    }
+}
+
+impl Print for Infallible {
+    fn form(&self) -> Form<'_> {
+        match *self {}
+    }
+}
+
+impl<P: Prefix, T: Print> serde::Serialize for Prefixed<P, T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        super::serialize(self, serializer)
+    }
+}
+
+impl<'de, P: Prefix, T: Wire> serde::Deserialize<'de> for Prefixed<P, T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::deserialize(deserializer)
+    }
+}
+
+macro_rules! prefixes {
+    ($($length:literal: $($name:ident $field:tt),+;)*) => {$(
+        impl<$($name: Wire),+> Prefix for ($(Option<$name>,)+) {
+            const LENGTH: usize = $length;
+
+            fn read(&mut self, index: usize, item: Input<'_>) -> Result<(), Mismatch> {
+                match index {
+                    $($field => self.$field = Some($name::read(item)?),)+
+                    _ => drop(item.value()?),
+                }
+                Ok(())
+            }
+
+            fn extent(&self) -> (usize, bool) {
+                let present = [$(self.$field.is_some()),+];
+                let length = present.iter().take_while(|present| **present).count();
+                (length, present.iter().skip(length).any(|present| *present))
+            }
+
+            fn print(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+                $(if let Some(item) = &self.$field {
+                    to.item(item.form())?;
+                })+
+                Ok(())
+            }
+        }
+    )*};
+}
+
+prefixes! {
+    1: A 0;
+    2: A 0, B 1;
+    3: A 0, B 1, C 2;
+    4: A 0, B 1, C 2, D 3;
+    5: A 0, B 1, C 2, D 3, E 4;
+    6: A 0, B 1, C 2, D 3, E 4, F 5;
+    7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+    8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+}
