@@ -154,19 +154,7 @@ impl Place {
 
 /// The shapes in these slots, with the branches of a union in its place.
 fn opened(document: &Document<'_>, found: &[Found]) -> Vec<ShapeId> {
-    let mut pending: Vec<ShapeId> = found.iter().rev().map(|found| found.slot.shape).collect();
-    let (mut seen, mut holders) = (std::collections::HashSet::new(), Vec::new());
-    while let Some(id) = pending.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        match document.shapes.get(id) {
-            Shape::Union(union) => pending.extend(union.branches.iter().rev().map(|branch| branch.shape)),
-            Shape::Named(inner) => pending.push(inner.shape),
-            _ => holders.push(id),
-        }
-    }
-    holders
+    document.shapes.leaves(found.iter().map(|found| found.slot.shape)).collect()
 }
 
 fn below(document: &Document<'_>, holder: ShapeId, step: &Step) -> Vec<Found> {

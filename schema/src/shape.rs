@@ -1,5 +1,7 @@
 //! The intermediate representation: what a value can be. It knows nothing of Rust's tokens or names.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::normalize::{Kinds, SchemaId};
@@ -86,6 +88,12 @@ pub struct StructShape {
 }
 
 impl StructShape {
+    /// The field of a property.
+    #[must_use]
+    pub fn field(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.wire == key)
+    }
+
     /// Returns the fields sorted by their properties: for what must not depend on the order of the schema.
     pub fn fields_by_name(&self) -> Vec<&Field> {
         let mut fields: Vec<&Field> = self.fields.iter().collect();
@@ -190,6 +198,52 @@ impl Shapes {
     #[must_use]
     pub fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.origins.get(id.0).map_or(&[], Vec::as_slice)
+    }
+
+    /// The shapes that a value of one of these can have: names followed, unions taken apart, each shape once.
+    pub fn leaves(&self, shapes: impl IntoIterator<Item = ShapeId>) -> impl Iterator<Item = ShapeId> {
+        let mut pending: Vec<ShapeId> = shapes.into_iter().collect();
+        pending.reverse();
+        let mut seen = HashSet::new();
+        std::iter::from_fn(move || {
+            while let Some(id) = pending.pop() {
+                if !seen.insert(id) {
+                    continue;
+                }
+                match self.get(id) {
+                    Shape::Union(union) => pending.extend(union.branches.iter().rev().map(|branch| branch.shape)),
+                    Shape::Named(inner) => pending.push(inner.shape),
+                    _ => return Some(id),
+                }
+            }
+            None
+        })
+    }
+
+    /// Returns `true` if a value in this place may be `null`.
+    #[must_use]
+    pub fn takes_null(&self, slot: Slot) -> bool {
+        let is_null = |id: ShapeId| match self.get(id) {
+            Shape::Anything | Shape::Opaque | Shape::Null => true,
+            Shape::AnyOf(kinds) => kinds.has(Kinds::NULL),
+            Shape::LiteralEnum(values) => values.iter().any(Value::is_null),
+            _ => false,
+        };
+        let mut pending = vec![slot];
+        let mut seen = HashSet::new();
+        while let Some(slot) = pending.pop() {
+            if slot.nullable || is_null(slot.shape) {
+                return true;
+            }
+            match self.get(slot.shape) {
+                Shape::Named(inner) if seen.insert(slot.shape) => pending.push(*inner),
+                Shape::Union(union) if seen.insert(slot.shape) => {
+                    pending.extend(union.branches.iter().map(|branch| Slot { shape: branch.shape, nullable: false }));
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Every shape.

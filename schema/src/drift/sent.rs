@@ -1,7 +1,5 @@
 //! The values that generated types can send: they leave out the keys that they have no field for.
 
-use serde_json::Value;
-
 use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, Unknown};
 use crate::{Document, Kinds};
 
@@ -23,21 +21,14 @@ impl Sent {
     /// Returns `true` if `null` may be sent.
     pub(super) fn null(&self, shapes: &Shapes) -> bool {
         let Self::Shapes { shapes: ids, null } = self else { return true };
-        let prints_null = |id: ShapeId| match shapes.get(id) {
-            Shape::Anything | Shape::Null => true,
-            Shape::AnyOf(kinds) => kinds.has(Kinds::NULL),
-            Shape::LiteralEnum(values) => values.iter().any(Value::is_null),
-            Shape::Named(inner) => inner.nullable,
-            _ => false,
-        };
-        *null || leaves(shapes, ids).into_iter().any(prints_null)
+        *null || ids.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
     }
 
     /// Returns the types under a key; `None` where the key is never sent.
     pub(super) fn property(&self, shapes: &Shapes, key: &str) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
-            Shape::Struct(object) => match object.fields.iter().find(|field| field.wire == key) {
+            Shape::Struct(object) => match object.field(key) {
                 // Where `null` means absence, it is printed as absence.
                 Some(field) => Below::Slot(Slot {
                     nullable: field.slot.nullable && field.presence != Presence::Optional,
@@ -70,7 +61,7 @@ impl Sent {
         let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
         let mut found = Vec::new();
         let mut null = false;
-        for id in leaves(shapes, ids) {
+        for id in shapes.leaves(ids.iter().copied()) {
             match step(shapes.get(id)) {
                 Below::Nothing => {}
                 Below::Anything => return Some(Self::Anything),
@@ -106,22 +97,4 @@ fn anything(shape: &Shape, kind: Kinds) -> Below {
         Shape::AnyOf(kinds) if kinds.has(kind) => Below::Anything,
         _ => Below::Nothing,
     }
-}
-
-/// The shapes, with unions and names taken apart.
-fn leaves(shapes: &Shapes, ids: &[ShapeId]) -> Vec<ShapeId> {
-    let mut seen = Vec::new();
-    let mut pending = ids.to_vec();
-    while let Some(id) = pending.pop() {
-        if seen.contains(&id) {
-            continue;
-        }
-        seen.push(id);
-        match shapes.get(id) {
-            Shape::Union(union) => pending.extend(union.branches.iter().map(|branch| branch.shape)),
-            Shape::Named(inner) => pending.push(inner.shape),
-            _ => {}
-        }
-    }
-    seen
 }

@@ -167,8 +167,9 @@ impl Known {
     fn alternatives(&self, candidates: &[Candidate]) -> Vec<Candidate> {
         let mut found: Vec<Candidate> = Vec::new();
         for (place, id) in candidates {
-            for id in self.arenas.get(*place).map(|arena| arena.alternatives(*id)).unwrap_or_default() {
-                if !found.contains(&(*place, id)) && found.len() < MOST_CANDIDATES {
+            let Some(arena) = self.arenas.get(*place) else { continue };
+            for id in arena.shapes.leaves([*id]).take(MOST_CANDIDATES - found.len()) {
+                if !found.contains(&(*place, id)) {
                     found.push((*place, id));
                 }
             }
@@ -236,8 +237,8 @@ impl Known {
             match arena.slot(candidate.1, key) {
                 Some((_, Some(Presence::Optional))) => is_optional = true,
                 Some((_, Some(Presence::OptionalOrNull))) => return false,
-                Some((slot, Some(Presence::Required))) if arena.takes_null(slot, 0) => return false,
-                Some((slot, None)) if arena.takes_null(slot, 0) => return false,
+                Some((slot, Some(Presence::Required))) if arena.shapes.takes_null(slot) => return false,
+                Some((slot, None)) if arena.shapes.takes_null(slot) => return false,
                 None if arena.takes_any_key(candidate.1) => return false,
                 _ => {}
             }
@@ -269,26 +270,6 @@ impl Arena {
         Self { shapes, root, tags, open, places, patterns: HashMap::new() }
     }
 
-    /// The shapes themselves, names and unions followed.
-    fn alternatives(&self, id: ShapeId) -> Vec<ShapeId> {
-        let mut found: Vec<ShapeId> = Vec::new();
-        let mut pending: Vec<ShapeId> = vec![id];
-        let mut left = MOST_CANDIDATES * 4;
-        while let Some(id) = pending.pop() {
-            left = left.saturating_sub(1);
-            if left == 0 || found.len() >= MOST_CANDIDATES {
-                break;
-            }
-            match self.shapes.get(id) {
-                Shape::Named(inner) => pending.push(inner.shape),
-                Shape::Union(union) => pending.extend(union.branches.iter().rev().map(|branch| branch.shape)),
-                _ if found.contains(&id) => {}
-                _ => found.push(id),
-            }
-        }
-        found
-    }
-
     /// Whether an object could be of a shape, as far as its keys, tags and listed values show; none for other kinds.
     fn fits(&self, id: ShapeId, map: &Map<String, Value>, aliases: &Aliases) -> Option<bool> {
         let object = match self.shapes.get(id) {
@@ -311,7 +292,7 @@ impl Arena {
         }
         let all_fit = object.fields.iter().all(|field| match sent(&field.wire) {
             None => field.presence != Presence::Required,
-            Some(Value::Null) => field.presence != Presence::Required || self.takes_null(field.slot, 0),
+            Some(Value::Null) => field.presence != Presence::Required || self.shapes.takes_null(field.slot),
             Some(value) => self.may_be(field.slot.shape, value, 0),
         });
         let is_known =
@@ -364,7 +345,7 @@ impl Arena {
     fn field<'o>(&self, id: ShapeId, object: &'o StructShape, key: &str) -> Option<&'o Field> {
         match self.places.get(&id) {
             Some(places) => object.fields.get(*places.get(key)?),
-            None => object.fields.iter().find(|field| field.wire == key),
+            None => object.field(key),
         }
     }
 
@@ -384,19 +365,5 @@ impl Arena {
             Shape::Struct(object) => object.unknown == Unknown::Ignore && self.open.contains(&id),
             _ => false,
         }
-    }
-
-    fn takes_null(&self, slot: Slot, depth: usize) -> bool {
-        slot.nullable
-            || match self.shapes.get(slot.shape) {
-                Shape::Anything | Shape::Opaque | Shape::Null => true,
-                Shape::AnyOf(kinds) => kinds.has(Kinds::NULL),
-                Shape::Named(inner) => depth < DEEPEST && self.takes_null(*inner, depth + 1),
-                Shape::Union(union) => {
-                    let null = |shape| depth < DEEPEST && self.takes_null(Slot { shape, nullable: false }, depth + 1);
-                    union.branches.iter().any(|branch| null(branch.shape))
-                }
-                _ => false,
-            }
     }
 }

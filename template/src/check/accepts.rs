@@ -84,7 +84,7 @@ impl<'s> Acceptance<'s> {
     }
 
     pub(super) fn member(&mut self, object: &StructShape, key: &str, term: &Term) -> bool {
-        if let Some(field) = object.fields.iter().find(|field| field.wire == key) {
+        if let Some(field) = object.field(key) {
             return self.slot(term, field.slot);
         }
         // The union around it has looked at the tag.

@@ -1,11 +1,6 @@
 //! The shapes at a place of a tool's arguments, without the names and choices around them.
 
-use std::collections::HashSet;
-
 use mcp_bindgen_schema::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
-
-/// More choices than anything real has.
-const MOST: usize = 10_000;
 
 /// The shapes of one tool's arguments.
 #[derive(Debug)]
@@ -17,20 +12,7 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Each shape that a value at one of these places can have, unions and names taken apart.
     pub(super) fn leaves(&self, slots: &[Slot]) -> Vec<ShapeId> {
-        let mut leaves = Vec::new();
-        let mut seen = HashSet::new();
-        let mut open: Vec<ShapeId> = slots.iter().rev().map(|slot| slot.shape).collect();
-        while let Some(id) = open.pop() {
-            if seen.len() > MOST || !seen.insert(id) {
-                continue;
-            }
-            match self.shapes.get(id) {
-                Shape::Named(inner) => open.push(inner.shape),
-                Shape::Union(union) => open.extend(union.branches.iter().rev().map(|branch| branch.shape)),
-                _ => leaves.push(id),
-            }
-        }
-        leaves
+        self.shapes.leaves(slots.iter().map(|slot| slot.shape)).collect()
     }
 
     /// Returns the slot of all arguments.
@@ -69,5 +51,5 @@ impl Arguments {
 }
 
 pub(super) fn field(object: &StructShape, key: &str) -> Option<Slot> {
-    object.fields.iter().find(|field| field.wire == key).map(|field| field.slot)
+    object.field(key).map(|field| field.slot)
 }
