@@ -52,7 +52,6 @@ impl Validator {
         self.check_without(value, &Redactor::default())
     }
 
-    /// Checks a value of which not everything may be repeated.
     /// Returns all that does not fit, but no more than `most`: several faults of arguments can be mended at once.
     ///
     /// ```
@@ -70,6 +69,7 @@ impl Validator {
         self.compiled.iter_errors(value).take(most).map(|error| Violation::new(&error, &redactor)).collect()
     }
 
+    /// Checks a value of which not everything may be repeated.
     pub(super) fn check_without(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
         self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
     }

@@ -312,7 +312,11 @@ impl Serialize for Printed<'_> {
                 let mut members = serializer.serialize_map(length.map(|length| length as usize))?;
                 let mut failed = None;
                 let member = &mut |key: &str, form: Form<'_>| {
-                    let printed = members.serialize_entry(key, &Printed { form: &form, fault });
+                    let printed = match &form {
+                        // Most are, and need no look at what else they could be.
+                        Form::Text(text) => members.serialize_entry(key, text),
+                        form => members.serialize_entry(key, &Printed { form, fault }),
+                    };
                     printed.map_err(|error| {
                         fault.within(|mismatch| mismatch.within(key.to_owned()));
                         failed = Some(error);

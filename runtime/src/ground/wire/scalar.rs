@@ -64,6 +64,7 @@ impl Scalar<'_> {
         #[allow(clippy::cast_precision_loss)] // what is lost is seen
         let (rounded, integer) = match self {
             Self::Float(number) => return Ok(number),
+            Self::Unsigned(number) if number < 1 << 53 => return Ok(number as f64),
             Self::Unsigned(number) => (number as f64, i128::from(number)),
             Self::Signed(number) => (number as f64, i128::from(number)),
             Self::Digits(digits) if !is_integer(digits) => {
@@ -101,7 +102,16 @@ impl Scalar<'_> {
     }
 }
 
+/// The integer that a double is, within what 64 bits hold with or without a sign.
+#[inline]
 pub(super) fn whole_of(value: f64) -> Option<i128> {
+    // Nearly all are small: a conversion there and back costs less than looking at the fraction.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // what is lost is seen
+    let small = (value as i64, value as i64 as f64);
+    if small.0.unsigned_abs() < 1 << 53 {
+        #[allow(clippy::float_cmp)] // an integer is exactly what it is
+        return (small.1 == value).then_some(small.0.into());
+    }
     #[allow(clippy::cast_possible_truncation)] // guarded: integral and within 65 bits
     (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(64)).contains(&value)).then_some(value as i128)
 }
