@@ -1,10 +1,11 @@
 //! Connections: how many, how long, and how they end.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -85,11 +86,15 @@ pub(super) async fn serve(proxy: Proxy, options: Checked) -> Result<HttpServer, 
 async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationToken, limits: Limits) {
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let graceful = GracefulShutdown::new();
+    let strangers = Strangers::default();
     loop {
-        // Whoever finds no room waits in the queue of the system.
         let accepted = async {
-            let permit = room.clone().acquire_owned().await;
-            (permit, listener.accept().await)
+            let accepted = listener.accept().await;
+            if room.available_permits() == 0 {
+                strangers.dismiss();
+            }
+            // Whoever finds no room waits, and the others in the queue of the system.
+            (room.clone().acquire_owned().await, accepted)
         };
         let (permit, accepted) = tokio::select! {
             accepted = accepted => accepted,
@@ -100,10 +105,11 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let connection = graceful.watch(connection(stream, door.clone(), limits));
-        let ending = door.ending.clone();
+        let ending = door.ending.child_token();
+        let stranger = Arc::new(strangers.welcome(ending.clone()));
+        let connection = graceful.watch(connection(stream, door.clone(), limits, stranger.clone()));
         tokio::spawn(async move {
-            let _permit = permit;
+            let _held = (permit, stranger);
             tokio::select! {
                 // A client that goes away in the middle is its own affair.
                 _ = connection => {}
@@ -121,6 +127,7 @@ fn connection(
     stream: TcpStream,
     door: Arc<Door>,
     limits: Limits,
+    stranger: Arc<Stranger>,
 ) -> http1::Connection<
     TokioIo<Patient<TcpStream>>,
     impl hyper::service::HttpService<hyper::body::Incoming, ResBody = super::body::Body, Error = Infallible, Future: Send>
@@ -130,10 +137,60 @@ fn connection(
     let local = stream.local_addr().ok().map(|address| address.ip());
     let service = service_fn(move |request| {
         let door = door.clone();
+        stranger.asks();
         async move { Ok::<_, Infallible>(door.answer(request, local).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
         .serve_connection(TokioIo::new(Patient::new(stream, limits.taken)), service)
+}
+
+/// Connections on which nobody has asked for anything yet, by the order in which they came.
+#[derive(Clone, Default)]
+struct Strangers(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    all: BTreeMap<u64, CancellationToken>,
+}
+
+/// One of them; none any more once it asks or ends.
+struct Stranger {
+    number: u64,
+    strangers: Strangers,
+}
+
+impl Strangers {
+    fn welcome(&self, ending: CancellationToken) -> Stranger {
+        let mut waiting = self.waiting();
+        let number = waiting.next;
+        waiting.next += 1;
+        waiting.all.insert(number, ending);
+        Stranger { number, strangers: self.clone() }
+    }
+
+    /// Ends the one that came first.
+    fn dismiss(&self) {
+        if let Some((_, ending)) = self.waiting().all.pop_first() {
+            ending.cancel();
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stranger {
+    fn asks(&self) {
+        self.strangers.waiting().all.remove(&self.number);
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.asks();
+    }
 }

@@ -16,13 +16,22 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, share};
-use super::body::{Answer, empty, events, json, read, refused, text};
+use super::body::{Answer, MOST_VALUES, empty, events, json, read, refused, text, values};
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
 use super::sessions::{NotBegun, NotSent, Presence, Sessions};
 use super::single;
 use crate::Proxy;
 use crate::under_way::IN_USE;
+
+/// The JSON values of all requests that are under way: what they hold is memory.
+const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
+
+/// The place of a request, until it is answered.
+pub(super) struct Place {
+    _request: OwnedSemaphorePermit,
+    _values: OwnedSemaphorePermit,
+}
 
 /// All that requests need.
 pub(super) struct Door {
@@ -31,6 +40,7 @@ pub(super) struct Door {
     path: String,
     limits: Limits,
     requests: Arc<Semaphore>,
+    values: Arc<Semaphore>,
     sessions: Sessions,
     /// Streams without an end of their own end.
     pub(super) closing: CancellationToken,
@@ -47,7 +57,8 @@ impl Door {
             path: options.path.clone(),
             limits,
             requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
-            sessions: Sessions::new(limits.sessions, limits.idle, ending.child_token()),
+            values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
+            sessions: Sessions::new(&limits, ending.child_token()),
             closing: ending.child_token(),
             ending,
         }
@@ -98,7 +109,19 @@ impl Door {
             let said = "Unsupported Media Type: a message is application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
+        let is_modern = version(headers).is_some_and(headers::is_modern);
+        let _here = match session(headers)?.filter(|_| !is_modern) {
+            Some(id) => Some(self.sessions.present(&id).ok_or_else(no_session)?),
+            None => None,
+        };
         let body = read(body, self.limits.body, self.limits.head).await?;
+        let values = values(&body);
+        if values > MOST_VALUES {
+            let said = format!("Content Too Large: a request has at most {MOST_VALUES} JSON values");
+            return Err(text(StatusCode::PAYLOAD_TOO_LARGE, said));
+        }
+        let held = self.values.clone().try_acquire_many_owned(u32::try_from(values).unwrap_or(u32::MAX));
+        let place = Place { _request: permit, _values: held.map_err(|_| busy("values in requests"))? };
         let value: Value =
             serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
@@ -111,7 +134,7 @@ impl Door {
             .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is no message of JSON-RPC"))?;
         match (era, message) {
             (Era::Requests { version }, ClientJsonRpcMessage::Request(request)) => {
-                single::answer(self, &version, request, permit).await
+                single::answer(self, &version, request, place).await
             }
             // Nothing that it could be about: a request ends when its connection does.
             (Era::Requests { .. }, ClientJsonRpcMessage::Notification(_)) => Ok(empty(StatusCode::ACCEPTED)),
@@ -119,7 +142,7 @@ impl Door {
                 Err(refused(None, ErrorCode::INVALID_REQUEST, "nothing was asked that this could answer"))
             }
             (Era::Sessions, message) => match session(headers)? {
-                Some(session) => self.in_session(&session, message, permit).await,
+                Some(session) => self.in_session(&session, message, place).await,
                 None => self.begin(message).await,
             },
         }
@@ -156,20 +179,16 @@ impl Door {
         Ok(answer)
     }
 
-    async fn in_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-        permit: OwnedSemaphorePermit,
-    ) -> Result<Answer, Answer> {
+    async fn in_session(&self, id: &SessionId, message: ClientJsonRpcMessage, place: Place) -> Result<Answer, Answer> {
         let here = self.sessions.present(id).ok_or_else(no_session)?;
         let ClientJsonRpcMessage::Request(request) = message else {
             self.sessions.tell(id, message).await.map_err(|_| no_session())?;
             return Ok(empty(StatusCode::ACCEPTED));
         };
         let number = request.id.clone();
-        let answers = self.sessions.request(id, request, permit).await.map_err(|error| match error {
+        let answers = self.sessions.request(id, request, place).await.map_err(|error| match error {
             NotSent::NoSession => no_session(),
+            NotSent::Busy => busy("requests in this session"),
             NotSent::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
         })?;
         // A request that is under way when the server closes may still be answered.
@@ -177,8 +196,7 @@ impl Door {
     }
 
     async fn listen(&self, headers: &HeaderMap, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {
-        let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
-        if version.is_some_and(headers::is_modern) {
+        if version(headers).is_some_and(headers::is_modern) {
             return Err(not_allowed("POST"));
         }
         if !accepts(headers, "text/event-stream") {
@@ -199,13 +217,16 @@ impl Door {
     }
 
     async fn end(&self, headers: &HeaderMap) -> Result<Answer, Answer> {
-        let version = headers.get(headers::VERSION).and_then(|value| value.to_str().ok());
-        if version.is_some_and(headers::is_modern) {
+        if version(headers).is_some_and(headers::is_modern) {
             return Err(not_allowed("POST"));
         }
         let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
         if self.sessions.end(&id).await { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
     }
+}
+
+fn version(headers: &HeaderMap) -> Option<&str> {
+    headers.get(headers::VERSION).and_then(|value| value.to_str().ok())
 }
 
 fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> {

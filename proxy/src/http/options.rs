@@ -139,28 +139,32 @@ impl HttpOptions {
         self
     }
 
-    /// How many bytes a request may have: 4 MiB by default. A longer one is refused (413).
+    /// How many bytes a request may have: 4 MiB by default. A longer one is refused (413), and so is one of more than 131,072
+    /// JSON values.
     #[must_use]
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.limits.body = bytes;
         self
     }
 
-    /// How many requests may be open at once, streams among them: 1024 by default. More are refused (503).
+    /// How many requests may be open at once, streams among them: 1024 by default, of which one session may have a quarter.
+    /// More are refused (503).
     #[must_use]
     pub fn max_requests(mut self, requests: usize) -> Self {
         self.limits.requests = requests;
         self
     }
 
-    /// How many connections may be open at once: 1024 by default. More have to wait.
+    /// How many connections may be open at once: 1024 by default. If there are more, those that have not asked for anything
+    /// yet are closed, the oldest first; if all have, new ones wait.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.limits.connections = connections;
         self
     }
 
-    /// How many sessions there may be at once, of clients up to 2025-11-25: 1024 by default. More are refused (503).
+    /// How many sessions there may be at once, of clients up to 2025-11-25: 1024 by default. Another one ends
+    /// the one that was idle longest, and is refused (503) if none is idle.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.limits.sessions = sessions;

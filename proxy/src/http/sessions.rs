@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{BoxStream, StreamExt};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, ServerJsonRpcMessage};
@@ -13,9 +13,11 @@ use rmcp::service::serve_server_with_ct;
 use rmcp::transport::TransportAdapterIdentity;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::door::Place;
+use super::options::Limits;
 use crate::Proxy;
 use crate::under_way::{Noted, UnderWay};
 
@@ -25,6 +27,8 @@ pub(super) struct Sessions {
     manager: Arc<LocalSessionManager>,
     open: Arc<Mutex<HashMap<SessionId, Session>>>,
     most: usize,
+    /// How many requests one session may have under way.
+    most_requests: usize,
     idle: Duration,
     /// Ends all of them.
     ending: CancellationToken,
@@ -34,9 +38,11 @@ pub(super) struct Sessions {
 struct Session {
     /// How many requests and streams of its client are open.
     present: Arc<watch::Sender<usize>>,
+    /// When somebody last came.
+    used: Instant,
     ending: CancellationToken,
     /// Its requests hold their places until they are answered: whoever asks and goes away makes as much work as one who stays.
-    under_way: UnderWay<OwnedSemaphorePermit>,
+    under_way: UnderWay<Place>,
 }
 
 /// Somebody is there: the session does not end while this is held.
@@ -62,14 +68,24 @@ pub(super) enum NotSent {
     NoSession,
     /// Another one has its id.
     InUse,
+    /// The session has as many requests under way as one may have.
+    Busy,
 }
 
 impl Sessions {
-    pub(super) fn new(most: usize, idle: Duration, ending: CancellationToken) -> Self {
+    pub(super) fn new(limits: &Limits, ending: CancellationToken) -> Self {
         let mut manager = LocalSessionManager::default();
         // It would count a call that takes long as nobody being there.
         manager.session_config.keep_alive = None;
-        Self { manager: Arc::new(manager), open: Arc::default(), most, idle, ending }
+        Self {
+            manager: Arc::new(manager),
+            open: Arc::default(),
+            most: limits.sessions,
+            // No client keeps all others from asking.
+            most_requests: limits.requests.div_ceil(4),
+            idle: limits.idle,
+            ending,
+        }
     }
 
     /// Begins a session with `initialize`, and gives its answer.
@@ -80,22 +96,34 @@ impl Sessions {
     ) -> Result<(SessionId, ServerJsonRpcMessage), NotBegun> {
         let session = Session {
             present: Arc::new(watch::Sender::new(1)),
+            used: Instant::now(),
             ending: self.ending.child_token(),
             under_way: UnderWay::default(),
         };
         let _here = Presence(session.present.clone());
         let (id, transport) = self.manager.create_session().await?;
-        let is_room = {
+        let idle = {
             let mut open = self.open();
-            let is_room = open.len() < self.most;
-            if is_room {
+            let is_full = open.len() >= self.most;
+            let idle = if is_full { longest_idle(&open) } else { None };
+            if !is_full || idle.is_some() {
                 open.insert(id.clone(), session.clone());
             }
-            is_room
+            // It is no session any more, before anybody else looks.
+            let idle = idle.and_then(|id| open.remove_entry(&id));
+            if is_full && idle.is_none() { Err(NotBegun::Full) } else { Ok(idle) }
         };
-        if !is_room {
-            self.manager.close_session(&id).await?;
-            return Err(NotBegun::Full);
+        match idle {
+            Ok(None) => {}
+            Ok(Some((other, session))) => {
+                tracing::debug!(target: "mcp_bindgen_proxy", "the session that was idle longest ends, for there are too many");
+                session.ending.cancel();
+                let _ = self.manager.close_session(&other).await;
+            }
+            Err(full) => {
+                self.manager.close_session(&id).await?;
+                return Err(full);
+            }
         }
         let transport = Noted { transport, under_way: session.under_way.clone() };
         let (service, sessions, this) = (proxy.session(), self.clone(), id.clone());
@@ -130,9 +158,11 @@ impl Sessions {
 
     /// Counts a client as there, where it has such a session.
     pub(super) fn present(&self, id: &SessionId) -> Option<Presence> {
-        let session = self.open().get(id).cloned()?;
+        let mut open = self.open();
+        let session = open.get_mut(id)?;
+        session.used = Instant::now();
         session.present.send_modify(|present| *present += 1);
-        Some(Presence(session.present))
+        Some(Presence(session.present.clone()))
     }
 
     /// Sends a request, and gives what is answered until the answer itself. It holds its place until it is answered,
@@ -141,11 +171,14 @@ impl Sessions {
         &self,
         id: &SessionId,
         request: JsonRpcRequest<ClientRequest>,
-        permit: OwnedSemaphorePermit,
+        place: Place,
     ) -> Result<BoxStream<'static, ServerSseMessage>, NotSent> {
         let session = self.open().get(id).cloned().ok_or(NotSent::NoSession)?;
         let number = request.id.clone();
-        if !session.under_way.begin(number.clone(), permit) {
+        if session.under_way.len() >= self.most_requests {
+            return Err(NotSent::Busy);
+        }
+        if !session.under_way.begin(number.clone(), place) {
             return Err(NotSent::InUse);
         }
         match self.manager.create_stream(id, ClientJsonRpcMessage::Request(request)).await {
@@ -194,6 +227,12 @@ impl Sessions {
     fn open(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Session>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the session that nobody uses, of those the one that was used last the longest ago.
+fn longest_idle(open: &HashMap<SessionId, Session>) -> Option<SessionId> {
+    let idle = open.iter().filter(|(_, session)| *session.present.borrow() == 0);
+    idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())
 }
 
 /// Waits until nobody was there for this long.

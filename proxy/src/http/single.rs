@@ -12,10 +12,9 @@ use rmcp::service::{RoleServer, serve_directly_with_ct};
 use rmcp::transport::OneshotTransport;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::{Answer, events, json};
-use super::door::{Door, failed};
+use super::door::{Door, Place, failed};
 
 /// How long an answer may be on its own, so that its status can say what it is. After it whoever waits gets a stream, which
 /// shows that it is still being worked on.
@@ -27,7 +26,7 @@ pub(super) async fn answer(
     door: &Door,
     version: &str,
     request: JsonRpcRequest<ClientRequest>,
-    permit: OwnedSemaphorePermit,
+    place: Place,
 ) -> Result<Answer, Answer> {
     let version: ProtocolVersion =
         serde_json::from_value(Value::String(version.to_owned())).map_err(|_| failed("the version cannot be read"))?;
@@ -39,7 +38,7 @@ pub(super) async fn answer(
     let running = serve_directly_with_ct(door.proxy.session(), transport, Some(client), ending.clone());
     tokio::spawn(running.waiting());
     // Dropped with this future or with the stream, whichever the client leaves.
-    let held = (ending.drop_guard(), permit);
+    let held = (ending.drop_guard(), place);
     let first = match tokio::time::timeout(ALONE, messages.recv()).await {
         Ok(None) => return Err(failed("the request was not answered")),
         Ok(Some(first @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))) => {

@@ -100,8 +100,9 @@ async fn sessions_are_of_the_era_that_has_them() {
     assert_eq!(list().by("GET").of(&server).await.status, 400);
     assert_eq!(Asking::new(initialize()).with("MCP-Protocol-Version", MODERN).of(&server).await.status, 400);
 
+    let first = session(&server).await;
     let session = session(&server).await;
-    assert_eq!(Asking::new(initialize()).of(&server).await.status, 503, "there is room for one");
+    assert_eq!(list().with("Mcp-Session-Id", &first).of(&server).await.status, 404, "there is room for one");
     let listed = list().with("Mcp-Session-Id", &session).of(&server).await;
     assert_eq!(listed.status, 200);
     assert!(listed.json()["result"]["tools"].is_array(), "{listed:?}");

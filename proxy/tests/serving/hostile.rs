@@ -182,7 +182,8 @@ async fn an_id_that_is_in_use_is_refused_and_its_request_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_of_a_session_holds_its_place_until_it_is_answered() {
     let desk = Desk::default();
-    let server = desk.proxy().serve_http(HttpOptions::new().max_requests(4)).await.unwrap();
+    // A quarter of the places is for one session.
+    let server = desk.proxy().serve_http(HttpOptions::new().max_requests(16)).await.unwrap();
     let session = session(&server).await;
     let asking = |id: u64| Asking::new(hold(id)).with("Mcp-Session-Id", &session);
     for id in 1..=4_u64 {
@@ -324,4 +325,73 @@ async fn whoever_is_slow_to_ask_is_left() {
             None => assert_eq!(answered, "", "there is no request to answer"),
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_ask_for_nothing_give_way() {
+    let options = HttpOptions::new().max_connections(4);
+    let server = Desk::default().proxy().serve_http(options).await.unwrap();
+    let mut silent = Vec::new();
+    for _ in 0..12 {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        stream.write_all(b"P").await.unwrap();
+        silent.push(stream);
+    }
+    for id in 0..4 {
+        let answered = tokio::time::timeout(Duration::from_secs(2), wait(id, 0).of(&server)).await;
+        assert_eq!(answered.expect("it does not wait for those that are silent").status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_that_was_idle_longest_gives_way() {
+    let desk = Desk::default();
+    let server = desk.proxy().serve_http(HttpOptions::new().max_sessions(2)).await.unwrap();
+    let sessions = [session(&server).await, session(&server).await];
+    let call = |session: &str, ms: u64| {
+        let call = json!({ "jsonrpc": "2.0", "id": ms, "method": "tools/call", "params": { "name": "desk_wait", "arguments": { "ms": ms } } });
+        Asking::new(call).with("Mcp-Session-Id", session)
+    };
+    // The first was used after the second.
+    assert_eq!(call(&sessions[0], 0).of(&server).await.status, 200);
+    let third = session(&server).await;
+    assert_eq!(call(&sessions[1], 1).of(&server).await.status, 404);
+    assert_eq!(call(&sessions[0], 1).of(&server).await.status, 200);
+    // A session with a call under way does not give way.
+    let first = call(&sessions[0], 600_000).begin(server.address()).await;
+    let other = call(&third, 700_000).begin(server.address()).await;
+    desk.sees("600000").await;
+    desk.sees("700000").await;
+    assert_eq!(Asking::new(initialize()).of(&server).await.status, 503);
+    drop((first, other));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_session_takes_all_places() {
+    let desk = Desk::default();
+    let server = desk.proxy().serve_http(HttpOptions::new().max_requests(8)).await.unwrap();
+    let session = session(&server).await;
+    let hold = |id: u64| {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "desk_wait", "arguments": { "ms": 600_000 + id } } });
+        Asking::new(call).with("Mcp-Session-Id", &session)
+    };
+    let mut held = Vec::new();
+    for id in 0..2 {
+        held.push(hold(id).begin(server.address()).await);
+        desk.sees(&(600_000 + id).to_string()).await;
+    }
+    assert_eq!(hold(2).of(&server).await.status, 503, "a session has a quarter of the places");
+    assert_eq!(wait(1, 0).of(&server).await.status, 200, "others have theirs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_of_very_many_values_is_refused() {
+    let server = Desk::default().proxy().serve_http(HttpOptions::new()).await.unwrap();
+    let asking = |values: usize| {
+        let arguments = json!({ "ms": 0, "many": vec![0; values] });
+        Asking::modern(1, "tools/call", json!({ "name": "desk_wait", "arguments": arguments }))
+    };
+    assert_eq!(asking(100_000).of(&server).await.status, 200);
+    let refused = asking(500_000).of(&server).await;
+    assert_eq!(refused.status, 413, "{refused:?}");
 }
