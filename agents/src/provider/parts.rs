@@ -83,7 +83,7 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
         match text_of(block) {
             Some(text) if is_by_blocks => parts.push(Part::Text(cleaned(text))),
             Some(_) => {}
-            None => parts.push(image(block, images, room).unwrap_or_else(|| Part::Text(cleaned(&without_data(block))))),
+            None => parts.push(image(block, images, room).unwrap_or_else(|| Part::Text(cleaned(&shown(block))))),
         }
     }
     parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
@@ -115,10 +115,10 @@ pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
     reply
 }
 
-/// The blocks of a result that are no text, as JSON.
+/// The blocks of a result that are no text, as text.
 fn in_words(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let others: Vec<String> = blocks.iter().filter(|block| text_of(block).is_none()).map(without_data).collect();
+    let others: Vec<String> = blocks.iter().filter(|block| text_of(block).is_none()).map(shown).collect();
     others.join("\n")
 }
 
@@ -146,6 +146,16 @@ fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
     !digits.is_empty() && data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+}
+
+/// A block that is no text, as text: an embedded resource by what it says, others as JSON.
+fn shown(block: &Value) -> String {
+    let resource = block.get("type").filter(|kind| *kind == "resource").and_then(|_| block.get("resource"));
+    let text = |key: &str| resource.and_then(|resource| resource.get(key)?.as_str());
+    match (text("uri"), text("text")) {
+        (Some(uri), Some(text)) => format!("{uri}:\n{text}"),
+        _ => without_data(block),
+    }
 }
 
 /// A block as JSON, without data that says nothing to whoever reads it as text.
@@ -257,7 +267,6 @@ mod tests {
             json!({"type": "image", "data": "A".repeat(LARGEST_IMAGE + 4), "mimeType": "image/png"}),
             json!({"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}),
             json!({"type": "resource_link", "uri": "file:///x", "name": "x"}),
-            json!({"type": "resource", "resource": {"uri": "file:///x", "text": "inside"}}),
             json!({"type": "hologram", "depth": 3}),
             json!({"type": "text", "text": 5}),
             json!("bare"),
@@ -268,6 +277,15 @@ mod tests {
             assert_eq!(read.get("type"), block.get("type"));
             assert!(text.len() < 300, "{}", text.len());
         }
+    }
+
+    #[test]
+    fn an_embedded_resource_is_its_text() {
+        let resource = json!({"type": "resource", "resource": {"uri": "file:///x", "text": "a \"b\"\nc"}});
+        let said = text("file:///x:\na \"b\"\nc");
+        assert_eq!(of(json!({"content": [resource]}), ALL), std::slice::from_ref(&said));
+        let beside = json!({"content": [{"type": "text", "text": "before"}, resource]});
+        assert_eq!(of(beside, TEXT), [text("before"), said]);
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub struct Definitions {
     /// Notes on tools that are not as good as they could be, in the order of the tools: why one is not strict, that
     /// its description was cut, that the request has no room for it.
     pub diagnostics: Vec<ToolDiagnostic>,
+    /// The mode that the request has to set where the provider keeps to schemas only then: `VALIDATED` for Gemini, as
+    /// `toolConfig.functionCallingConfig.mode`, if all tools are strict. `None` if no mode is needed, or none helps.
+    pub mode: Option<&'static str>,
 }
 
 impl Definitions {
@@ -63,7 +66,8 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn definitions(&self, provider: Provider) -> Definitions {
-        let mut defining = Defining { provider, room: Room::of(provider), diagnostics: Vec::new() };
+        let mut defining =
+            Defining { provider, room: Room::of(provider), are_all_strict: true, diagnostics: Vec::new() };
         let at_most = tools_at_most(provider).unwrap_or(usize::MAX);
         let mut tools = Vec::with_capacity(self.entries.len().min(at_most));
         for (index, entry) in self.entries.iter().enumerate() {
@@ -77,13 +81,16 @@ impl Toolset {
                 defining.say(entry, DiagnosticKind::TooMany, "", why);
             }
         }
-        Definitions { tools: listed(provider, tools), diagnostics: defining.diagnostics }
+        let needs_mode = provider == Provider::Gemini && defining.are_all_strict && !tools.is_empty();
+        let mode = needs_mode.then_some("VALIDATED");
+        Definitions { tools: listed(provider, tools), diagnostics: defining.diagnostics, mode }
     }
 }
 
 struct Defining {
     provider: Provider,
     room: Room,
+    are_all_strict: bool,
     diagnostics: Vec<ToolDiagnostic>,
 }
 
@@ -93,6 +100,7 @@ impl Defining {
         if ready.is_any_object {
             self.say(entry, DiagnosticKind::AnyObject, "", "what it declares is no schema of an object".to_owned());
         }
+        self.are_all_strict &= ready.rewrite.is_strict;
         let description = self.description(entry, ready);
         Declaration {
             name: &entry.public,
@@ -190,6 +198,21 @@ mod tests {
         let no_room: Vec<_> = definitions.diagnostics.iter().filter(|d| d.kind == DiagnosticKind::NoRoom).collect();
         assert_eq!((no_room.len(), no_room[0].tool.as_str()), (10, "t20"));
         assert_eq!(strict(&many, Provider::OpenAiResponses), [true; 30]);
+    }
+
+    #[test]
+    fn gemini_keeps_to_schemas_in_a_mode_of_its_own() {
+        let typed =
+            json!({ "name": "a", "inputSchema": { "type": "object", "properties": { "n": { "type": "integer" } } } });
+        let free = json!({ "name": "b", "inputSchema": { "type": "object", "additionalProperties": true } });
+        let mode = |tools: &[Value], provider| {
+            let set = Toolset::builder().server("s", tools, Fake::new()).build().unwrap();
+            set.definitions(provider).mode
+        };
+        assert_eq!(mode(std::slice::from_ref(&typed), Provider::Gemini), Some("VALIDATED"));
+        assert_eq!(mode(&[typed.clone(), free], Provider::Gemini), None);
+        assert_eq!(mode(&[typed], Provider::OpenAiResponses), None);
+        assert_eq!(mode(&[], Provider::Gemini), None);
     }
 
     #[test]
