@@ -261,8 +261,11 @@ fn with_sections(seen: &Seen) -> Result<Turn, String> {
         0 => call(&[("open_sections", json!({ "section_keys": ["team.tickets"], "reason": "a pump is leaking" }))]),
         1 => {
             went(&[true])?;
-            if !seen.instructions.contains("Open a ticket for whatever is broken") {
+            if !seen.last().iter().any(|opened| opened.text.contains("Open a ticket for whatever is broken")) {
                 return Err("the section was not opened".to_owned());
+            }
+            if seen.instructions.contains("Open a ticket for whatever is broken") {
+                return Err("the instructions changed".to_owned());
             }
             call(&[("fixture_list_labels", json!({})), ticket("The pump is leaking", "high")])
         }

@@ -91,7 +91,8 @@ async fn show() -> Result<(), Box<dyn Error>> {
     let kept = serde_json::to_string(&opened.state)?;
     let state: PromptState = serde_json::from_str(&kept)?;
     let open = prompt.render(&params, &state)?;
-    println!("kept as            {kept}\n\n--- from the next turn on ---\n{}\n", open.text());
+    println!("\nkept as            {kept}\n\n--- from the next turn on ---");
+    is(open.text() == closed.text(), "the text changed, and a provider would have to read it anew")?;
     tell(&open).await;
     is(!desk.is_connected(), "a server was started before anything of it was called")?;
 

@@ -24,9 +24,9 @@ const LONGEST_KEY: usize = 120;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Opened {
-    /// How the conversation goes on: the prompt is to be rendered anew with it. Unchanged where nothing was opened.
+    /// How the conversation goes on: with this the prompt is rendered anew, for its tools. Unchanged where nothing was opened.
     pub state: PromptState,
-    /// The reply for the model.
+    /// The reply for the model, with the text of the sections.
     pub reply: ToolReply,
     /// The sections that were opened.
     pub opened: Vec<String>,
@@ -63,8 +63,8 @@ impl Opener {
     }
 
     fn open_tool(self: Arc<Self>) -> SectionTool {
-        let description = "Opens sections of the instructions that are shown as summaries. Their full text and their tools \
-                           are there from your next turn on.";
+        let description = "Opens sections of the instructions that are shown as summaries. The result is their full text; \
+                           their tools are there from your next turn on.";
         let schema = json!({
             "type": "object",
             "properties": {
@@ -119,7 +119,10 @@ impl Opener {
         let outcome = self.resolved().and_then(|held| self.opened(&before, &held, keys));
         let (opened, told) = match outcome {
             Ok((opened, message)) => (opened, Ok(message)),
-            Err(message) => (Vec::new(), Err(message)),
+            Err(message) => {
+                tracing::debug!(?keys, message, "a model did not open sections");
+                (Vec::new(), Err(message))
+            }
         };
         let state = {
             let mut latest = locked(&self.latest);
@@ -143,33 +146,55 @@ impl Opener {
             let depth = self.depth(key).ok_or_else(|| unknown(key, &closed))?;
             wanted.insert((depth, key));
         }
-        let (mut opened, mut open_already) = (Vec::new(), Vec::new());
+        let (mut opened, mut opened_before, mut always_open) = (Vec::new(), Vec::new(), Vec::new());
         // Parents first: what stands in a section that is opened by the same call can be opened too.
+        let mut next = state.clone();
         for (_, key) in wanted {
-            let mut next = state.clone();
-            next.open = next.open.with(opened.iter().cloned());
+            next.open = state.open.clone().with(opened.iter().cloned());
             let view = View { inner: &self.inner, held, state: &next };
             match self.find(&view, key)? {
-                Some(Seen { visibility: Visibility::Full, .. }) => open_already.push(key),
+                Some(Seen { visibility: Visibility::Full, is_for_the_model: true, .. }) => opened_before.push(key),
+                Some(Seen { visibility: Visibility::Full, .. }) => always_open.push(key),
                 Some(Seen { is_for_the_model: true, .. }) => opened.push(key.to_owned()),
                 Some(_) => return Err(format!("`{key}` cannot be opened now")),
                 None => return Err(self.hidden(&view, key, &closed)),
             }
         }
-        let already = match open_already.is_empty() {
+        let in_instructions = match always_open.is_empty() {
             true => String::new(),
-            false => format!("{} open already", are(&open_already)),
+            false => format!("{} open already: the text is in the instructions", are(&always_open)),
         };
-        if opened.is_empty() {
-            return Err(format!("{already}: the text is in the instructions, and the tools are there"));
+        let keys: Vec<&str> = opened.iter().map(String::as_str).chain(opened_before.iter().copied()).collect();
+        if keys.is_empty() {
+            return Err(format!("{in_instructions}, and the tools are there"));
         }
-        let opened_keys: Vec<&str> = opened.iter().map(String::as_str).collect();
-        let mut message =
-            format!("{} open now; the text and the tools are there from the next turn on", are(&opened_keys));
-        if !already.is_empty() {
-            message = format!("{message}; {already}");
+        next.open = state.open.clone().with(opened.iter().cloned());
+        let text = self.text(held, &next, &keys)?;
+        let mut message = match opened.is_empty() {
+            true => format!("{} open already, and the tools are there", are(&keys)),
+            false => format!("{} open now; the tools are there from the next turn on", are(&keys)),
+        };
+        if !in_instructions.is_empty() {
+            message = format!("{message}; {in_instructions}");
         }
-        Ok((opened, message))
+        Ok((opened, format!("{message}\n\n{text}")))
+    }
+
+    /// The text of these sections and of what stands in them, as it is where they are open.
+    fn text(&self, held: &[Held], state: &PromptState, keys: &[&str]) -> Result<String, String> {
+        let shown = PromptState { open: state.open.clone().with(keys.iter().copied()), ..state.clone() };
+        let view = View { inner: &self.inner, held, state: &shown };
+        let seen = view.seen().map_err(|error| error.to_string())?;
+        let is_wanted = |seen: &Seen| {
+            let path = self.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
+            let is_in =
+                |key: &&str| path.strip_prefix(key).is_some_and(|below| below.is_empty() || below.starts_with('.'));
+            keys.iter().any(is_in)
+        };
+        // With what the policies of these sections deny left out.
+        let admitted = render::admitted(&view, &seen).map_err(|error| error.to_string())?;
+        let seen: Vec<Seen> = seen.into_iter().filter(is_wanted).collect();
+        text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
     }
 
     pub(super) fn read(&self, key: &str) -> Result<String, String> {
@@ -181,24 +206,14 @@ impl Opener {
         }
         let view = View { inner: &self.inner, held: &held, state: &state };
         match self.find(&view, key)? {
+            Some(Seen { is_for_the_model: true, .. }) => {}
             Some(Seen { visibility: Visibility::Full, .. }) => {
                 return Err(format!("`{key}` is open: its text is in the instructions"));
             }
-            Some(Seen { is_for_the_model: true, .. }) => {}
             Some(_) => return Err(format!("`{key}` cannot be read now")),
             None => return Err(self.hidden(&view, key, &closed)),
         }
-        let shown = PromptState { open: state.open.clone().with([key]), ..state.clone() };
-        let view = View { inner: &self.inner, held: &held, state: &shown };
-        let seen = view.seen().map_err(|error| error.to_string())?;
-        let of_it = |seen: &Seen| {
-            let path = self.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
-            path == key || path.strip_prefix(key).is_some_and(|below| below.starts_with('.'))
-        };
-        // As it would be open: with what its policies deny left out.
-        let admitted = render::admitted(&view, &seen).map_err(|error| error.to_string())?;
-        let seen: Vec<Seen> = seen.into_iter().filter(of_it).collect();
-        text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
+        self.text(&held, &state, &[key])
     }
 
     /// Returns the state of the conversation.

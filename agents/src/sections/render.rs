@@ -18,7 +18,7 @@ use super::params::PromptParams;
 use super::placed::Inner;
 use super::section::Declared;
 use super::server::{Handle, Layering, SectionServer};
-use super::state::{PromptState, Visibility};
+use super::state::{OpenSections, PromptState, Visibility};
 use super::text;
 use super::view::{Seen, View};
 
@@ -69,7 +69,8 @@ pub struct RenderedTool {
 }
 
 impl RenderedPrompt {
-    /// The text, for the system's message.
+    /// The text, for the system's message. It stays the same while a model opens sections: their text is in the result of
+    /// [`open_sections`](Self::open_sections).
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -93,8 +94,8 @@ impl RenderedPrompt {
         &self.warnings
     }
 
-    /// Opens sections, by their dotted keys, as the tool `open_sections` does: what it was given with is
-    /// [`state`](Self::state) from then on. Several calls of one turn add up.
+    /// Opens sections, by their dotted keys, as the tool `open_sections` does. The reply has their text; their tools are in
+    /// what is rendered with [`state`](Self::state) from then on. Several calls of one turn add up.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
@@ -201,7 +202,11 @@ pub(super) fn render(
     let Offered { servers, tools, order, mut warnings } = offered;
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
     let admitted = Admitted::of(inner, &servers);
-    let text = text::text(&view, &seen, &admitted)?;
+    // What the model opens it reads as the result of its call: the text that a provider has cached stays as it is.
+    let beginning = PromptState { open: OpenSections::new(), ..state.clone() };
+    let first = View { inner, held: &held, state: &beginning };
+    let first_seen = first.seen()?;
+    let text = text::text(&first, &first_seen, &self::admitted(&first, &first_seen)?)?;
     warnings.splice(..0, unknown_sections(inner, state));
     Ok(RenderedPrompt { text, servers, tools, order, warnings, opener, names: admitted.names })
 }

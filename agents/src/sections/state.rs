@@ -100,7 +100,8 @@ impl PromptState {
         Self::default()
     }
 
-    /// Opens sections, by their dotted keys, as if the model had done so by one call.
+    /// Opens sections, by their dotted keys, as if the model had done so by one call: their tools are offered. Their text was
+    /// in the result of that call and is not in the prompt's; [`with_visibility`](Self::with_visibility) shows it there.
     #[must_use]
     pub fn with_open(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.open = self.open.with(paths);

@@ -125,8 +125,10 @@ async fn a_closed_section_is_not_asked_for_its_servers() {
     let prompt = Prompt::new().section(section).build().expect("its servers are not known yet");
     let first = rendered(&prompt, &PromptState::new());
     assert_eq!((offered(&first).await, asked.load(Ordering::Relaxed)), (vec!["open_sections".to_owned()], 0));
-    let opened = first.open_sections(&["a".to_owned()], "").state;
-    prompt.render(&PromptParams::new(), &opened).expect_err("the name is reserved, and now it is needed");
+    let opened = first.open_sections(&["a".to_owned()], "");
+    assert!(!opened.reply.success && opened.reply.message.contains("wink"), "the name is reserved: {:?}", opened.reply);
+    assert_eq!(opened.state, PromptState::new());
+    prompt.render(&PromptParams::new(), &PromptState::new().with_open(["a"])).expect_err("so it is for the program");
 }
 
 #[tokio::test]

@@ -84,7 +84,8 @@ async fn a_prompt_reads_like_this() {
 
     let opened = closed.open_sections(&["advanced".to_owned()], "files are needed");
     let open = prompt.render(&repo(), &opened.state).expect("it renders");
-    golden("opened.md", open.text());
+    golden("opened.md", &opened.reply.message);
+    assert_eq!(open.text(), closed.text());
     let second = offered(&open).await;
     assert_eq!(second[..first.len()], first[..], "what the model knew stays where it was");
     assert_eq!(second[first.len()..], ["fs/read"], "its child is closed still");
