@@ -138,7 +138,7 @@ fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
             }
 
             /// Connects through the server of this name among those of a program.
-            /// The demands of that configuration hold, and not those of the one of the bindings.
+            /// Its `approve`, `exclude`, `drift` and other rules apply, not those of the configuration of the bindings.
             ///
             /// # Errors
             /// Where there is none, or no connection can be made.

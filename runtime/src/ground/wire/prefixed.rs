@@ -1,3 +1,5 @@
+//! Arrays whose items have types of their own: tuples, and those that may be shorter or longer.
+
 use std::convert::Infallible;
 
 use super::print::{Form, Items, Print, Stopped};
@@ -123,7 +125,8 @@ impl<'de, P: Prefix, T: Wire> serde::Deserialize<'de> for Prefixed<P, T> {
     }
 }
 
-macro_rules! prefixes {
+/// Tuples, and the options of the same types.
+macro_rules! tuples {
     ($($length:literal: $($name:ident $field:tt),+;)*) => {$(
         impl<$($name: Wire),+> Prefix for ($(Option<$name>,)+) {
             const LENGTH: usize = $length;
@@ -149,10 +152,38 @@ macro_rules! prefixes {
                 Ok(())
             }
         }
+
+        impl<$($name: Wire),+> Wire for ($($name,)+) {
+            #[allow(non_snake_case)]
+            fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+                let mut places: ($(Option<$name>,)+) = Default::default();
+                let mut found = 0;
+                input.give(Sink::Items(&mut |item| {
+                    places.read(found, item)?;
+                    found += 1;
+                    Ok(())
+                }))?;
+                match places {
+                    ($(Some($name),)+) if found == $length => Ok(($($name,)+)),
+                    _ => Err(Mismatch::new(format!("expected {} items, found {found}", $length))),
+                }
+            }
+        }
+
+        impl<$($name: Print),+> Print for ($($name,)+) {
+            fn form(&self) -> Form<'_> {
+                Form::Array(self, $length)
+            }
+
+            fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+                $(to.item(self.$field.form())?;)+
+                Ok(())
+            }
+        }
     )*};
 }
 
-prefixes! {
+tuples! {
     1: A 0;
     2: A 0, B 1;
     3: A 0, B 1, C 2;
