@@ -271,6 +271,26 @@ impl<'a> Relaxing<'a> {
             let length = items.len();
             return Some(json!({ "prefixItems": items, "minItems": length, "maxItems": length }));
         }
+        // The first items have types of their own, unless all are alike.
+        let first = tuple.get(..longest.map_or(tuple.len(), |longest| longest.min(tuple.len()))).unwrap_or(tuple);
+        if !first.is_empty() && first.len() <= LONGEST_TUPLE {
+            let prefix: Vec<Value> =
+                first.iter().map(|item| self.schema(item, Context::default(), depth + 1)).collect();
+            let is_closed = longest == Some(first.len());
+            let rest = rest.filter(|_| !is_closed).map(|rest| self.schema(rest, Context::default(), depth + 1));
+            let alike = |item: &Value| Some(item) == prefix.first();
+            let are_alike = prefix.iter().all(alike) && rest.as_ref().map_or(is_closed, alike);
+            let mut array = Map::from_iter([("prefixItems".to_owned(), Value::from(prefix))]);
+            match rest {
+                Some(rest) => drop(array.insert("items".to_owned(), rest)),
+                // Whether there may be others depends on whether their types are one.
+                None if is_closed && !self.reads() => drop(array.insert("items".to_owned(), Value::Bool(false))),
+                None => {}
+            }
+            if !are_alike {
+                return Some(Value::Object(array));
+            }
+        }
         let mut items: Vec<Value> = Vec::new();
         let is_list_of_one = tuple.is_empty();
         for item in tuple {
@@ -409,12 +429,16 @@ mod tests {
     }
 
     #[test]
-    fn only_arrays_of_a_fixed_length_are_tuples() {
+    fn the_first_items_of_an_array_have_types_of_their_own() {
         let pair = json!([{ "type": "integer" }, { "type": "string" }]);
         let fixed = json!({ "prefixItems": pair, "items": false, "minItems": 2 });
         check(fixed, &[json!([1, "a"])], &[json!([1]), json!([1, "a", 2]), json!(["a", 1])]);
-        check(json!({ "prefixItems": pair, "items": false }), &[json!(["a"]), json!([1, 1, 1])], &[json!([true])]);
-        check(json!({ "type": "array", "prefixItems": pair }), &[json!([true])], &[json!(1)]);
+        let closed = json!({ "prefixItems": pair, "items": false });
+        check(closed, &[json!([]), json!([1])], &[json!(["a"]), json!([1, 1]), json!([true])]);
+        let open = json!({ "type": "array", "prefixItems": pair });
+        check(open, &[json!([1, "a", true])], &[json!([true]), json!(1)]);
+        let alike = json!({ "prefixItems": [{ "type": "integer" }, { "type": "integer" }], "items": false });
+        check(alike, &[json!([1, 1, 1])], &[json!(["a"])]);
     }
 
     #[test]
