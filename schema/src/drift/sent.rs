@@ -52,9 +52,7 @@ impl Sent {
 
     /// Returns the types at an index.
     pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
-        self.below(shapes, |shape| match shape {
-            shape => shape.item(index).map_or_else(|| anything(shape, Kinds::ARRAY), Below::Slot),
-        })
+        self.below(shapes, |shape| shape.item(index).map_or_else(|| anything(shape, Kinds::ARRAY), Below::Slot))
     }
 
     fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Below) -> Option<Self> {

@@ -258,7 +258,13 @@ impl<'a> Relaxing<'a> {
     fn array(&mut self, map: &'a Map<String, Value>, depth: usize) -> Option<Value> {
         let (tuple, rest) = match map.get("items") {
             Some(Value::Array(items)) => (items.as_slice(), map.get("additionalItems")),
-            items => (map.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default(), items),
+            items => {
+                // The keyword came with 2020-12.
+                let said = self.root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+                let is_known = !said.contains("draft-0") && !said.contains("2019-09");
+                let prefix = map.get("prefixItems").and_then(Value::as_array).filter(|_| is_known);
+                (prefix.map(Vec::as_slice).unwrap_or_default(), items)
+            }
         };
         let count =
             |keyword: &str| map.get(keyword).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
