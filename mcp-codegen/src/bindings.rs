@@ -1,104 +1,19 @@
 use mcp_bindgen_model::{Snapshot, UnknownKeys};
 use proc_macro2::TokenStream;
 
+use crate::described::{OfferBinding, ToolBinding};
 use crate::emit;
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::plan::{AlikeShapes, Declared, Plan};
+use crate::plan::{AlikeShapes, Plan};
 use crate::planned::PlannedBindings;
 use crate::rules::RuleFault;
 use crate::typify::replace_types;
-use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
+use mcp_bindgen_schema::diagnostics::Diagnostics;
 
 /// The one entry to the generator.
 #[derive(Debug)]
 pub struct Bindings;
-
-/// The names of a tool in Rust.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ToolBinding {
-    /// The server's name.
-    pub server: String,
-    /// The place of the tool in the snapshot's list.
-    pub index: usize,
-    /// The wire name.
-    pub tool: String,
-    /// The prefixed name, by which models, templates and the command line know the tool. `parse` accepts it, too.
-    pub prefixed: String,
-    /// The module.
-    pub module: String,
-    /// The client type of the module.
-    pub client_type: String,
-    /// The type of the parameters.
-    pub params_type: String,
-    /// The types inside of it: `GithubCreateIssueParamsLabelsItem`. One that several tools share is listed with the first of them.
-    pub params_inner_types: Vec<String>,
-    /// The type of the structured result, where there is an `outputSchema`.
-    pub output_type: Option<String>,
-    /// The types inside of it.
-    pub output_inner_types: Vec<String>,
-    /// The type that handler and method return: what is in the wrapper where the result is in one.
-    pub returns: String,
-    /// The handler function.
-    pub handler: String,
-    /// The method of the client type.
-    pub method: String,
-    /// The variant of the call type.
-    pub variant: String,
-    /// The changes by overrides, if any.
-    pub overridden: Option<OverrideBinding>,
-    /// The diagnostics about the tool.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// The names of a prompt or a resource template in Rust.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OfferBinding {
-    /// The server's name.
-    pub server: String,
-    /// Whether it is a prompt or a resource template.
-    pub listed: Listed,
-    /// Its place in the snapshot's list.
-    pub index: usize,
-    /// The wire name.
-    pub name: String,
-    /// The URI template.
-    pub uri_template: Option<String>,
-    /// The module.
-    pub module: String,
-    /// The type of the arguments, or of the variables.
-    pub params_type: String,
-    /// The type that handler and method return.
-    pub returns: &'static str,
-    /// The handler function.
-    pub handler: String,
-    /// The method of the client type.
-    pub method: String,
-    /// The diagnostics about it.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// The changes of a tool by overrides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OverrideBinding {
-    /// Whether the `inputSchema` is another than the server's.
-    pub input_schema: bool,
-    /// Whether the `outputSchema` is another than the server's.
-    pub output_schema: bool,
-    /// From how many results the `outputSchema` was learned.
-    pub learned_from: Option<u64>,
-}
-
-impl OverrideBinding {
-    pub(crate) fn of(declared: Declared<'_>) -> Option<Self> {
-        let Declared { input, output, learned_from } = declared;
-        let binding = Self { input_schema: input.is_some(), output_schema: output.is_some(), learned_from };
-        (binding.input_schema || binding.output_schema).then_some(binding)
-    }
-}
 
 /// How many properties with a declared `type` have one in Rust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod absent;
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
+mod described;
 mod emit;
 #[cfg(feature = "format")]
 mod format;
@@ -28,9 +29,10 @@ mod rust_path;
 pub mod template;
 mod typify;
 
-pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBinding};
+pub use bindings::{Bindings, Coverage};
 #[cfg(feature = "build-script")]
 pub use build_script::Builder;
+pub use described::{OfferBinding, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::{format, format_file, format_types};
 pub use markdown::opening_sentence;

@@ -6,7 +6,7 @@ use mcp_bindgen_model::Snapshot;
 use mcp_bindgen_schema::Document;
 use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
 
-use crate::bindings::{OfferBinding, OverrideBinding, ToolBinding};
+use crate::described::{OfferBinding, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 use crate::format::format_for_readers;
 use crate::names::ident;

@@ -39,7 +39,7 @@ pub use files::{write_if_changed, write_private};
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::{locate, pointer_segment};
 pub use matching::{matches_glob, matches_globs, nearest};
-pub use overrides::{Overridden, Overrides, ToolOverride};
+pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
@@ -49,6 +49,6 @@ pub use server::{
 #[doc(hidden)]
 pub use sha256::sha256;
 pub use side_by_side::side_by_side;
-pub use snapshot::Snapshot;
+pub use snapshot::{Overridden, Snapshot};
 pub use text::{misleads, printable, read_text, visible};
 pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
 use crate::text::without_byte_order_mark;
-use crate::{FileError, Overridden, canonical_json, parse_leniently, read_text};
+use crate::{FileError, canonical_json, parse_leniently, read_text};
 
 const FORMAT: u32 = 1;
 /// The file in messages.
@@ -65,6 +65,16 @@ impl Default for Snapshot {
             overridden: BTreeMap::new(),
         }
     }
+}
+
+/// A tool of a snapshot that an override changed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Overridden {
+    /// The tool as the server declared it.
+    pub declared: Value,
+    /// From how many results its `outputSchema` was learned.
+    pub learned_from: Option<u64>,
 }
 
 impl Snapshot {

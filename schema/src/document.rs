@@ -5,17 +5,8 @@ use crate::lower::lower;
 #[cfg(feature = "provider")]
 use crate::normalize::SchemaId;
 use crate::normalize::Schemas;
-use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
+use crate::shape::{Role, Shape, ShapeId, Shapes, Slot, Unknown};
 use crate::siblings::losing_structs;
-
-/// Which of a tool's two schemas a document is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// The arguments that callers send: always an object, and a type with a name.
-    Input,
-    /// The structured result that the server answers: any value.
-    Output,
-}
 
 /// A schema document that was read: its schemas, and the shapes of its values.
 #[derive(Debug)]

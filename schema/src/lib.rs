@@ -41,9 +41,11 @@ pub use alike::{Alike, Class};
 pub use bundle::lookup;
 #[cfg(feature = "drift")]
 pub use checks::Checks;
-pub use document::{Document, Role};
+pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use number::same;
-pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
+pub use shape::{
+    Branch, Field, Presence, Role, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown,
+};
 pub use texts::{descriptions, visible_texts};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

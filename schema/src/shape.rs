@@ -6,6 +6,15 @@ use serde_json::Value;
 
 use crate::normalize::{Kinds, SchemaId};
 
+/// Which of a tool's two schemas a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The arguments that callers send: always an object, and a type with a name.
+    Input,
+    /// The structured result that the server answers: any value.
+    Output,
+}
+
 /// A shape of a [`Shapes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShapeId(usize);

@@ -2,8 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::declarations::NotHostedReason;
-use super::plan::Refusal;
+use super::declarations::{NotHostedReason, Refusal};
 
 /// Names of machines that only a local resolver knows (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`).
 const LOCAL_NAMES: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "test"];

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::Declaration;
 use super::credentials::Credentials;
-use super::declarations::NotHostedReason;
-use super::plan::{Approved, Plan, Refusal};
+use super::declarations::{NotHostedReason, Refusal};
+use super::plan::{Approved, Plan};
 
 /// The value of `anthropic-beta` without which the API knows neither field.
 const BETA: &str = "mcp-client-2025-11-20";

@@ -5,8 +5,7 @@ use std::fmt;
 
 use mcp_bindgen_model::{ServerConfig, Transport, printable};
 
-use super::declarations::NotHostedReason;
-use super::plan::Refusal;
+use super::declarations::{NotHostedReason, Refusal};
 
 /// URL and headers with their secrets. `Debug` shows neither.
 pub(super) struct Credentials {

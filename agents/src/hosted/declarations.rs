@@ -6,7 +6,6 @@ use std::fmt;
 use serde_json::Value;
 
 use super::Declaration;
-use super::plan::Refusal;
 use crate::{Provider, Toolset};
 
 /// The servers of a request in a provider's words: what [`HostedServers::declarations`](super::HostedServers::declarations)
@@ -174,6 +173,13 @@ pub enum NotHostedReason {
     Drift,
     /// The provider takes no such name.
     Name,
+}
+
+/// Why something is not handed over.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) reason: NotHostedReason,
+    pub(super) message: String,
 }
 
 impl NotHostedReason {

@@ -16,8 +16,9 @@ use serde_json::Value;
 
 pub use self::approval::HostedApproval;
 use self::credentials::Credentials;
+use self::declarations::Refusal;
 pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, NotHosted, NotHostedReason};
-use self::plan::{Plan, Refusal};
+use self::plan::Plan;
 use crate::{Provider, Toolset};
 
 /// Servers that a provider may be told of: those with `hosted = true` in `mcp.toml`.

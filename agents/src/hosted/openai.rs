@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::Declaration;
 use super::credentials::Credentials;
-use super::declarations::{HostedNoteKind, NotHostedReason};
-use super::plan::{Approved, Plan, Refusal};
+use super::declarations::{HostedNoteKind, NotHostedReason, Refusal};
+use super::plan::{Approved, Plan};
 
 /// Fields as in `MCPTool` of OpenAI's own `openapi.yaml`.
 pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {

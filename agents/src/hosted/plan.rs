@@ -4,14 +4,7 @@ use std::collections::BTreeSet;
 
 use mcp_bindgen_model::ServerConfig;
 
-use super::declarations::NotHostedReason;
-
-/// Why something is not handed over.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) reason: NotHostedReason,
-    pub(super) message: String,
-}
+use super::declarations::{NotHostedReason, Refusal};
 
 /// The demands of the configuration, in names in the place of globs.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,11 +8,10 @@ use futures_util::future::BoxFuture;
 use mcp_bindgen_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::names::is_set_call;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use crate::provider::Arguments;
-use mcp_bindgen_schema::names::SECTIONS;
+use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
 
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
@@ -109,7 +108,7 @@ impl Entry {
 
 /// Returns `true` if a function is one of those by which models open and read sections.
 pub(super) fn opens_sections(group: &str, name: &str) -> bool {
-    group == SECTIONS && is_set_call(name)
+    group == SECTIONS && SET_CALLS.contains(&name)
 }
 
 impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for F {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::ServerSpec;
-use mcp_bindgen_schema::names::{PROGRAM, PrefixedNames, SET_CALLS, told_apart};
+use mcp_bindgen_schema::names::{PROGRAM, PrefixedNames, told_apart};
 
 use super::entry::{Entry, Handler};
 
@@ -102,11 +102,6 @@ fn own_name(server: &str, name: &str) -> String {
     let mut names = PrefixedNames::default();
     names.add_snapshot(server, [name]);
     names.without_prefixes().tools(server, &[name]).pop().unwrap_or_default()
-}
-
-/// Returns `true` if a call of this name is answered by a set itself.
-pub(super) fn is_set_call(name: &str) -> bool {
-    SET_CALLS.contains(&name)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap_complete::engine::CompletionCandidate;
 use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable};
 use serde_json::Value;
 
-use super::quoted::QUOTABLE;
+use super::quoted::{QUOTABLE, is_plain};
 use crate::flags::cut;
 use crate::project;
 
@@ -94,10 +94,6 @@ pub(super) fn is_harmless(text: &str) -> bool {
 /// Returns `true` if shells take a text for one word where it is quoted, and none for code should it not be.
 pub(super) fn is_quotable(text: &str) -> bool {
     is_word_of(text, |character| is_plain(character) || QUOTABLE.contains(character))
-}
-
-pub(super) fn is_plain(character: char) -> bool {
-    character.is_alphanumeric() || "-_./:@,+%".contains(character)
 }
 
 fn is_word_of(text: &str, may_stand: impl Fn(char) -> bool) -> bool {

@@ -9,11 +9,13 @@ use clap::Command;
 use clap_complete::engine::complete;
 use clap_complete::env::{self as shells, EnvCompleter};
 
-use super::known::is_plain;
-
 /// Allowed in values beside plain characters. Between quotes of no shell are they anything but themselves, and bash, which
 /// expands what it is given, makes no names of files of them.
 pub(super) const QUOTABLE: &str = " ()&#;=<>|";
+
+pub(super) fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || "-_./:@,+%".contains(character)
+}
 
 /// The word that a shell would make of what is written so far: a quote need not be closed.
 pub(super) fn unquoted(word: &OsStr) -> OsString {

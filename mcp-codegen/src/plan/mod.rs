@@ -3,6 +3,7 @@
 mod alike;
 mod alike_shapes;
 mod builders;
+mod can_derive;
 mod declared;
 mod derives;
 mod extern_types;
@@ -227,6 +228,11 @@ impl<'s> ToolPlan<'s> {
     ) -> Self {
         let text = |key: &str| entry.tool.get(key).and_then(Value::as_str);
         let annotations = entry.tool.get("annotations").and_then(Value::as_object);
+        let of_schema = |read| {
+            let schema = SchemaPlan::of(read);
+            let extern_types = extern_types.in_document(&schema.document);
+            schema.with_extern_types(extern_types)
+        };
         Self {
             index: entry.index,
             repeats: entry.repeats,
@@ -240,8 +246,8 @@ impl<'s> ToolPlan<'s> {
             annotations,
             input_schema: read.input_schema,
             output_schema: read.output_schema,
-            input: SchemaPlan::of(read.input, extern_types),
-            output: read.output.map(|output| SchemaPlan::of(output, extern_types)),
+            input: of_schema(read.input),
+            output: read.output.map(of_schema),
             declared,
         }
     }

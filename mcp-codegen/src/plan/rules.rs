@@ -6,7 +6,8 @@ use mcp_bindgen_model::{Types, UnknownKeys, printable};
 use mcp_bindgen_schema::{Shape, ShapeId};
 
 use super::alike::TypeAt;
-use super::derives::{self, Derives};
+use super::can_derive;
+use super::derives::Derives;
 use super::located::{Located, Nowhere, locate};
 use super::shared::Sharing;
 use super::{SchemaPlan, ToolPlan};
@@ -81,7 +82,7 @@ pub(super) fn apply(
 ) {
     let rules = &options.rules;
     faults.extend(rename_fields(&rules.rename, tools, sharing, every));
-    faults.extend(derives::faults(&rules.derive, tools));
+    faults.extend(can_derive::faults(&rules.derive, tools));
     let asked = Rc::new(Derives::new(&rules.derive));
     for schema in tools.iter_mut().flat_map(ToolPlan::schemas_mut) {
         schema.derives = Rc::clone(&asked);

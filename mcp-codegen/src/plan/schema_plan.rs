@@ -7,9 +7,7 @@ use proc_macro2::TokenStream;
 use serde_json::Value;
 
 use super::derives::Derives;
-use super::extern_types::ExternTypes;
 use super::naming::{NamedType, WirePath, definition, named_types, wire_path};
-use super::shared::Uses;
 use crate::names;
 use crate::rules::Switches;
 
@@ -40,6 +38,17 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) switches: Switches,
     /// The user's names of fields: a struct's, by their places.
     pub(super) renamed: HashMap<(ShapeId, usize), String>,
+}
+
+/// The ways that the values of a shared type go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Uses {
+    /// Values are sent somewhere.
+    pub(super) sent: bool,
+    /// Values come from the server somewhere.
+    pub(super) answered: bool,
+    /// Somewhere undeclared properties are not refused.
+    pub(super) lenient: bool,
 }
 
 /// The part of a plan that a schema alone decides, so that several can be read at once.
@@ -73,16 +82,16 @@ impl<'s> ReadSchema<'s> {
 impl<'s> SchemaPlan<'s> {
     /// Reads a schema, whose types want names that begin with `root_name`.
     pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
-        Self::of(ReadSchema::new(schema, role, root_name, &[], false, reporter), &ExternTypes::default())
+        Self::of(ReadSchema::new(schema, role, root_name, &[], false, reporter))
     }
 
-    pub(super) fn of(read: ReadSchema<'s>, extern_types: &ExternTypes) -> Self {
+    pub(super) fn of(read: ReadSchema<'s>) -> Self {
         let ReadSchema { document, checks, types, order, boxed } = read;
         Self {
             types,
             order,
             boxed,
-            extern_types: extern_types.in_document(&document),
+            extern_types: HashMap::new(),
             uses: HashMap::new(),
             is_described: true,
             derives: Rc::default(),
@@ -112,6 +121,11 @@ impl<'s> SchemaPlan<'s> {
     /// Returns `true` if values of a type are sent.
     pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)
+    }
+
+    /// Puts types of the user's in place of shapes.
+    pub(super) fn with_extern_types(self, extern_types: HashMap<ShapeId, TokenStream>) -> Self {
+        Self { extern_types, ..self }
     }
 
     /// The user's type in place of a shape.

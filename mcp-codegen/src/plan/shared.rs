@@ -9,6 +9,7 @@ use super::alike::{AlikeTypes, TypeAt};
 use super::located::locate;
 use super::naming::{NamedType, named_below, wire_path};
 use super::own_names::PRELUDE;
+use super::schema_plan::Uses;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::Style;
 use crate::rules::{Rule, RuleFault};
@@ -41,27 +42,15 @@ struct Group {
     is_named: bool,
 }
 
-/// The traits that the places of a shared type need.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Uses {
-    /// Values are sent somewhere.
-    pub(crate) sent: bool,
-    /// Values come from the server somewhere.
-    pub(crate) answered: bool,
-    /// Somewhere undeclared properties are not refused.
-    pub(crate) lenient: bool,
-}
-
-impl Uses {
-    fn of(tools: &[ToolPlan<'_>], members: &[TypeAt]) -> Self {
-        let has = |role| members.iter().any(|member| member.role == role);
-        let refuses = |member: &TypeAt| {
-            let shape = member.schema(tools).map(|schema| schema.document.shapes.get(member.shape));
-            matches!(shape, Some(Shape::Struct(object)) if object.unknown == Unknown::Deny)
-        };
-        let answered = has(Role::Output);
-        Self { sent: has(Role::Input), answered, lenient: answered || !members.iter().all(refuses) }
-    }
+/// The ways that the values of these types go.
+fn uses_of(tools: &[ToolPlan<'_>], members: &[TypeAt]) -> Uses {
+    let has = |role| members.iter().any(|member| member.role == role);
+    let refuses = |member: &TypeAt| {
+        let shape = member.schema(tools).map(|schema| schema.document.shapes.get(member.shape));
+        matches!(shape, Some(Shape::Struct(object)) if object.unknown == Unknown::Deny)
+    };
+    let answered = has(Role::Output);
+    Uses { sent: has(Role::Input), answered, lenient: answered || !members.iter().all(refuses) }
 }
 
 /// A rule that holds.
@@ -144,7 +133,7 @@ impl Sharing {
             // The schema of a type that several tools answer is that of one of them, whatever their order.
             let wire = |member: &TypeAt| tools.get(member.tool).map(|tool| tool.wire);
             let with_schema = roots.min_by_key(|member| (**member != group.kept, wire(member))).copied();
-            let uses = Uses::of(tools, &group.members);
+            let uses = uses_of(tools, &group.members);
             for member in &group.members {
                 let boxed = member.schema(tools).map(|schema| boxed(schema, alike, *member)).unwrap_or_default();
                 let Some(schema) = member.schema_mut(tools) else { continue };

@@ -5,17 +5,7 @@ use serde_json::{Map, Value};
 use super::merge::{Misfit, merge};
 use super::{Overrides, ToolOverride, inside, tool_pointer};
 use crate::json_text::placed;
-use crate::{FileError, Snapshot, nearest, printable};
-
-/// A tool of a snapshot that an override changed.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Overridden {
-    /// The tool as the server declared it.
-    pub declared: Value,
-    /// From how many results its `outputSchema` was learned.
-    pub learned_from: Option<u64>,
-}
+use crate::{FileError, Overridden, Snapshot, nearest, printable};
 
 /// Applies overrides to a snapshot, and collects those that do not fit.
 pub(super) fn apply(overrides: &Overrides, snapshot: &Snapshot) -> (Snapshot, Vec<FileError>) {

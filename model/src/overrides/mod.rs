@@ -12,8 +12,6 @@ use serde_json::{Map, Value, json};
 
 use crate::{FileError, Snapshot, locate, pointer_segment, printable, read_text};
 
-pub use apply::Overridden;
-
 const FORMAT: u32 = 1;
 
 /// Corrections to the declarations of a server's tools: the file `mcp/<server>.overrides.json` beside its snapshot.

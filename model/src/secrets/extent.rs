@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::is_flag;
-use super::shape;
+use super::shape::{self, is_flag};
 
 const SHELLS: [&str; 11] = ["ash", "bash", "busybox", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"];
 /// The characters that end a word of a shell, beside blanks.

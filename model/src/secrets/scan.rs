@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::key::{self, Key};
-use super::{Candidate, ConfigField, MASK, Reach, extent, shape};
+use super::shape::{self, is_flag};
+use super::{Candidate, ConfigField, MASK, Reach, extent};
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
 const STARTERS: [&str; 13] =
@@ -189,19 +190,6 @@ pub(super) fn after_scheme(value: &str) -> usize {
 
 fn is_name(key: &str) -> bool {
     key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.%[]$".contains(&b))
-}
-
-/// Returns `true` if an argument is a flag, and not a value that begins with a dash.
-pub(super) fn is_flag(argument: &str) -> bool {
-    let name = argument.trim_start_matches('-');
-    let name = name.split_once('=').map_or(name, |(name, _)| name);
-    let dashes = argument.len() - argument.trim_start_matches('-').len();
-    let has = |class: fn(&u8) -> bool| name.bytes().any(|b| class(&b));
-    let is_random = name.len() >= 16 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
-    (1..=2).contains(&dashes)
-        && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-        && !is_random
 }
 
 fn is_number(text: &str) -> bool {

@@ -212,3 +212,16 @@ fn decode(word: &str) -> Option<String> {
     }
     String::from_utf8(bytes).ok()
 }
+
+/// Returns `true` if an argument is a flag, and not a value that begins with a dash.
+pub(super) fn is_flag(argument: &str) -> bool {
+    let name = argument.trim_start_matches('-');
+    let name = name.split_once('=').map_or(name, |(name, _)| name);
+    let dashes = argument.len() - argument.trim_start_matches('-').len();
+    let has = |class: fn(&u8) -> bool| name.bytes().any(|b| class(&b));
+    let is_random = name.len() >= 16 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
+    (1..=2).contains(&dashes)
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        && !is_random
+}

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallFacts;
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use super::tools::Globs;
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place, approved_call};
 use crate::ground::contained::contained;

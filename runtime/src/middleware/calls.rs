@@ -1,12 +1,10 @@
 //! From what calls tools to services of tower, and back.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tower::{BoxError, Service, ServiceExt};
 
-use super::layer::{Around, through};
-use crate::call::{ServiceFuture, wait};
+use crate::call::wait;
 use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 
 /// [`CallTool`] through a service of tower: the client that bindings are given where a program has put tower's own layers
@@ -55,33 +53,5 @@ where
             Ok(error) => *error,
             Err(error) => CallError::outcome_unknown(server, tool, error.to_string()),
         })
-    }
-}
-
-/// Calls behind a pointer: what layers of a stack stand around. A copy of it costs nothing.
-#[derive(Clone)]
-pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
-
-impl Called {
-    pub(super) fn new<C: CallTool + 'static>(inner: Arc<C>) -> Self {
-        Self(Arc::new(move |call| {
-            let inner = inner.clone();
-            Box::pin(async move { inner.call_tool(call).await })
-        }))
-    }
-
-    pub(super) fn call(&self, call: ToolCall) -> ServiceFuture {
-        (self.0)(call)
-    }
-
-    /// The same with a layer around.
-    pub(super) fn within<L: Around>(self, layer: L) -> Self {
-        let layer = Arc::new(layer);
-        Self(Arc::new(move |call| through(layer.clone(), call, self.clone())))
-    }
-
-    /// The same with layers around, the first one outermost.
-    pub(super) fn within_all<L: Around + Clone>(self, layers: &[L]) -> Self {
-        layers.iter().rev().fold(self, |service, layer| service.within(layer.clone()))
     }
 }

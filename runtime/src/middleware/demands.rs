@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use crate::call::Place;
 use crate::{CallError, Client, ToolCall, ToolResult};
 

@@ -3,9 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::calls::Called;
 use crate::call::{Place, ServiceFuture};
-use crate::{CallError, ToolCall, ToolResult};
+use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// The work of one layer around the calls below it.
 pub(super) trait Around: Send + Sync + 'static {
@@ -30,4 +29,32 @@ pub(super) fn through<L: Around>(layer: Arc<L>, mut call: ToolCall, below: Calle
         }
         layer.around(call, below).await
     })
+}
+
+/// Calls behind a pointer: what layers of a stack stand around. A copy of it costs nothing.
+#[derive(Clone)]
+pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
+
+impl Called {
+    pub(super) fn new<C: CallTool + 'static>(inner: Arc<C>) -> Self {
+        Self(Arc::new(move |call| {
+            let inner = inner.clone();
+            Box::pin(async move { inner.call_tool(call).await })
+        }))
+    }
+
+    pub(super) fn call(&self, call: ToolCall) -> ServiceFuture {
+        (self.0)(call)
+    }
+
+    /// The same with a layer around.
+    pub(super) fn within<L: Around>(self, layer: L) -> Self {
+        let layer = Arc::new(layer);
+        Self(Arc::new(move |call| through(layer.clone(), call, self.clone())))
+    }
+
+    /// The same with layers around, the first one outermost.
+    pub(super) fn within_all<L: Around + Clone>(self, layers: &[L]) -> Self {
+        layers.iter().rev().fold(self, |service, layer| service.within(layer.clone()))
+    }
 }

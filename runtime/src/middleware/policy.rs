@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use super::tools::Globs;
 use crate::call::wait;
 use crate::call::{Passage, Place};

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
 use tower::util::rng::HasherRng;
 
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use super::tools::Globs;
 use crate::call::Place;
 use crate::ground::task::cancelled;
-use crate::rpc::failure::is_final;
+use crate::rpc::transports::is_final;
 use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
 const TRIES: usize = 3;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::CallFacts;
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use super::tools::names;
 use crate::call::Place;
 use crate::ground::contained::contained;

@@ -9,9 +9,9 @@ use tower::Service;
 
 #[cfg(feature = "validation")]
 use super::Validate;
-use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
+use super::layer::Called;
 use super::limits::{TotalCap, TryTimeout};
 use super::{Approval, Cache, Policy, Retry, SequentialDependency, Transaction};
 use crate::call::events::{Events, Observer};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use super::tools::Globs;
 use crate::call::Place;
 use crate::call::wait;

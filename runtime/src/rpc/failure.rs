@@ -3,8 +3,6 @@
 use std::error::Error;
 use std::time::Duration;
 
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::refusals::HttpError;
 use crate::{Cause, Dispatched};
 
 /// The text of a connection that ended.
@@ -55,13 +53,4 @@ impl Failure {
         self.source = Some(Cause::new(source));
         self
     }
-}
-
-/// Returns `true` if another attempt of what failed for this cause would end alike.
-#[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP tells"))]
-pub(crate) fn is_final(cause: &Cause) -> bool {
-    #[cfg(feature = "http")]
-    return cause.downcast_ref::<HttpError>().is_some_and(HttpError::is_final);
-    #[cfg(not(feature = "http"))]
-    return false;
 }

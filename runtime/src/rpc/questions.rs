@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::server_requests::Answers;
-use super::transports::Sending;
+use super::transports::{Question, Sending};
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
 use crate::rpc::handlers::Unanswered;
@@ -33,13 +33,6 @@ const ENVELOPE: usize = 2048;
 /// The user rejected the request, in the words of the protocol.
 const REJECTED: i32 = -1;
 const TOO_MANY: i32 = -32000;
-
-/// A request of the server, as sent.
-pub(crate) struct Question {
-    pub(crate) id: RequestId,
-    pub(crate) method: String,
-    pub(crate) params: Value,
-}
 
 /// The requests of one server that are open. Dropping it gives them up.
 pub(super) struct Questions {

@@ -32,8 +32,9 @@ pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped,
 use mcp_bindgen_model::Snapshot;
 use serde_json::{Map, Value, json};
 
-use crate::Role;
+use self::renamed::{Renamed, names_of, renamed};
 use crate::bundle::push;
+use crate::{Role, names};
 
 /// Returns the changes from one snapshot to the other, tool by tool in the order of their names; empty where code and people
 /// would notice nothing.
@@ -73,7 +74,7 @@ pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
             (None, None) => {}
         }
     }
-    renamed::tools(old, new, &mut changes);
+    renamed_tools(old, new, &mut changes);
     changes
 }
 
@@ -145,6 +146,34 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
             }
         }
     }
+}
+
+/// The tools that are called otherwise now.
+fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
+    let (before, now) = (names_of(&old.tools), names_of(&new.tools));
+    if before == now {
+        return;
+    }
+    let called = |keys: &[&str]| names::tools(keys, &vec![None; keys.len()]);
+    let methods = |_, keys: &[&str]| called(keys).into_iter().map(|names| names.method).collect();
+    let variants = |_, keys: &[&str]| called(keys).into_iter().map(|names| names.variant).collect();
+    let methods = renamed(&before, &now, "tool", methods);
+    let others = renamed(&before, &now, "tool", variants);
+    let others = others.into_iter().filter(|variant| !methods.iter().any(|method| method.wire == variant.wire));
+    let others: Vec<_> = others.collect();
+    let named = |tools: &'_ Snapshot, name: &str| {
+        let is_named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(name);
+        tools.tools.iter().find(is_named).map(input_schema)
+    };
+    changes.extend(methods.into_iter().chain(others).filter_map(|renamed| {
+        let taken = renamed.taker.and_then(|taker| Some((named(old, renamed.wire)?, named(new, taker)?)));
+        let compiles = taken.is_some_and(|(old, new)| interface::takes_calls(&old, &new));
+        let is_gone = !now.contains(&renamed.wire);
+        let (class, kind) = Renamed::called(compiles);
+        let signatures = compiles.then(|| renamed.signatures("(..)", "(..)"));
+        let change = Change::new(renamed.wire, class, kind, "/name", renamed.detail);
+        (compiles || !is_gone).then_some(Change { signatures, ..change })
+    }));
 }
 
 /// Returns `true` if a server refuses every call of a tool that is no task.

@@ -3,12 +3,10 @@
 
 use std::collections::HashMap;
 
-use mcp_bindgen_model::Snapshot;
 use mcp_bindgen_model::printable;
 use serde_json::Value;
 
-use super::change::{Change, ChangeKind, Class, Signatures};
-use super::interface;
+use super::change::{ChangeKind, Class, Signatures};
 use crate::names;
 
 /// A thing that is not called in Rust as it was, and what to say of it.
@@ -65,34 +63,6 @@ pub(super) fn renamed<'w>(
     old.iter().zip(&before).filter_map(is_another).collect()
 }
 
-/// The tools that are called otherwise now.
-pub(super) fn tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
-    let (before, now) = (names_of(&old.tools), names_of(&new.tools));
-    if before == now {
-        return;
-    }
-    let called = |keys: &[&str]| names::tools(keys, &vec![None; keys.len()]);
-    let methods = |_, keys: &[&str]| called(keys).into_iter().map(|names| names.method).collect();
-    let variants = |_, keys: &[&str]| called(keys).into_iter().map(|names| names.variant).collect();
-    let methods = renamed(&before, &now, "tool", methods);
-    let others = renamed(&before, &now, "tool", variants);
-    let others = others.into_iter().filter(|variant| !methods.iter().any(|method| method.wire == variant.wire));
-    let others: Vec<_> = others.collect();
-    let named = |tools: &'_ Snapshot, name: &str| {
-        let is_named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(name);
-        tools.tools.iter().find(is_named).map(super::input_schema)
-    };
-    changes.extend(methods.into_iter().chain(others).filter_map(|renamed| {
-        let taken = renamed.taker.and_then(|taker| Some((named(old, renamed.wire)?, named(new, taker)?)));
-        let compiles = taken.is_some_and(|(old, new)| interface::takes_calls(&old, &new));
-        let is_gone = !now.contains(&renamed.wire);
-        let (class, kind) = Renamed::called(compiles);
-        let signatures = compiles.then(|| renamed.signatures("(..)", "(..)"));
-        let change = Change::new(renamed.wire, class, kind, "/name", renamed.detail);
-        (compiles || !is_gone).then_some(Change { signatures, ..change })
-    }));
-}
-
 /// The prompts, or the resource templates, that are called otherwise now; `word` begins their names.
 pub(super) fn offers<'w>(
     word: &str,
@@ -115,7 +85,7 @@ pub(super) fn offers<'w>(
 }
 
 /// The names that are there, each once.
-fn names_of(list: &[Value]) -> Vec<&str> {
+pub(super) fn names_of(list: &[Value]) -> Vec<&str> {
     let mut names: Vec<&str> = list.iter().filter_map(|item| item.get("name")?.as_str()).collect();
     names.sort_unstable();
     names.dedup();

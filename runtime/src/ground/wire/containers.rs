@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
+use super::input::Sink;
 use super::print::{Form, Items, Members, Print, Stopped};
-use super::sink::Sink;
 use super::{Input, Mismatch, Wire};
 
 impl<T: Wire> Wire for Option<T> {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
+use super::input::Sink;
 use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read};
 use super::print::write_literal;
 use super::scalar::{Scalar, whole_of};
-use super::sink::Sink;
 use super::{Input, Mismatch, Recorded, to_value};
 
 const MOST_LISTED: usize = 12;

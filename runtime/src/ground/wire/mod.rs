@@ -19,7 +19,6 @@ mod print;
 mod reading;
 mod scalar;
 mod scalars;
-mod sink;
 mod stream;
 mod tape;
 mod union;
@@ -31,6 +30,7 @@ use serde_json::Value;
 
 pub use by_serde::{form_by_serde, read_by_serde};
 pub use checked::{Checkable, CheckedBy, Spelled};
+pub use input::{Fill, Sink};
 pub use input::{Input, Recorded};
 pub use literal::{read_literal, read_open_text, read_text, unknown_tag};
 pub use mismatch::Mismatch;
@@ -38,7 +38,6 @@ pub use nullable::Nullable;
 pub use object::{Fields, Slot, Unknown};
 pub use prefixed::{Prefix, Prefixed};
 pub use print::{Form, Items, Member, Members, Print, Stopped};
-pub use sink::{Fill, Sink};
 pub use union::{Index, ReadBranch, Rest, pick};
 
 /// The keys of a type that is a struct.

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
+use super::input::{Extra, Fate, Place, Places, Sink};
 use super::mismatch::{MOST_STRANGERS, missing_among};
-use super::sink::{Extra, Fate, Place, Places, Sink};
-use super::{Keys, Mismatch, Wire};
+use super::{Input, Keys, Mismatch, Wire};
 
 /// From this many comparisons of unknown keys on, keys are looked up.
 const MANY: usize = 4096;
@@ -33,6 +33,17 @@ impl<'s> Slot<'s> {
     #[inline]
     pub fn present<T: Wire>(place: &'s mut Option<T>) -> Self {
         Self { is_required: false, ..Self::required(place) }
+    }
+}
+
+impl Input<'_> {
+    /// Gives the value to fields.
+    ///
+    /// # Errors
+    /// Where it is no object, or a member does not fit.
+    pub fn object(self, fields: &mut Fields<'_, '_>) -> Result<(), Mismatch> {
+        fields.is_shown = self.reading.trying.get() == 0;
+        self.stream.give(Sink::Object(fields), self.reading)
     }
 }
 

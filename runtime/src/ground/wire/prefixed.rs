@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 
+use super::input::Sink;
 use super::print::{Form, Items, Print, Stopped};
-use super::sink::Sink;
 use super::{Input, Mismatch, Wire};
 
 /// An array whose first items have types of their own, and which may end before it has them all: `prefixItems` of JSON

@@ -1,8 +1,8 @@
 use serde_json::{Map, Value};
 
+use super::input::Sink;
 use super::mismatch::nothing_read;
 use super::print::{Form, Items, Members, Print, Stopped};
-use super::sink::Sink;
 use super::{Input, Mismatch, Wire};
 
 /// `Wire` and `Print` of types that a sink knows.

@@ -6,12 +6,12 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::input::{Extra, Place, Sink};
 use super::input::{Input, Stream};
 use super::key::{KeySeed, is_number};
 use super::mismatch::nothing_read;
 use super::reading::Reading;
 use super::scalar::{NOT_FINITE, Scalar};
-use super::sink::{Extra, Place, Sink};
 use super::tape::{Recorder, Tape};
 use super::{Keys, Mismatch, Wire};
 

@@ -11,8 +11,8 @@ use mcp_bindgen_model::canonical_json;
 use serde_json::Value;
 
 use self::kept::{Found, Key, Shared};
-use super::calls::Called;
 use super::layer::Around;
+use super::layer::Called;
 use super::tools::Globs;
 use crate::call::Place;
 use crate::call::wait;

@@ -27,11 +27,10 @@ use crate::rpc::failure::Failure;
 use crate::rpc::list_news::ListNews;
 use crate::rpc::messages::{self, UNREADABLE};
 use crate::rpc::notices::Notices;
-use crate::rpc::questions::Question;
 use crate::rpc::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
-use crate::rpc::transports::Incoming;
+use crate::rpc::transports::{Incoming, Question};
 use crate::rpc::witness::Witness;
 
 /// Answers repeat the id and the method of a request.

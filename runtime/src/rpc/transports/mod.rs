@@ -21,11 +21,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use serde_json::Value;
 
+use crate::Cause;
 use crate::ground::task::Boxed;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::questions::Question;
 
 /// Resolves once the message has left. The outcome of a request is in the ledger.
 pub(crate) type Sending = Boxed<Result<(), Failure>>;
@@ -51,10 +52,26 @@ pub(crate) trait Transport: Send {
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
+/// A request of the server, as sent.
+pub(crate) struct Question {
+    pub(crate) id: RequestId,
+    pub(crate) method: String,
+    pub(crate) params: Value,
+}
+
 /// A message of the server that needs an action.
 pub(crate) enum Incoming {
     /// A request to answer.
     Question(Question),
     /// The server cancelled its request.
     Cancelled(RequestId),
+}
+
+/// Returns `true` if another attempt of what failed for this cause would end alike.
+#[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP tells"))]
+pub(crate) fn is_final(cause: &Cause) -> bool {
+    #[cfg(feature = "http")]
+    return cause.downcast_ref::<http::refusals::HttpError>().is_some_and(http::refusals::HttpError::is_final);
+    #[cfg(not(feature = "http"))]
+    return false;
 }

@@ -11,7 +11,6 @@ use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use tokio::time::timeout;
 
 use super::events::Reader;
-use super::listening::LONGEST_PAUSE;
 use super::refusals::HttpError;
 use super::requests::{Conversation, Requests};
 use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
@@ -21,6 +20,7 @@ use crate::rpc::ledger::Outgoing;
 const RESUMPTIONS: usize = 5;
 pub(super) const PAUSE_BEFORE_RESUMPTION: Duration = Duration::from_secs(1);
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const LOOKS_FOR_THE_END: usize = 3;
 /// How long a response may go on after the answer, so that its connection can be used again.
 const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::exchange::{PAUSE_BEFORE_RESUMPTION, SHORTEST_PAUSE};
+use super::exchange::{LONGEST_PAUSE, PAUSE_BEFORE_RESUMPTION, SHORTEST_PAUSE};
 use super::requests::{Conversation, Requests};
-
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Requests {
     /// Listens until the connection ends.
