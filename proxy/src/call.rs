@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 use super::approval::{Claims, Signer, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
+use super::client_state::{ClientState, is_modern};
 use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
 use super::outcome::{cancelled, of_call, unknown};
-use super::session::{Inner, is_modern};
 
 /// Who makes the calls, for whoever watches.
 const SOURCE: &str = "proxy";
@@ -52,7 +52,7 @@ pub(super) fn passed(responses: Option<BTreeMap<String, Value>>, state: Option<S
     PassedInput::new().responses(responses.map(|responses| responses.into_iter().collect::<Map<_, _>>())).state(state)
 }
 
-impl Inner {
+impl ClientState {
     pub(super) async fn call(
         &self,
         params: CallToolRequestParams,

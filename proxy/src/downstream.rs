@@ -5,7 +5,6 @@ use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerR
 use rmcp::service::{OriginatingRequestId, Peer, RoleServer, ServiceError};
 use serde_json::{Map, Value, json};
 
-use super::approval_question;
 use super::attached::Open;
 
 /// The capabilities of a client that are passed on to its servers.
@@ -83,8 +82,7 @@ impl Downstream {
 
     /// The options of this client's connection to a server.
     pub(super) fn options(&self, base: &ClientOptions, open: &Open) -> ClientOptions {
-        let mut options =
-            base.clone().capabilities(self.capabilities.clone()).on_approval(approval_question::ask_client);
+        let mut options = base.clone().capabilities(self.capabilities.clone());
         if self.has("elicitation") {
             let (own, open) = (self.clone(), open.clone());
             options = options.on_elicitation(move |request| {

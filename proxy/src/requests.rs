@@ -25,9 +25,10 @@ use tokio::task::JoinSet;
 
 use super::attached::Kind;
 use super::call::{options, passed};
-use super::listening::{MOST_WATCHED, Watched, tell_level};
+use super::client_state::{ClientState, is_modern};
+use super::listening::{MOST_WATCHED, Watched};
+use super::notifications::tell_level;
 use super::outcome::{cancelled, fitted, no_resource, of_request, unknown};
-use super::session::{Inner, is_modern};
 
 const PATIENCE_FOR_LEVELS: Duration = Duration::from_secs(20);
 /// The methods that the protocol has, with parameters that must not be missing.
@@ -48,14 +49,14 @@ const REMOVED: [&str; 4] = ["resources/subscribe", "resources/unsubscribe", "log
 
 /// One request.
 pub(super) struct Request {
-    session: Arc<Inner>,
+    session: Arc<ClientState>,
     raw: Mutex<Option<Value>>,
 }
 
 type Context = RequestContext<RoleServer>;
 
 impl Request {
-    pub(super) fn new(session: Arc<Inner>) -> Self {
+    pub(super) fn new(session: Arc<ClientState>) -> Self {
         Self { session, raw: Mutex::default() }
     }
 

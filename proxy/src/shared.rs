@@ -16,7 +16,7 @@ use super::approval_question::ask_client;
 use super::attached::{Attached, Open};
 use super::downstream::Downstream;
 use super::events::Bus;
-use super::listening::{hear, keep_level, tell_of_era};
+use super::notifications::{hear, keep_level, tell_of_era};
 use super::scope::Scope;
 use super::upstream::Upstream;
 use mcp_bindgen_agents::NameStyle;
@@ -122,7 +122,8 @@ impl Shared {
 
     /// Connections of a client with a session.
     pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
-        self.scope(|open| downstream.options(&self.options, open), Some(downstream.peer()))
+        let options = self.options.clone().on_approval(ask_client);
+        self.scope(|open| downstream.options(&options, open), Some(downstream.peer()))
     }
 
     fn scope(&self, options: impl Fn(&Open) -> ClientOptions, peer: Option<&Peer<RoleServer>>) -> Arc<Scope> {

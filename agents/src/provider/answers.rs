@@ -6,10 +6,10 @@ use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
 use super::parts::{Part, Room, capped, parts};
-use super::{Provider, anthropic, gemini, openai_chat, openai_responses};
+use super::{Format, Provider};
 
 /// How many characters of text a model is shown of one result, where nothing else is said: some 25,000 tokens.
-const LONGEST_RESULT: usize = 100_000;
+pub(super) const LONGEST_RESULT: usize = 100_000;
 
 /// The outcome of one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,70 +100,23 @@ fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
     groups
 }
 
-impl Provider {
-    /// The results of a model's calls, as they are appended to the conversation: messages of OpenAI's Chat Completions,
-    /// items of its Responses, one message of Anthropic's with all results, one content of Gemini's.
-    ///
-    /// A result is never empty: what has no text is said in words or as JSON. Images go where the provider takes them
-    /// (not with Chat Completions, and not with errors of Anthropic's), as long as a turn has no more than 20 of them and 15
-    /// million characters of base64; of other pictures and media, links and unknown blocks the model
-    /// gets the JSON without the data. Errors are marked where there is a mark and begin with `error:` where there is none.
-    /// Control characters and marks that turn writing around are taken out. Of each result the first 100,000 characters
-    /// are shown, and it says how much was left out; [`results_within`](Self::results_within) sets another bound.
-    ///
-    /// Answers that share an id go under it as one result, since providers refuse a second one.
-    ///
-    /// ```
-    /// use mcp_bindgen_agents::{Answered, Provider};
-    /// use mcp_bindgen_runtime::{CallError, ToolReply};
-    ///
-    /// let denied = ToolReply::from(CallError::denied("files", "remove", "read-only"));
-    /// let messages = Provider::Anthropic.results(&[Answered::new("toolu_1", "files_remove", denied)]);
-    /// assert_eq!(messages[0]["content"][0]["tool_use_id"], "toolu_1");
-    /// assert_eq!(messages[0]["content"][0]["is_error"], true);
-    /// ```
-    #[must_use]
-    pub fn results(self, answers: &[Answered]) -> Vec<Value> {
-        self.results_within(answers, LONGEST_RESULT)
-    }
-
-    /// [`results`](Self::results) with at most so many characters of text of each result, beside the note that says how
-    /// much was left out.
-    #[must_use]
-    pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
-        let takes = match self {
-            Self::OpenAiChat => openai_chat::TAKES,
-            Self::OpenAiResponses => openai_responses::TAKES,
-            Self::Anthropic => anthropic::TAKES,
-            Self::Gemini => gemini::TAKES,
-        };
-        let print = match self {
-            Self::OpenAiChat => openai_chat::result,
-            Self::OpenAiResponses => openai_responses::result,
-            Self::Anthropic => anthropic::result,
-            Self::Gemini => gemini::result,
-        };
-        let groups = grouped(answers);
-        let mut room = Room::of_a_turn();
-        let printed = groups.iter().map(|group| {
-            let is_shared = group.answers.len() > 1;
-            let mut all = Vec::new();
-            for answer in &group.answers {
-                if is_shared {
-                    all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
-                }
-                all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
+/// Returns the messages with the results of a turn.
+pub(super) fn results(format: &Format, answers: &[Answered], characters: usize) -> Vec<Value> {
+    let groups = grouped(answers);
+    let mut room = Room::of_a_turn();
+    let printed = groups.iter().map(|group| {
+        let is_shared = group.answers.len() > 1;
+        let mut all = Vec::new();
+        for answer in &group.answers {
+            if is_shared {
+                all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
             }
-            capped(&mut all, characters);
-            print(group, all)
-        });
-        let results = printed.collect();
-        match self {
-            Self::OpenAiChat | Self::OpenAiResponses => results,
-            Self::Anthropic => anthropic::message(results),
-            Self::Gemini => gemini::message(results),
+            all.extend(parts(&answer.reply, format.takes, group.is_success(), &mut room));
         }
-    }
+        capped(&mut all, characters);
+        (format.result)(group, all)
+    });
+    (format.messages)(printed.collect())
 }
 
 #[cfg(test)]

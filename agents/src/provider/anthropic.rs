@@ -2,12 +2,37 @@
 
 use serde_json::{Value, json};
 
+use mcp_bindgen_schema::provider::Dialect;
+
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, items, text};
+use super::format::{Declaration, Format};
 use super::parts::{Part, Takes};
 
-pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+pub(super) const FORMAT: Format = Format {
+    calls,
+    // Images of four types; of results that are errors, text alone.
+    takes: Takes {
+        images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+        images_of_errors: false,
+        marks_errors: true,
+    },
+    result,
+    messages,
+    declaration,
+    list: std::convert::identity,
+    dialect: Dialect::Anthropic,
+    tools_at_most: None,
+    description_at_most: None,
+    needs_description: false,
+    // More are refused as too complex (the documentation of structured outputs).
+    strict_at_most: (20, 24, 16),
+    strict_mode: None,
+    search: Some(|| json!({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"})),
+};
+
+fn calls(reply: &Value) -> Vec<ModelCall> {
     let is_one = text(reply, "type") == "tool_use";
     let blocks = if is_one { std::slice::from_ref(reply) } else { items(reply, "content") };
     let end = match ending(reply, "stop_reason") {
@@ -28,19 +53,12 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
         .collect()
 }
 
-/// Images of four types; of results that are errors, text alone.
-pub(super) const TAKES: Takes = Takes {
-    images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
-    images_of_errors: false,
-    marks_errors: true,
-};
-
 /// All results in one message, which has to follow that of the calls at once.
-pub(super) fn message(results: Vec<Value>) -> Vec<Value> {
+fn messages(results: Vec<Value>) -> Vec<Value> {
     if results.is_empty() { Vec::new() } else { vec![json!({"role": "user", "content": results})] }
 }
 
-pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
     let content = match parts.as_slice() {
         [Part::Text(text)] => json!(text),
         _ => parts
@@ -58,6 +76,11 @@ pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
         fields.insert("is_error".to_owned(), true.into());
     }
     result
+}
+
+fn declaration(tool: Declaration<'_>) -> Value {
+    let schema = "input_schema";
+    Value::Object(if tool.is_strict { tool.members_with_strict(schema) } else { tool.members(schema) })
 }
 
 #[cfg(test)]

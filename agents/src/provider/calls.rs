@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answered, Arguments, Provider, anthropic, gemini, openai_chat, openai_responses};
+use super::{Answered, Arguments};
 use mcp_bindgen_runtime::ToolReply;
 
 /// One call that a model asks for.
@@ -33,40 +33,6 @@ impl ModelCall {
     #[must_use]
     pub fn answered(&self, reply: ToolReply) -> Answered {
         Answered::new(self.id.clone(), self.name.clone(), reply)
-    }
-}
-
-impl Provider {
-    /// The calls that a model's reply asks for, in its order. Calls that the provider carries out itself are not among
-    /// them. Those of Chat Completions that are no calls of functions are (`custom`): a conversation does not go on before each
-    /// of them is answered.
-    ///
-    /// It takes the body of a response, and also what programs keep of it: the message, the list of its items or blocks.
-    /// Of several alternatives (`choices`, `candidates`) it is the first. What is not of these forms asks for no calls. A
-    /// reply that came as a stream is to be put together before.
-    ///
-    /// Where the reply was cut, as by a limit of tokens, its last call is [unfinished](ModelCall::is_unfinished), unless it
-    /// is there to its end; where the provider withheld it, as a refusal, all of them are.
-    ///
-    /// ```
-    /// use mcp_bindgen_agents::Provider;
-    /// use serde_json::json;
-    ///
-    /// let reply = json!({"role": "assistant", "stop_reason": "tool_use", "content": [
-    ///     {"type": "text", "text": "Let me look."},
-    ///     {"type": "tool_use", "id": "toolu_1", "name": "files_list", "input": {"path": "/tmp"}},
-    /// ]});
-    /// let calls = Provider::Anthropic.calls(&reply);
-    /// assert_eq!((calls.len(), calls[0].id.as_str(), calls[0].name.as_str()), (1, "toolu_1", "files_list"));
-    /// ```
-    #[must_use]
-    pub fn calls(self, reply: &Value) -> Vec<ModelCall> {
-        match self {
-            Self::OpenAiChat => openai_chat::calls(reply),
-            Self::OpenAiResponses => openai_responses::calls(reply),
-            Self::Anthropic => anthropic::calls(reply),
-            Self::Gemini => gemini::calls(reply),
-        }
     }
 }
 

@@ -2,12 +2,33 @@
 
 use serde_json::{Map, Value, json};
 
+use mcp_bindgen_schema::provider::Dialect;
+
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
+use super::format::{ANY_NUMBER, Declaration, Format};
 use super::parts::{Part, Takes, joined};
 
-pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+pub(super) const FORMAT: Format = Format {
+    calls,
+    // Media beside the response; errors have a key of their own.
+    takes: Takes { images: &["image/png", "image/jpeg", "image/webp"], images_of_errors: true, marks_errors: true },
+    result,
+    messages,
+    declaration,
+    list,
+    dialect: Dialect::Gemini,
+    // Google documents it.
+    tools_at_most: Some(512),
+    description_at_most: None,
+    needs_description: true,
+    strict_at_most: ANY_NUMBER,
+    strict_mode: Some("VALIDATED"),
+    search: None,
+};
+
+fn calls(reply: &Value) -> Vec<ModelCall> {
     let candidate = reply.pointer("/candidates/0").unwrap_or(reply);
     let parts = items(candidate.get("content").unwrap_or(candidate), "parts");
     let end = match text(candidate, "finishReason").as_str() {
@@ -28,15 +49,11 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
         .collect()
 }
 
-/// Media beside the response; errors have a key of their own.
-pub(super) const TAKES: Takes =
-    Takes { images: &["image/png", "image/jpeg", "image/webp"], images_of_errors: true, marks_errors: true };
-
-pub(super) fn message(results: Vec<Value>) -> Vec<Value> {
+fn messages(results: Vec<Value>) -> Vec<Value> {
     if results.is_empty() { Vec::new() } else { vec![json!({"role": "user", "parts": results})] }
 }
 
-pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
     let media: Vec<Value> = parts
         .iter()
         .filter_map(|part| match part {
@@ -59,6 +76,16 @@ pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
         response.insert("parts".to_owned(), media.into());
     }
     json!({"functionResponse": response})
+}
+
+/// Of the two places for a schema the one for JSON Schema.
+fn declaration(tool: Declaration<'_>) -> Value {
+    Value::Object(tool.members("parametersJsonSchema"))
+}
+
+/// One object with all of them.
+fn list(tools: Vec<Value>) -> Vec<Value> {
+    if tools.is_empty() { tools } else { vec![json!({"functionDeclarations": tools})] }
 }
 
 #[cfg(test)]

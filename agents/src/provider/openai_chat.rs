@@ -2,12 +2,34 @@
 
 use serde_json::{Value, json};
 
+use mcp_bindgen_schema::provider::Dialect;
+
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, text};
+use super::format::{ANY_NUMBER, Declaration, Format};
 use super::parts::{Part, Takes, joined};
 
-pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+pub(super) const FORMAT: Format = Format {
+    calls,
+    // Text alone, and no flag for errors.
+    takes: Takes { images: &[], images_of_errors: false, marks_errors: false },
+    result,
+    messages: std::convert::identity,
+    declaration,
+    list: std::convert::identity,
+    dialect: Dialect::OpenAi,
+    // OpenAI documents it.
+    tools_at_most: Some(128),
+    // Longer ones are refused, which OpenAI documents nowhere.
+    description_at_most: Some(1024),
+    needs_description: false,
+    strict_at_most: ANY_NUMBER,
+    strict_mode: None,
+    search: None,
+};
+
+fn calls(reply: &Value) -> Vec<ModelCall> {
     let choice = reply.pointer("/choices/0").unwrap_or(reply);
     let message = choice.get("message").unwrap_or(choice);
     let end = match ending(choice, "finish_reason") {
@@ -38,11 +60,13 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
         .collect()
 }
 
-/// Text alone, and no flag for errors.
-pub(super) const TAKES: Takes = Takes { images: &[], images_of_errors: false, marks_errors: false };
-
-pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
     json!({"role": "tool", "tool_call_id": group.id, "content": joined(&parts)})
+}
+
+/// Without `strict` it would be taken for false.
+fn declaration(tool: Declaration<'_>) -> Value {
+    json!({"type": "function", "function": tool.members_with_strict("parameters")})
 }
 
 #[cfg(test)]

@@ -1,13 +1,37 @@
 //! OpenAI's Responses: calls are items `function_call`, results items `function_call_output`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use mcp_bindgen_schema::provider::Dialect;
 
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
+use super::format::{ANY_NUMBER, Declaration, Format};
 use super::parts::{Part, Takes, joined};
 
-pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+pub(super) const FORMAT: Format = Format {
+    calls,
+    // `input_image` among the parts of an output; no flag for errors.
+    takes: Takes {
+        images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+        images_of_errors: true,
+        marks_errors: false,
+    },
+    result,
+    messages: std::convert::identity,
+    declaration,
+    list: std::convert::identity,
+    dialect: Dialect::OpenAi,
+    tools_at_most: None,
+    description_at_most: None,
+    needs_description: false,
+    strict_at_most: ANY_NUMBER,
+    strict_mode: None,
+    search: Some(|| json!({"type": "tool_search"})),
+};
+
+fn calls(reply: &Value) -> Vec<ModelCall> {
     let is_one = text(reply, "type") == "function_call";
     let output = if is_one { std::slice::from_ref(reply) } else { items(reply, "output") };
     let reason = reply.pointer("/incomplete_details/reason").and_then(Value::as_str);
@@ -35,14 +59,7 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
         .collect()
 }
 
-/// `input_image` among the parts of an output; no flag for errors.
-pub(super) const TAKES: Takes = Takes {
-    images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
-    images_of_errors: true,
-    marks_errors: false,
-};
-
-pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
     let output = if parts.iter().all(Part::is_text) {
         json!(joined(&parts))
     } else {
@@ -57,6 +74,13 @@ pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
             .collect()
     };
     json!({"type": "function_call_output", "call_id": group.id, "output": output})
+}
+
+/// Without `strict` the provider would make the schema strict by itself.
+fn declaration(tool: Declaration<'_>) -> Value {
+    let mut members = Map::from_iter([("type".to_owned(), json!("function"))]);
+    members.extend(tool.members_with_strict("parameters"));
+    Value::Object(members)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
+use super::admitted::Admitted;
 use super::params::Names;
 use super::plain;
-use super::render::Admitted;
 use super::server::{SectionServer, selects};
 use super::template;
 

@@ -15,7 +15,7 @@ use super::server::locked;
 use super::state::{PromptState, Visibility};
 use super::template::listed;
 use super::view::{Seen, View};
-use super::{render, text};
+use super::{offered, text};
 
 /// How much of a key that there is not is shown.
 const LONGEST_KEY: usize = 120;
@@ -192,7 +192,7 @@ impl Opener {
             keys.iter().any(is_in)
         };
         // With what the policies of these sections deny left out.
-        let admitted = render::admitted(&view, &seen).map_err(|error| error.to_string())?;
+        let admitted = offered::admitted(&view, &seen).map_err(|error| error.to_string())?;
         let seen: Vec<Seen> = seen.into_iter().filter(is_wanted).collect();
         text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
     }

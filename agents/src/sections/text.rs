@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::RenderError;
+use super::admitted::Admitted;
 use super::check::Placed;
 use super::names::{OPEN_SECTIONS, READ_SECTION};
-use super::render::Admitted;
 use super::section::Body;
 use super::state::Visibility;
 use super::template::{self, listed};

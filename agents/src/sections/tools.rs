@@ -8,7 +8,8 @@ use mcp_bindgen_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolS
 use serde_json::{Value, json};
 
 use super::function::SectionTool;
-use super::render::{Offer, RenderedPrompt};
+use super::offered::Offer;
+use super::render::RenderedPrompt;
 use super::server::{Handle, selects};
 
 /// The offer of a rendered prompt, in the order in which models see it.

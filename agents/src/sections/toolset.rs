@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use mcp_bindgen_runtime::ConnectError;
 use serde_json::Value;
 
+use super::offered::RenderedServer;
 use super::opening::{OPEN_SECTIONS, READ_SECTION};
-use super::render::{RenderedPrompt, RenderedServer};
+use super::render::RenderedPrompt;
 use super::tools::{Group, What};
 use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};

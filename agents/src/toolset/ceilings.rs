@@ -4,24 +4,6 @@ use mcp_bindgen_schema::provider::Load;
 
 use crate::Provider;
 
-/// How many tools a request may declare. OpenAI documents 128 for Chat Completions, Google 512 for `generateContent`; the
-/// others document none that a list without deferral reaches.
-pub(crate) fn tools_at_most(provider: Provider) -> Option<usize> {
-    match provider {
-        Provider::OpenAiChat => Some(128),
-        Provider::Gemini => Some(512),
-        Provider::OpenAiResponses | Provider::Anthropic => None,
-    }
-}
-
-/// How long a description may be, in characters. Chat Completions refuses longer ones, which OpenAI documents nowhere.
-pub(crate) fn description_at_most(provider: Provider) -> Option<usize> {
-    match provider {
-        Provider::OpenAiChat => Some(1024),
-        Provider::OpenAiResponses | Provider::Anthropic | Provider::Gemini => None,
-    }
-}
-
 /// The room for strict tools in a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
@@ -31,13 +13,9 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// That of an empty request. Anthropic refuses more than 20 strict tools, 24 optional parameters and 16 parameters of
-    /// several types over all strict schemas of a request as too complex (its documentation of structured outputs).
+    /// That of an empty request.
     pub(crate) fn of(provider: Provider) -> Self {
-        let (tools, optional, unions) = match provider {
-            Provider::Anthropic => (20, 24, 16),
-            Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Gemini => (usize::MAX, usize::MAX, usize::MAX),
-        };
+        let (tools, optional, unions) = provider.format().strict_at_most;
         Self { tools, optional, unions }
     }
 

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::Toolset;
-use super::ceilings::{Room, description_at_most, tools_at_most};
+use super::ceilings::Room;
 use super::entry::Entry;
 use super::error::{DiagnosticKind, ToolDiagnostic};
 use super::rewrites::Ready;
 use crate::Provider;
-use crate::provider::declarations::{Declaration, listed};
+use crate::provider::Declaration;
 use crate::text::{line, plain, shortened};
 
 /// The end of a description that was cut.
@@ -68,7 +68,8 @@ impl Toolset {
     pub fn definitions(&self, provider: Provider) -> Definitions {
         let mut defining =
             Defining { provider, room: Room::of(provider), are_all_strict: true, diagnostics: Vec::new() };
-        let at_most = tools_at_most(provider).unwrap_or(usize::MAX);
+        let format = provider.format();
+        let at_most = format.tools_at_most.unwrap_or(usize::MAX);
         let mut tools = Vec::with_capacity(self.entries.len().min(at_most));
         for (index, entry) in self.entries.iter().enumerate() {
             if index < at_most {
@@ -81,9 +82,8 @@ impl Toolset {
                 defining.say(entry, DiagnosticKind::TooMany, "", why);
             }
         }
-        let needs_mode = provider == Provider::Gemini && defining.are_all_strict && !tools.is_empty();
-        let mode = needs_mode.then_some("VALIDATED");
-        Definitions { tools: listed(provider, tools), diagnostics: defining.diagnostics, mode }
+        let mode = format.strict_mode.filter(|_| defining.are_all_strict && !tools.is_empty());
+        Definitions { tools: (format.list)(tools), diagnostics: defining.diagnostics, mode }
     }
 }
 
@@ -102,13 +102,12 @@ impl Defining {
         }
         self.are_all_strict &= ready.rewrite.is_strict;
         let description = self.description(entry, ready);
-        Declaration {
+        (self.provider.format().declaration)(Declaration {
             name: &entry.public,
             description: description.as_deref(),
             schema: ready.rewrite.schema.clone(),
             is_strict: ready.rewrite.is_strict,
-        }
-        .printed(self.provider)
+        })
     }
 
     fn chosen<'e>(&mut self, entry: &'e Entry) -> &'e Ready {
@@ -132,14 +131,13 @@ impl Defining {
             [] => String::new(),
             unsaid => format!("\n\nOf the arguments:\n- {}", unsaid.join("\n- ")),
         };
-        // Gemini requires one.
         let said = said.or_else(|| {
-            let needs = self.provider == Provider::Gemini || !losses.is_empty();
+            let needs = self.provider.format().needs_description || !losses.is_empty();
             needs.then(|| format!("`{}` of `{}`.", line(&entry.tool), line(&entry.server)))
         })?;
         let whole = format!("{said}{losses}");
         let length = whole.chars().count();
-        let Some(at_most) = description_at_most(self.provider).filter(|at_most| length > *at_most) else {
+        let Some(at_most) = self.provider.format().description_at_most.filter(|at_most| length > *at_most) else {
             return Some(whole);
         };
         let losses = match losses.chars().count() {

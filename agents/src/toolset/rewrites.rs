@@ -60,11 +60,13 @@ impl Rewrites {
     }
 
     fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
-        match provider {
-            Provider::OpenAiChat | Provider::OpenAiResponses => (&self.open_ai, Dialect::OpenAi),
-            Provider::Anthropic => (&self.anthropic, Dialect::Anthropic),
-            Provider::Gemini => (&self.gemini, Dialect::Gemini),
-        }
+        let dialect = provider.format().dialect;
+        let rewritten = match dialect {
+            Dialect::Anthropic => &self.anthropic,
+            Dialect::Gemini => &self.gemini,
+            _ => &self.open_ai,
+        };
+        (rewritten, dialect)
     }
 }
 

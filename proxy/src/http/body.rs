@@ -13,10 +13,17 @@ use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId, ServerJsonRpcMe
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde::Serialize;
 use sse_stream::Sse;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
+
+/// The place of a request, until it is answered.
+pub(super) struct Place {
+    pub(super) _request: OwnedSemaphorePermit,
+    pub(super) _values: OwnedSemaphorePermit,
+}
 
 /// Comments keep those between client and server from taking a silent stream for a dead one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -125,4 +132,8 @@ fn with(status: StatusCode, body: Body) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     answer
+}
+
+pub(super) fn failed(what: &str) -> Answer {
+    text(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error: {what}"))
 }

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, share};
-use super::body::{Answer, MOST_VALUES, empty, events, json, read, refused, text, values};
+use super::body::{Answer, MOST_VALUES, Place, empty, events, failed, json, read, refused, text, values};
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
 use super::sessions::{NotBegun, NotSent, Presence, Sessions};
@@ -26,12 +26,6 @@ use crate::under_way::IN_USE;
 
 /// The JSON values of all requests that are under way: what they hold is memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
-
-/// The place of a request, until it is answered.
-pub(super) struct Place {
-    _request: OwnedSemaphorePermit,
-    _values: OwnedSemaphorePermit,
-}
 
 /// All that requests need.
 pub(super) struct Door {
@@ -134,7 +128,7 @@ impl Door {
             .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is no message of JSON-RPC"))?;
         match (era, message) {
             (Era::Requests { version }, ClientJsonRpcMessage::Request(request)) => {
-                single::answer(self, &version, request, place).await
+                single::answer(&self.proxy, &self.ending, &version, request, place).await
             }
             // Nothing that it could be about: a request ends when its connection does.
             (Era::Requests { .. }, ClientJsonRpcMessage::Notification(_)) => Ok(empty(StatusCode::ACCEPTED)),
@@ -268,8 +262,4 @@ fn not_allowed(methods: &'static str) -> Answer {
 /// Clients begin another one then.
 fn no_session() -> Answer {
     text(StatusCode::NOT_FOUND, "Not Found: there is no such session, or it has ended")
-}
-
-pub(super) fn failed(what: &str) -> Answer {
-    text(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error: {what}"))
 }

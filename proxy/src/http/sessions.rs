@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::door::Place;
+use super::body::Place;
 use super::options::Limits;
 use crate::Proxy;
 use crate::under_way::{Noted, UnderWay};

@@ -12,9 +12,10 @@ use rmcp::service::{RoleServer, serve_directly_with_ct};
 use rmcp::transport::OneshotTransport;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
-use super::body::{Answer, events, json};
-use super::door::{Door, Place, failed};
+use super::body::{Answer, Place, events, failed, json};
+use crate::Proxy;
 
 /// How long an answer may be on its own, so that its status can say what it is. After it whoever waits gets a stream, which
 /// shows that it is still being worked on.
@@ -23,7 +24,8 @@ const ALONE: Duration = Duration::from_secs(10);
 /// Answers it: as JSON where there is nothing but the answer, and as a stream of events otherwise. It ends when its client
 /// goes away, which is how clients of this era cancel.
 pub(super) async fn answer(
-    door: &Door,
+    proxy: &Proxy,
+    ending: &CancellationToken,
     version: &str,
     request: JsonRpcRequest<ClientRequest>,
     place: Place,
@@ -34,11 +36,11 @@ pub(super) async fn answer(
     let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default())
         .with_protocol_version(version);
     let (transport, mut messages) = OneshotTransport::<RoleServer>::new(ClientJsonRpcMessage::Request(request));
-    let ending = door.ending.child_token();
-    let running = serve_directly_with_ct(door.proxy.session(), transport, Some(client), ending.clone());
+    let own = ending.child_token();
+    let running = serve_directly_with_ct(proxy.session(), transport, Some(client), own.clone());
     tokio::spawn(running.waiting());
     // Dropped with this future or with the stream, whichever the client leaves.
-    let held = (ending.drop_guard(), place);
+    let held = (own.drop_guard(), place);
     let first = match tokio::time::timeout(ALONE, messages.recv()).await {
         Ok(None) => return Err(failed("the request was not answered")),
         Ok(Some(first @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))) => {
@@ -49,7 +51,7 @@ pub(super) async fn answer(
     };
     let rest = unfold(messages, async |mut messages| messages.recv().await.map(|message| (message, messages)));
     let messages = iter(first).chain(rest).map(ServerSseMessage::from_message);
-    Ok(events(messages, door.ending.clone(), held))
+    Ok(events(messages, ending.clone(), held))
 }
 
 /// The status that goes with an error (streamable HTTP, section "Sending Messages to the Server").

@@ -1,6 +1,6 @@
 //! Providers that search a long list themselves.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::provider::Provider;
 
@@ -10,11 +10,7 @@ pub(super) fn searched_by(
     mut definitions: Vec<Value>,
     is_pinned: impl Fn(&str) -> bool,
 ) -> Option<Vec<Value>> {
-    let search = match provider {
-        Provider::Anthropic => json!({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}),
-        Provider::OpenAiResponses => json!({"type": "tool_search"}),
-        _ => return None,
-    };
+    let search = provider.format().search?;
     for definition in definitions.iter_mut().filter_map(Value::as_object_mut) {
         if definition.get("name").and_then(Value::as_str).is_some_and(|name| !is_pinned(name)) {
             definition.insert("defer_loading".to_owned(), true.into());
@@ -22,12 +18,14 @@ pub(super) fn searched_by(
             definition.remove("cache_control");
         }
     }
-    definitions.insert(0, search);
+    definitions.insert(0, search());
     Some(definitions)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
