@@ -85,7 +85,7 @@ fn place(floor: &str) -> Option<usize> {
 }
 
 /// The module of a file: `rpc/ledger/mod.rs` is `rpc::ledger`.
-fn module_of(file: &Path) -> Vec<String> {
+pub(super) fn module_of(file: &Path) -> Vec<String> {
     let path: PathBuf = file.with_extension("");
     let mut module: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     module.pop_if(|last| last == "mod" || last == "lib");
@@ -108,7 +108,7 @@ fn names_of_the_root(text: &str) -> Fallible<BTreeMap<String, String>> {
 }
 
 /// The paths of a `use`, each with the name that it brings.
-fn paths_of(tree: &UseTree) -> Vec<(Vec<String>, String)> {
+pub(super) fn paths_of(tree: &UseTree) -> Vec<(Vec<String>, String)> {
     let below = |first: String, paths: Vec<(Vec<String>, String)>| {
         paths
             .into_iter()
@@ -157,7 +157,7 @@ fn look_into(items: &[Item], module: &[String], names: &BTreeMap<String, String>
     }
 }
 
-fn is_for_tests(attribute: &syn::Attribute) -> bool {
+pub(super) fn is_for_tests(attribute: &syn::Attribute) -> bool {
     attribute.to_token_stream().to_string().contains("cfg (test)")
 }
 

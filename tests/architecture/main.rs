@@ -1,5 +1,6 @@
 //! Who may depend on whom, how heavy the macro is, and how long a source file may grow.
 
+mod circles;
 mod floors;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,7 @@ use std::ops::Deref;
 use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
-use super::parts::{Part, Room, capped, parts};
-use super::{Format, Provider};
+use super::Provider;
 
 /// How many characters of text a model is shown of one result, where nothing else is said: some 25,000 tokens.
 pub(super) const LONGEST_RESULT: usize = 100_000;
@@ -75,7 +74,7 @@ impl FromIterator<Answered> for Answers {
 pub(super) struct Group<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
-    answers: Vec<&'a Answered>,
+    pub(super) answers: Vec<&'a Answered>,
 }
 
 impl Group<'_> {
@@ -86,7 +85,7 @@ impl Group<'_> {
 }
 
 /// By their ids, in the order of the first of each. Answers without an id stand each by itself.
-fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
+pub(super) fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for answer in answers {
         let same = groups.iter_mut().find(|group| !answer.id.is_empty() && group.id == answer.id);
@@ -98,25 +97,6 @@ fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
         }
     }
     groups
-}
-
-/// Returns the messages with the results of a turn.
-pub(super) fn results(format: &Format, answers: &[Answered], characters: usize) -> Vec<Value> {
-    let groups = grouped(answers);
-    let mut room = Room::of_a_turn();
-    let printed = groups.iter().map(|group| {
-        let is_shared = group.answers.len() > 1;
-        let mut all = Vec::new();
-        for answer in &group.answers {
-            if is_shared {
-                all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
-            }
-            all.extend(parts(&answer.reply, format.takes, group.is_success(), &mut room));
-        }
-        capped(&mut all, characters);
-        (format.result)(group, all)
-    });
-    (format.messages)(printed.collect())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::parts::{Part, Takes};
 pub(crate) struct Format {
     /// The calls in a reply.
     pub(super) calls: fn(&Value) -> Vec<ModelCall>,
-    /// What results may hold.
+    /// The kinds of content that results may hold.
     pub(super) takes: Takes,
     /// The result of one call.
     pub(super) result: fn(&Group<'_>, Vec<Part>) -> Value,

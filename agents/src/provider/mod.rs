@@ -16,6 +16,7 @@ pub use calls::ModelCall;
 pub(crate) use format::{Declaration, Format};
 pub(crate) use parts::with_message;
 
+use parts::{Part, Room, capped, parts};
 use serde_json::Value;
 
 /// Whose API a model is asked through.
@@ -99,7 +100,22 @@ impl Provider {
     /// much was left out.
     #[must_use]
     pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
-        answers::results(self.format(), answers, characters)
+        let format = self.format();
+        let groups = answers::grouped(answers);
+        let mut room = Room::of_a_turn();
+        let printed = groups.iter().map(|group| {
+            let is_shared = group.answers.len() > 1;
+            let mut all = Vec::new();
+            for answer in &group.answers {
+                if is_shared {
+                    all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
+                }
+                all.extend(parts(&answer.reply, format.takes, group.is_success(), &mut room));
+            }
+            capped(&mut all, characters);
+            (format.result)(group, all)
+        });
+        (format.messages)(printed.collect())
     }
 }
 

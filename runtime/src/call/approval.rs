@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::events::Observer;
 use super::wait;
 use crate::ground::contained::{Panicked, contained_async};
 use crate::ground::task::Boxed;
@@ -123,7 +124,7 @@ impl Approver {
             arguments: call.arguments.clone(),
             annotations: call.annotations(),
         };
-        if let Some(observer) = call.passage.observer() {
+        if let Some(observer) = call.passage.observer::<Observer>() {
             observer.approval_asked(call);
         }
         let answer = contained_async(|| (self.ask)(request));

@@ -456,3 +456,13 @@ pub enum ConnectErrorKind {
     /// The client was shut down.
     ShutDown,
 }
+
+impl ToolResult {
+    /// The result, unless the tool says that it failed.
+    ///
+    /// # Errors
+    /// [`CallError::Tool`] with the result.
+    pub fn success(self) -> Result<Self, CallError> {
+        if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
+    }
+}

@@ -1,14 +1,13 @@
 //! Which layers a call has come through on its way to the client.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcp_bindgen_model::canonical_json;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::ToolCall;
-use crate::call::events::Observer;
 use crate::ground::deadline::Deadline;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
@@ -101,7 +100,8 @@ struct Way {
     /// None where the call is tried once.
     grants: Option<Arc<Mutex<Vec<Grant>>>>,
     alive: Option<Weak<()>>,
-    observer: Option<Weak<Observer>>,
+    /// Of a module above this one.
+    observer: Option<Weak<dyn Any + Send + Sync>>,
     limit: Limit,
     within: Vec<usize>,
     /// The call as a layer had it approved.
@@ -176,32 +176,33 @@ impl Passage {
     }
 
     /// Notes who tells of the call from here on. Whoever keeps the call does not keep them.
-    pub(crate) fn observe_with(&mut self, observer: &Arc<Observer>) {
-        self.way_mut().observer = Some(Arc::downgrade(observer));
+    pub(crate) fn observe_with<O: Any + Send + Sync>(&mut self, observer: &Arc<O>) {
+        let observer: Weak<O> = Arc::downgrade(observer);
+        self.way_mut().observer = Some(observer);
     }
 
-    pub(crate) fn is_observed_by(&self, observer: &Arc<Observer>) -> bool {
+    pub(crate) fn is_observed_by<O>(&self, observer: &Arc<O>) -> bool {
         let own = self.way().and_then(|way| way.observer.as_ref());
-        own.is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(observer)))
+        own.is_some_and(|own| std::ptr::addr_eq(own.as_ptr(), Arc::as_ptr(observer)))
     }
 
     /// Who tells of what becomes of the call.
-    pub(crate) fn observer(&self) -> Option<Arc<Observer>> {
-        self.way()?.observer.as_ref()?.upgrade()
+    pub(crate) fn observer<O: Any + Send + Sync>(&self) -> Option<Arc<O>> {
+        self.way()?.observer.as_ref()?.upgrade()?.downcast().ok()
     }
 
     /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
-    pub(crate) fn is_granted(&self, guard: usize, call: &ToolCall) -> bool {
+    pub(crate) fn is_granted(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) -> bool {
         self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
             let grants = grants.lock().unwrap_or_else(PoisonError::into_inner);
-            !grants.is_empty() && grants.contains(&(guard, approved_call(call)))
+            !grants.is_empty() && grants.contains(&(guard, approved_call(tool, arguments)))
         })
     }
 
     /// Notes for later tries that the call was approved.
-    pub(crate) fn grant(&self, guard: usize, call: &ToolCall) {
+    pub(crate) fn grant(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) {
         if let Some(grants) = self.way().and_then(|way| way.grants.as_ref()) {
-            grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, approved_call(call)));
+            grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, approved_call(tool, arguments)));
         }
     }
 
@@ -211,8 +212,9 @@ impl Passage {
     }
 
     /// Returns `true` if a layer had this call approved: this tool, with these arguments.
-    pub(crate) fn is_approved(&self, call: &ToolCall) -> bool {
-        self.way().and_then(|way| way.approved.as_ref()).is_some_and(|approved| *approved == approved_call(call))
+    pub(crate) fn is_approved(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
+        let approved = self.way().and_then(|way| way.approved.as_ref());
+        approved.is_some_and(|approved| *approved == approved_call(tool, arguments))
     }
 
     /// Begins where none is under way, and lasts as long as what it gives: a program may keep a call that it saw on its way,
@@ -237,8 +239,8 @@ impl Passage {
 }
 
 /// Describes a call for whoever approves it.
-pub(crate) fn approved_call(call: &ToolCall) -> String {
-    canonical_json(&serde_json::json!([call.tool, Value::Object(call.arguments.clone())]))
+pub(crate) fn approved_call(tool: &str, arguments: &Map<String, Value>) -> String {
+    canonical_json(&serde_json::json!([tool, arguments]))
 }
 
 impl fmt::Debug for Passage {
@@ -288,14 +290,14 @@ mod tests {
 
     #[test]
     fn a_grant_is_shared_by_the_tries_of_a_call_alone() {
-        let call = |tool: &'static str| ToolCall::new("s", tool, serde_json::Map::new());
+        let none = Map::new();
         let mut passage = Passage::default();
         passage.enter(Place::Retry).expect("it is the first");
         let (one, two) = (passage.clone(), passage);
-        one.grant(1, &call("a"));
-        assert!(two.is_granted(1, &call("a")));
-        assert!(!two.is_granted(2, &call("a")) && !two.is_granted(1, &call("b")));
-        assert!(!Passage::default().is_granted(1, &call("a")));
+        one.grant(1, "a", &none);
+        assert!(two.is_granted(1, "a", &none));
+        assert!(!two.is_granted(2, "a", &none) && !two.is_granted(1, "b", &none));
+        assert!(!Passage::default().is_granted(1, "a", &none));
     }
 
     #[test]

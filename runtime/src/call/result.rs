@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{CallError, Content, Tool};
+use super::Content;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor, debug_redacted};
 use crate::ground::wire::size_of_value;
 
@@ -69,19 +69,6 @@ impl ToolResult {
         Self { server: server.into(), tool: tool.into(), ..Self::default() }
     }
 
-    /// The result with which a server gives this output of a tool: as structured content where its `outputSchema` says so,
-    /// in the wrapper that it has, and as text.
-    ///
-    /// ```ignore
-    /// let result = ToolResult::of::<GithubCreateIssueParams>(issue)?;
-    /// ```
-    ///
-    /// # Errors
-    /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
-    pub fn of<P: Tool>(output: P::Output) -> Result<Self, CallError> {
-        P::result(output).map(|result| result.named(P::SERVER.name, P::NAME))
-    }
-
     /// The result of a tool that says that it failed (`isError`), and why. Whoever answers with it names server and tool.
     ///
     /// ```
@@ -118,14 +105,6 @@ impl ToolResult {
     /// Returns the result as an error message shows it.
     pub(crate) fn shown(&self) -> String {
         self.redactor.shown(&self.text(), LONGEST_MESSAGE)
-    }
-
-    /// The result, unless the tool says that it failed.
-    ///
-    /// # Errors
-    /// [`CallError::Tool`] with the result.
-    pub fn success(self) -> Result<Self, CallError> {
-        if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
     }
 
     /// Returns `true` if this is no result of the tool yet, but what the server wants to know before it gives one

@@ -35,6 +35,41 @@ pub trait Tool: Wire + Send + Sync {
     fn result(output: Self::Output) -> Result<ToolResult, CallError>;
 }
 
+impl ToolCall {
+    /// The call that typed parameters stand for.
+    ///
+    /// # Errors
+    /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
+    pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
+        let arguments =
+            to_value(params).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))?;
+        #[cfg(feature = "validate")]
+        check_arguments::<P>(&arguments)?;
+        match arguments {
+            Value::Object(arguments) => Ok(Self::bound(P::SERVER, P::SPEC, arguments)),
+            _ => {
+                let message = "the arguments of a tool are a JSON object".to_owned();
+                Err(invalid_arguments::<P>(String::new(), message))
+            }
+        }
+    }
+}
+
+impl ToolResult {
+    /// The result with which a server gives this output of a tool: as structured content where its `outputSchema` says so,
+    /// in the wrapper that it has, and as text.
+    ///
+    /// ```ignore
+    /// let result = ToolResult::of::<GithubCreateIssueParams>(issue)?;
+    /// ```
+    ///
+    /// # Errors
+    /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+    pub fn of<P: Tool>(output: P::Output) -> Result<Self, CallError> {
+        P::result(output).map(|result| result.named(P::SERVER.name, P::NAME))
+    }
+}
+
 /// Calls a tool with typed parameters and reads its result: what every generated handler does.
 ///
 /// # Errors

@@ -9,11 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-#[cfg(feature = "validate")]
-use super::tool::check_arguments;
-use super::tool::invalid_arguments;
-use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, Tool, ToolResult, ToolSpec};
-use crate::ground::wire::to_value;
+use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, ToolResult, ToolSpec};
 
 /// The future that services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
@@ -55,27 +51,6 @@ impl ToolCall {
             bindings: None,
             extensions: Extensions::default(),
             passage: Passage::default(),
-        }
-    }
-
-    /// The call that typed parameters stand for.
-    ///
-    /// # Errors
-    /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
-    pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
-        let arguments =
-            to_value(params).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))?;
-        #[cfg(feature = "validate")]
-        check_arguments::<P>(&arguments)?;
-        match arguments {
-            Value::Object(arguments) => {
-                let (spec, bindings) = (Some(P::SPEC), Some(P::SERVER));
-                Ok(Self { spec, bindings, ..Self::new(P::SERVER.name, P::NAME, arguments) })
-            }
-            _ => {
-                let message = "the arguments of a tool are a JSON object".to_owned();
-                Err(invalid_arguments::<P>(String::new(), message))
-            }
         }
     }
 

@@ -136,7 +136,8 @@ impl Client {
 
     /// Asks for the approval that the configuration demands: `approve`.
     pub(crate) async fn ask_approval(&self, call: &ToolCall) -> Result<(), CallError> {
-        if !self.config().needs_approval(&call.tool) || call.passage.is_granted(self.id(), call) {
+        if !self.config().needs_approval(&call.tool) || call.passage.is_granted(self.id(), &call.tool, &call.arguments)
+        {
             return Ok(());
         }
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
@@ -145,7 +146,7 @@ impl Client {
                 "it needs an approval, and a cache stands around the client: what that has would pass the approval by; put the cache into the stack of the client itself",
             ));
         }
-        if call.passage.is_approved(call) {
+        if call.passage.is_approved(&call.tool, &call.arguments) {
             return Ok(());
         }
         let Some(approver) = &self.supervisor.options.approver else {
@@ -156,7 +157,7 @@ impl Client {
             return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()) });
         };
         approver.approve(call).await?;
-        call.passage.grant(self.id(), call);
+        call.passage.grant(self.id(), &call.tool, &call.arguments);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Messages as they are on the wire.
 
-use rmcp::model::{ErrorCode, ErrorData};
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::{Value, json};
 
 /// Says in a response why its result cannot be read.
@@ -67,4 +67,19 @@ pub(super) fn error_data(error: &Value) -> ErrorData {
         None => "no message was given".to_owned(),
     };
     ErrorData::new(ErrorCode(code.unwrap_or(INTERNAL_ERROR)), message, error.get("data").cloned())
+}
+
+/// A request of the server, as sent.
+pub(crate) struct Question {
+    pub(crate) id: RequestId,
+    pub(crate) method: String,
+    pub(crate) params: Value,
+}
+
+/// A message of the server that needs an action.
+pub(crate) enum Incoming {
+    /// A request to answer.
+    Question(Question),
+    /// The server cancelled its request.
+    Cancelled(RequestId),
 }

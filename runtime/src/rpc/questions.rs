@@ -10,8 +10,9 @@ use serde_json::Value;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
+use super::messages::Question;
 use super::server_requests::Answers;
-use super::transports::{Question, Sending};
+use super::transports::Sending;
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
 use crate::rpc::handlers::Unanswered;

@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::background::Background;
 use super::failure::{CLOSED, Failure};
 use super::ledger::Ledger;
+use super::messages::Incoming;
 use super::questions::Questions;
 use super::server_requests::Answers;
-use super::transports::{Incoming, Sender, Sides, Transport};
+use super::transports::{Sender, Sides, Transport};
 
 const UNREAD: &str = "the server sends request after request and does not read the answers";
 

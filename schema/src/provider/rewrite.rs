@@ -2,10 +2,6 @@
 
 use serde_json::Value;
 
-use super::limits;
-use super::print::Printer;
-use super::reading::Reading;
-
 /// Whose words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -93,53 +89,3 @@ impl std::fmt::Display for NotStrict {
 }
 
 impl std::error::Error for NotStrict {}
-
-/// The schema so that a model can send nothing but values of it.
-///
-/// - OpenAI: every property is required, and one that was not may be `null` instead. Objects are closed, what the subset
-///   has no words for (`minLength`, other formats, ...) is said in the description.
-/// - Anthropic: properties stay optional, bounds are said in the description. What all tools of a request may have together
-///   is for whoever makes the request to count: see [`Load`].
-/// - Gemini has no flag; this is what its mode `VALIDATED` enforces.
-///
-/// An object that declares properties and says nothing of others is taken as closed; one that declares none is any object,
-/// unless it is the arguments as a whole.
-///
-/// # Errors
-/// Where the provider's subset does not allow that without losing a value that the schema has: anything goes (`{}`, open
-/// objects, on OpenAI and Anthropic maps), recursion on Anthropic and Gemini, `oneOf` whose branches do not surely exclude
-/// each other, limits of size; and on OpenAI where a property that need not be there may be `null`, and null is not its
-/// default: there absent and `null` are two things, and a model that must send something could say only one.
-pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
-    let reading = Reading::of(schema);
-    let rewrite = Printer::new(&reading, dialect, true).print()?;
-    reading.exclusive()?;
-    limits::within(&rewrite.schema, dialect)?;
-    Ok(rewrite)
-}
-
-/// The schema so that the provider takes it, whatever it is: what it may allow is all that the original allows, and more
-/// where the provider has no words for what narrows it.
-///
-/// ```
-/// use mcp_bindgen_schema::provider::{Dialect, loose};
-/// use serde_json::json;
-///
-/// let rewrite = loose(&json!({"anyOf": [{"type": "object", "properties": {"id": {"type": "integer"}}}]}), Dialect::Anthropic);
-/// assert_eq!(rewrite.schema, json!({"type": "object", "properties": {"id": {"type": "integer"}}}));
-/// ```
-#[must_use]
-pub fn loose(schema: &Value, dialect: Dialect) -> Rewrite {
-    let reading = Reading::of(schema);
-    match Printer::new(&reading, dialect, false).print() {
-        Ok(rewrite) => rewrite,
-        // Only strict printing refuses.
-        Err(_) => Rewrite {
-            schema: serde_json::json!({"type": "object", "properties": {}}),
-            is_strict: false,
-            lost: Vec::new(),
-            renamed: Vec::new(),
-            load: Load::default(),
-        },
-    }
-}

@@ -62,11 +62,6 @@ pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
     Events(events)
 }
 
-/// Listens to what these tell.
-pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o super::Observer>) -> Events {
-    listen(observers.map(super::Observer::bus))
-}
-
 /// Events from now on, as they happen.
 ///
 /// The last 1,024 that were not read wait; of more the oldest are forgotten, and [`Event::Lagged`] says how many. A listener

@@ -72,6 +72,7 @@ impl Drop for Invocation {
 
 /// One try of a client to make a call.
 pub(crate) struct Try {
+    observer: Arc<Observer>,
     span: CallSpan,
     timing: Timing,
 }
@@ -79,7 +80,8 @@ pub(crate) struct Try {
 impl Try {
     /// `is_all` where nothing around the client tells of the call.
     pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
-        Self { span: CallSpan::of_try(observer, call, is_all), timing: Timing::of(observer, call) }
+        let timing = Timing::of(observer.name(&call.tool), call.spec.is_some());
+        Self { observer: observer.clone(), span: CallSpan::of_try(observer, call, is_all), timing }
     }
 
     /// The request is about to be made.
@@ -93,7 +95,8 @@ impl Try {
     }
 
     pub(crate) fn end(self, outcome: &Result<ToolResult, CallError>) {
-        self.timing.end(CallOutcome::of(outcome), outcome.as_ref().err());
+        let Observer { endpoint, .. } = &*self.observer;
+        self.timing.end(self.observer.server(), endpoint, CallOutcome::of(outcome), outcome.as_ref().err());
         self.span.end(outcome);
     }
 }

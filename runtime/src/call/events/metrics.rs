@@ -2,7 +2,7 @@
 //! OpenTelemetry's semantic conventions for MCP, where they have them, and have few values: no label says what a stranger
 //! or a model may make up.
 
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use metrics::{Label, Unit, counter, describe_counter, describe_histogram, histogram};
@@ -10,9 +10,8 @@ use tokio::time::Instant;
 
 use super::endpoint::Endpoint;
 use super::event::CallOutcome;
-use super::observer::Observer;
-use super::spans::{METHOD, OPERATION};
-use crate::{CallError, CallErrorKind, ConnectionState, ToolCall};
+use super::{METHOD, OPERATION};
+use crate::{CallError, CallErrorKind, ConnectionState};
 
 pub(super) const ARE_KEPT: bool = true;
 
@@ -71,20 +70,14 @@ pub(super) fn call_ended(server: &str, tool: &str, is_bound: bool, outcome: Call
 
 /// How long one request takes.
 pub(super) struct Timing {
-    observer: Arc<Observer>,
     tool: String,
     is_bound: bool,
     begun: OnceLock<(Instant, String)>,
 }
 
 impl Timing {
-    pub(super) fn of(observer: &Arc<Observer>, call: &ToolCall) -> Self {
-        Self {
-            observer: observer.clone(),
-            tool: observer.name(&call.tool),
-            is_bound: call.spec.is_some(),
-            begun: OnceLock::new(),
-        }
+    pub(super) fn of(tool: String, is_bound: bool) -> Self {
+        Self { tool, is_bound, begun: OnceLock::new() }
     }
 
     pub(super) fn begin(&self, protocol_version: &str) {
@@ -92,10 +85,10 @@ impl Timing {
     }
 
     /// A call that never became a request is not recorded.
-    pub(super) fn end(self, outcome: CallOutcome, error: Option<&CallError>) {
+    pub(super) fn end(self, server: &str, endpoint: &Endpoint, outcome: CallOutcome, error: Option<&CallError>) {
         let Some((begun, protocol_version)) = self.begun.get() else { return };
         describe();
-        let mut labels = labels_of(self.observer.server(), &self.observer.endpoint);
+        let mut labels = labels_of(server, endpoint);
         labels.extend([
             Label::from_static_parts("mcp.method.name", METHOD),
             Label::from_static_parts("gen_ai.operation.name", OPERATION),

@@ -14,14 +14,17 @@ mod observer;
 mod spans;
 
 pub use bus::Events;
-pub(crate) use bus::subscribe_to_all;
 pub use event::{
     ApprovalAsked, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked, ToolsChanged,
 };
 pub(crate) use invocation::{Invocation, Try};
-pub(crate) use observer::Observer;
+pub(crate) use observer::{Observer, subscribe_to_all};
 pub(crate) use spans::CallSpan;
 pub(crate) use spans::note_request;
+
+/// The names of a call, in traces and metrics (semantic conventions of OpenTelemetry).
+const METHOD: &str = "tools/call";
+const OPERATION: &str = "execute_tool";
 
 /// The state of the connection of a [`Client`](crate::Client).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

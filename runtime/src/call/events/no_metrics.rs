@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::endpoint::Endpoint;
 use super::event::CallOutcome;
-use super::observer::Observer;
-use crate::{CallError, ConnectionState, ToolCall};
+use crate::{CallError, ConnectionState};
 
 pub(super) const ARE_KEPT: bool = false;
 
@@ -18,11 +17,11 @@ pub(super) fn call_ended(_: &str, _: &str, _: bool, _: CallOutcome) {}
 pub(super) struct Timing;
 
 impl Timing {
-    pub(super) fn of(_: &Observer, _: &ToolCall) -> Self {
+    pub(super) fn of(_: String, _: bool) -> Self {
         Self
     }
 
     pub(super) fn begin(&self, _: &str) {}
 
-    pub(super) fn end(self, _: CallOutcome, _: Option<&CallError>) {}
+    pub(super) fn end(self, _: &str, _: &Endpoint, _: CallOutcome, _: Option<&CallError>) {}
 }

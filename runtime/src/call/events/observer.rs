@@ -136,6 +136,11 @@ impl Observer {
     }
 }
 
+/// Listens to what these tell.
+pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o Observer>) -> Events {
+    listen(observers.map(Observer::bus))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,10 +14,9 @@ use tracing::field::Empty;
 
 use super::event::{CallOutcome, CallSource};
 use super::observer::Observer;
+use super::{METHOD, OPERATION};
 use crate::{CallError, ToolCall, ToolResult};
 
-pub(super) const METHOD: &str = "tools/call";
-pub(super) const OPERATION: &str = "execute_tool";
 const TARGET: &str = "mcp_bindgen::calls";
 
 /// The span of a call, or of one try of it.

@@ -24,6 +24,7 @@ mod dialect;
 mod expansion;
 mod links;
 mod mend;
+mod unusable;
 mod validator;
 mod violation;
 
@@ -32,7 +33,8 @@ use serde_json::Value;
 use crate::ground::redact::Redactor;
 use crate::{ToolResult, ToolSpec};
 
-pub use validator::{Skipped, UnusableSchema, Validator};
+pub use unusable::{Skipped, UnusableSchema};
+pub use validator::Validator;
 pub use violation::Violation;
 
 /// Why a value was refused.

@@ -1,18 +1,13 @@
 //! A schema that is ready to check values.
 
-use std::fmt;
-
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError};
 use serde_json::Value;
 
 use super::links::Links;
 use super::mend::{Mended, Probe, mend};
-use super::violation::brief;
-use super::{Violation, dialect, expansion};
+use super::{Skipped, UnusableSchema, Violation, dialect, expansion};
 use crate::ground::redact::Redactor;
-
-const LONGEST_REASON: usize = 240;
 
 /// A schema, compiled.
 #[derive(Debug)]
@@ -40,7 +35,7 @@ impl Validator {
         let mended = mend(schema, draft, Some(probe))?;
         match compile_document(draft, &mended.schema)? {
             Ok(compiled) => Ok(Self { compiled, skipped: mended.skipped }),
-            Err(error) => Err(UnusableSchema::because(&error, &mended)),
+            Err(error) => Err(unusable(&error, &mended)),
         }
     }
 
@@ -102,62 +97,16 @@ fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, Valida
     options.without_content_media_type_support("application/json").build(schema)
 }
 
-/// A part of a schema that is not checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Skipped {
-    /// Where in the schema, as a JSON pointer (RFC 6901).
-    pub pointer: String,
-    /// The value at the place as JSON, shortened.
-    pub value: String,
-    /// Why it is not checked.
-    pub reason: String,
-}
-
-impl fmt::Display for Skipped {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}{}: {}", self.value, crate::call::place(&self.pointer), self.reason)
+fn unusable(error: &ValidationError<'_>, mended: &Mended) -> UnusableSchema {
+    let message = error.masked().to_string();
+    if !matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
+        return UnusableSchema::new(error.instance_path().as_str(), message);
+    }
+    match mended.references.iter().find(|reference| reference.explains(&message)) {
+        Some(reference) => UnusableSchema::new(
+            &reference.pointer,
+            format!("`{}` leads nowhere in this document, and others are never fetched", reference.target),
+        ),
+        None => UnusableSchema::new("", message),
     }
 }
-
-/// A schema that cannot be used, because something that it needs is not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnusableSchema {
-    /// Where in the schema, as a JSON pointer (RFC 6901); empty where the place is not known.
-    pub pointer: String,
-    /// The fault.
-    pub message: String,
-}
-
-impl UnusableSchema {
-    pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
-        Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_REASON) }
-    }
-
-    fn because(error: &ValidationError<'_>, mended: &Mended) -> Self {
-        let message = error.masked().to_string();
-        if !matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
-            return Self::new(error.instance_path().as_str(), message);
-        }
-        match mended.references.iter().find(|reference| reference.explains(&message)) {
-            Some(reference) => Self::new(
-                &reference.pointer,
-                format!("`{}` leads nowhere in this document, and others are never fetched", reference.target),
-            ),
-            None => Self::new("", message),
-        }
-    }
-}
-
-impl fmt::Display for UnusableSchema {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.pointer.is_empty() {
-            formatter.write_str(&self.message)
-        } else {
-            write!(formatter, "{} (at `{}`)", self.message, mcp_bindgen_model::printable(&self.pointer))
-        }
-    }
-}
-
-impl std::error::Error for UnusableSchema {}

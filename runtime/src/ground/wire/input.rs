@@ -1,4 +1,4 @@
-//! What is read, and where it goes. Types and sources of values meet here, and neither is generic over the other, so that there
+//! Values that are read, and the places that they go to. Types and sources of values meet here, and neither is generic over the other, so that there
 //! is one copy of the code of each.
 
 use std::any::TypeId;

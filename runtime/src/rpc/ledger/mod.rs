@@ -26,11 +26,11 @@ use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::Failure;
 use crate::rpc::list_news::ListNews;
 use crate::rpc::messages::{self, UNREADABLE};
+use crate::rpc::messages::{Incoming, Question};
 use crate::rpc::notices::Notices;
 use crate::rpc::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
-use crate::rpc::transports::{Incoming, Question};
 use crate::rpc::witness::Witness;
 
 /// Answers repeat the id and the method of a request.

@@ -13,8 +13,9 @@ use super::writer::Writer;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::messages;
+use crate::rpc::messages::Incoming;
 use crate::rpc::notes::Notes;
-use crate::rpc::transports::{Incoming, Transport};
+use crate::rpc::transports::Transport;
 
 const CLOSED: &str = "the server closed the connection";
 const MAX_MESSAGE: usize = 64 * 1024 * 1024;

@@ -20,13 +20,13 @@ pub(crate) mod writer;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use rmcp::model::{ClientJsonRpcMessage, RequestId};
-use serde_json::Value;
+use rmcp::model::ClientJsonRpcMessage;
 
 use crate::Cause;
 use crate::ground::task::Boxed;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
+use crate::rpc::messages::Incoming;
 
 /// Resolves once the message has left. The outcome of a request is in the ledger.
 pub(crate) type Sending = Boxed<Result<(), Failure>>;
@@ -50,21 +50,6 @@ pub(crate) trait Transport: Send {
     /// Ends the connection. What is under way fails.
     /// Dropped before the end: dropping the transport ends the rest, without waiting for the server.
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-}
-
-/// A request of the server, as sent.
-pub(crate) struct Question {
-    pub(crate) id: RequestId,
-    pub(crate) method: String,
-    pub(crate) params: Value,
-}
-
-/// A message of the server that needs an action.
-pub(crate) enum Incoming {
-    /// A request to answer.
-    Question(Question),
-    /// The server cancelled its request.
-    Cancelled(RequestId),
 }
 
 /// Returns `true` if another attempt of what failed for this cause would end alike.

@@ -19,7 +19,8 @@ use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
-use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
+use crate::rpc::messages::Incoming;
+use crate::rpc::transports::{Sender, Sending, Transport};
 
 /// The transport; dropping it ends its requests.
 pub(crate) struct SseTransport {

@@ -17,7 +17,7 @@ use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
-use crate::rpc::transports::Incoming;
+use crate::rpc::messages::Incoming;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");

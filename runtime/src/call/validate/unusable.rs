@@ -1,0 +1,53 @@
+//! Schemas that cannot be used, as a whole or in part.
+
+use std::fmt;
+
+use super::violation::brief;
+
+const LONGEST_REASON: usize = 240;
+
+/// A part of a schema that is not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Where in the schema, as a JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// The value at the place as JSON, shortened.
+    pub value: String,
+    /// Why it is not checked.
+    pub reason: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}: {}", self.value, crate::call::place(&self.pointer), self.reason)
+    }
+}
+
+/// A schema that cannot be used, because something that it needs is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnusableSchema {
+    /// Where in the schema, as a JSON pointer (RFC 6901); empty where the place is not known.
+    pub pointer: String,
+    /// The fault.
+    pub message: String,
+}
+
+impl UnusableSchema {
+    pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
+        Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_REASON) }
+    }
+}
+
+impl fmt::Display for UnusableSchema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            formatter.write_str(&self.message)
+        } else {
+            write!(formatter, "{} (at `{}`)", self.message, mcp_bindgen_model::printable(&self.pointer))
+        }
+    }
+}
+
+impl std::error::Error for UnusableSchema {}
