@@ -65,8 +65,8 @@
 //!
 //! # Templates
 //!
-//! A [`Template`] is text whose actions call tools of a toolset, side by side where they can, and whose open places a
-//! [`Completer`] fills. It is checked against the tools before anything runs; see [`template`].
+//! A [`Template`] is text whose actions call tools of a toolset in the order of the text, and whose open places a [`Completer`]
+//! fills. It is checked against the tools before anything runs; see [`template`].
 //!
 //! # Hosted servers
 //!

@@ -162,6 +162,7 @@ fn faults_are_shown_with_their_place() {
         ("a\n\n{{ name | }}", "3:1", "syntax error"),
         ("{% if a %}\n{{ b }}", "1:1", "endif"),
         ("a {{ b(", "1:3", ""),
+        ("a {{ c }}\n[[@read:c|path=\"x\"]]", "1:3", "`c` is used here, before the slot that gives it"),
         ("[[@read:c|path=\"{{ a b }}\"]]", "1:11", ""),
     ] {
         let said_of = refuse(template);

@@ -21,14 +21,18 @@ const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
 /// The effect of a statement on the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub enum Effect {
+    /// It opens a block with this keyword.
     Opens(&'static str),
+    /// It closes the innermost block.
     Closes,
+    /// Neither.
     None,
 }
 
 /// Returns the effect of a statement, without its braces, on the blocks around it.
-pub(crate) fn effect(inner: &str) -> Effect {
+#[must_use]
+pub fn effect(inner: &str) -> Effect {
     let word = keyword(inner);
     if word.strip_prefix("end").is_some_and(|name| OPENING.contains(&name)) {
         return Effect::Closes;

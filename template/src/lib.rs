@@ -20,6 +20,7 @@ mod wanted;
 mod words;
 
 pub use ast::{Action, Argument, Completion, OnError, Part, Piece, PieceKind, Segment, Target, Template, Term, Text};
+pub use blocks::{Effect, effect};
 pub use check::{Takes, Tool, Tools};
 pub use fault::{Fault, MOST_FAULTS, Place};
 pub use slots::{Slot, SlotKind};

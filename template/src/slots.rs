@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{Action, Completion, Part, PieceKind, Target, Template, Text};
-use crate::blocks::{Effect, effect};
 use crate::fault::Place;
 
 /// An action or a completion, and where it stands.
@@ -12,8 +11,6 @@ use crate::fault::Place;
 pub struct Slot<'t> {
     /// Where it begins.
     pub place: Place,
-    /// Whether it stands in a loop, so that it may run more than once.
-    pub in_loop: bool,
     /// Its kind.
     pub kind: SlotKind<'t>,
 }
@@ -35,26 +32,13 @@ impl Template {
     /// use mcp_bindgen_template::Template;
     ///
     /// let template = Template::parse("{% for n in numbers %}[[@github_get_issue:issue_{{n}}|number=n]]{% endfor %}[[sum]]")?;
-    /// let in_loop: Vec<_> = template.slots().map(|slot| slot.in_loop).collect();
-    /// assert_eq!(in_loop, [true, false]);
+    /// let names: Vec<_> = template.slots().map(|slot| slot.kind.name()).collect();
+    /// assert_eq!(names, [None, Some("sum")]);
     /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
     /// ```
     pub fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
-        self.segments.iter().flat_map(|segment| {
-            let mut open = Vec::new();
-            segment.pieces.iter().filter_map(move |piece| {
-                let kind = match &piece.kind {
-                    PieceKind::Action(action) => SlotKind::Action(action),
-                    PieceKind::Completion(completion) => SlotKind::Completion(completion),
-                    PieceKind::Statement(statement) => {
-                        follow(statement, &mut open);
-                        return None;
-                    }
-                    PieceKind::Text(_) | PieceKind::Expression(_) => return None,
-                };
-                Some(Slot { place: piece.place, in_loop: open.contains(&true), kind })
-            })
-        })
+        let pieces = self.segments.iter().flat_map(|segment| &segment.pieces);
+        pieces.filter_map(|piece| Some(Slot { place: piece.place, kind: piece.kind.slot()? }))
     }
 
     /// The names that its results have, as far as they are known before it runs: those without expressions in them.
@@ -81,35 +65,43 @@ impl Template {
 
     /// The names of its results, to look many of them up.
     pub(crate) fn given(&self) -> Given<'_> {
-        let open = self.slots().filter_map(|slot| match slot.kind {
-            SlotKind::Action(action) => action.variable.as_ref(),
-            SlotKind::Completion(completion) => Some(&completion.variable),
-        });
-        Given { names: self.names(), open: open.filter(|text| text.plain().is_none()).collect() }
+        let mut given = Given::default();
+        self.slots().for_each(|slot| given.add(slot.kind));
+        given
     }
 }
 
 /// The names that results can have.
+#[derive(Default)]
 pub(crate) struct Given<'t> {
     names: BTreeSet<&'t str>,
     /// Those with expressions in them.
     open: Vec<&'t Text>,
 }
 
-impl Given<'_> {
+impl<'t> Given<'t> {
+    pub(crate) fn add(&mut self, slot: SlotKind<'t>) {
+        let variable = match slot {
+            SlotKind::Action(action) => action.variable.as_ref(),
+            SlotKind::Completion(completion) => Some(&completion.variable),
+        };
+        self.names.extend(slot.name());
+        self.open.extend(variable.filter(|text| text.plain().is_none()));
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.contains(name) || self.open.iter().any(|text| text.may_be(name))
     }
 }
 
-/// Updates the blocks that are open, each with whether it is a loop, by a statement.
-fn follow(statement: &str, open: &mut Vec<bool>) {
-    let inner = statement.get(2..statement.len().saturating_sub(2)).unwrap_or_default();
-    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
-    match effect(inner.strip_suffix(['-', '+']).unwrap_or(inner)) {
-        Effect::Opens(name) => open.push(name == "for"),
-        Effect::Closes => drop(open.pop()),
-        Effect::None => {}
+impl PieceKind {
+    /// The slot that it is, if it is one.
+    pub(crate) fn slot(&self) -> Option<SlotKind<'_>> {
+        match self {
+            Self::Action(action) => Some(SlotKind::Action(action)),
+            Self::Completion(completion) => Some(SlotKind::Completion(completion)),
+            Self::Text(_) | Self::Expression(_) | Self::Statement(_) => None,
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The names that a template uses and does not give itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{Argument, OnError, Part, Piece, PieceKind, Template, Term, Text};
-use crate::fault::Place;
+use crate::fault::{Fault, Place};
+use crate::slots::Given;
 use crate::words::{Role, is_word, words};
 
 /// A name that whoever runs a template has to give, or may give.
@@ -48,6 +49,42 @@ impl Template {
     }
 }
 
+impl Template {
+    /// Returns the names that are used before the slots that give them, of those that minijinja finds nowhere assigned before they
+    /// are used; each with its first use as a fault.
+    ///
+    /// ```
+    /// use mcp_bindgen_template::Template;
+    ///
+    /// let template = Template::parse("{{ time }} [[@now:time]] {{ time }}")?;
+    /// let late = template.late(&["time".to_owned()].into());
+    /// assert_eq!(late["time"].to_string(), "1:1: `time` is used here, before the slot that gives it: move the slot up");
+    /// # Ok::<(), Vec<mcp_bindgen_template::Fault>>(())
+    /// ```
+    pub fn late(&self, undeclared: &BTreeSet<String>) -> BTreeMap<String, Fault> {
+        let (all, mut before, mut late) = (self.given(), Given::default(), BTreeMap::new());
+        for piece in self.segments.iter().flat_map(|segment| &segment.pieces) {
+            for (place, code) in piece.codes() {
+                for word in words(code).filter(|word| word.role == Role::Name && !is_assigned(word.rest)) {
+                    if undeclared.contains(word.text) && all.has(word.text) && !before.has(word.text) {
+                        let name = word.text;
+                        let message = format!("`{name}` is used here, before the slot that gives it: move the slot up");
+                        late.entry(name.to_owned()).or_insert(Fault::new(place, message));
+                    }
+                }
+            }
+            piece.kind.slot().into_iter().for_each(|slot| before.add(slot));
+        }
+        late
+    }
+}
+
+/// Returns `true` if this follows the name of what is assigned, or of an argument.
+fn is_assigned(rest: &str) -> bool {
+    let after = rest.trim_start();
+    after.starts_with('=') && !after.starts_with("==")
+}
+
 /// The uses of a name as a variable.
 #[derive(Debug, Default)]
 struct Uses {
@@ -59,9 +96,7 @@ struct Uses {
 impl Uses {
     /// One more; `rest` is the code behind it.
     fn add(&mut self, place: Place, rest: &str) {
-        let after = rest.trim_start();
-        if after.starts_with('=') && !after.starts_with("==") {
-            // What is assigned, or the name of an argument.
+        if is_assigned(rest) {
             return;
         }
         self.first = Some(self.first.map_or(place, |first| first.min(place)));

@@ -1,11 +1,8 @@
 //! The tools that a template's actions call, and the calls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::future::join;
-use futures_util::stream::{self, StreamExt};
 use mcp_bindgen_model::matches_glob;
 use mcp_bindgen_runtime::{CallErrorKind, CallOptions};
 use mcp_bindgen_template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
@@ -14,17 +11,14 @@ use serde_json::{Map, Value as Json};
 
 use super::data;
 use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
-use super::pass::Due;
 use super::rendered::TemplateCall;
-use super::slot::{Kind, Slot};
+use super::slot::{Filled, Kind, Slot};
 use super::{Inner, Template};
 use crate::Toolset;
 use crate::toolset::{Entry, NoResult};
 
 /// Who makes the calls, for whoever watches.
 const SOURCE: &str = "template";
-/// How many calls of one template are under way at once.
-const MOST_AT_ONCE: usize = 16;
 
 /// The tools that the actions of a template may call.
 pub(super) struct Callable {
@@ -95,56 +89,21 @@ impl Callable {
         }
     }
 
-    /// The slots whose tools may change something: all that do not say that they only read.
-    pub(super) fn ordered(&self) -> BTreeSet<usize> {
-        let ordered = self.entries.iter().filter(|(_, entry)| entry.annotations.read_only != Some(true));
-        ordered.map(|(slot, _)| *slot).collect()
-    }
-
-    /// Makes calls, side by side but for those that may change something, and gives their outcomes in the same order. Once one
-    /// has failed for good, no other is begun.
-    pub(super) async fn call(&self, template: &Template, due: &[Due], log: &Log) -> Vec<Option<Outcome>> {
+    /// Makes the call of a slot.
+    pub(super) async fn call(&self, template: &Template, number: usize, filled: &Filled, log: &Log) -> Outcome {
         let inner = &*template.inner;
-        let has_failed = AtomicBool::new(false);
-        let (mut ordered, mut others) = (Vec::new(), Vec::new());
-        for (place, due) in due.iter().enumerate() {
-            let called = self.entries.get(&due.key.slot).zip(inner.slots.get(due.key.slot));
-            let Some((entry, slot)) = called else { continue };
-            let changes = entry.annotations.read_only != Some(true);
-            let has_failed = &has_failed;
-            let call = async move {
-                if has_failed.load(Ordering::Relaxed) {
-                    return (place, None);
-                }
-                let outcome = self.call_one(inner, entry, slot, due, log).await;
-                if outcome.is_err() {
-                    has_failed.store(true, Ordering::Relaxed);
-                }
-                (place, Some(outcome))
-            };
-            if changes { ordered.push(call) } else { others.push(call) }
-        }
-        let one_by_one = stream::iter(ordered).buffered(1).collect::<Vec<_>>();
-        let side_by_side = stream::iter(others).buffer_unordered(MOST_AT_ONCE).collect::<Vec<_>>();
-        let (one_by_one, side_by_side) = join(one_by_one, side_by_side).await;
-        let mut outcomes: Vec<Option<Outcome>> = due.iter().map(|_| None).collect();
-        for (place, outcome) in one_by_one.into_iter().chain(side_by_side) {
-            if let Some(place) = outcomes.get_mut(place) {
-                *place = outcome;
-            }
-        }
-        outcomes
-    }
-
-    async fn call_one(&self, inner: &Inner, entry: &Arc<Entry>, slot: &Slot, due: &Due, log: &Log) -> Outcome {
+        let Some((entry, slot)) = self.entries.get(&number).zip(inner.slots.get(number)) else {
+            let message = "the tool of an action is not there".to_owned();
+            return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::UnknownTool, message)));
+        };
         let options = CallOptions::new().source(SOURCE);
         let options = if inner.is_remote { options.remote() } else { options };
-        let mut arguments = self.respelled(slot, entry, &due.filled.values);
+        let mut arguments = self.respelled(slot, entry, &filled.values);
         let (server, tool) = entry.identity();
         let begun = TemplateCall {
             place: slot.place,
             action: slot.action(),
-            variable: due.filled.variable.clone(),
+            variable: filled.variable.clone(),
             server: server.to_owned(),
             tool: tool.to_owned(),
             arguments: arguments.clone(),
@@ -156,7 +115,7 @@ impl Callable {
         });
         let result = match self.toolset.result_of(entry, arguments.clone(), options.clone()).await {
             // A text of JSON was given to a parameter that takes what it says.
-            Err(NoResult::Arguments(what)) => match &due.filled.walked {
+            Err(NoResult::Arguments(what)) => match &filled.walked {
                 None => Err(NoResult::Arguments(what)),
                 Some(walked) => {
                     let again = self.respelled(slot, entry, walked);
@@ -216,7 +175,7 @@ impl Callable {
             // What nobody knows to have failed, nobody may be told to have: a template would call it again.
             _ if !is_failure(&kind, entry.annotations.read_only == Some(true)) => None,
             Kind::Action { on_error: OnError::Empty, .. } => Some(Value::from("")),
-            Kind::Action { on_error: OnError::Default(_), .. } => due.filled.default.clone().and_then(data::of_json),
+            Kind::Action { on_error: OnError::Default(_), .. } => filled.default.clone().and_then(data::of_json),
             _ => None,
         };
         match value {

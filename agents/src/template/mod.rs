@@ -19,19 +19,14 @@
 //! - `[[name]]` and `[[kind:name|key=value]]` are filled by the [`Completer`].
 //! - `<checkpoint>` separates segments: a completer sees the text since the last one. Variables stay.
 //!
-//! # How a segment is run
+//! # How a template is run
 //!
-//! First its actions, then its text. All actions that have what they need, of tools that say of themselves that they only
-//! read (`readOnlyHint: true`), run side by side, up to 16 at once, wherever in the segment they stand; then those that need
-//! their results; and so on. All others may change something: they go one after another in the order of the text, and where
-//! one waits for a result, those behind it wait as well. Functions of the program are such. What has to come after something
-//! else that it does not use, a completion or an action that reads, belongs behind a checkpoint.
+//! In the order of its text, once: an action is called and a completion asked for where it stands, one after another. What is used
+//! before the slot that gives it is an error, and nothing is called then. In loops a slot runs once for each turn, and its
+//! variable is that turn's; after the loop it is the last one's. A completer sees the text before its slot. Names with
+//! expressions in them come to names that nothing else has, or the run ends.
 //!
-//! Control flow (`if`, `for`, `set`, `with`, `do`) that reads a result is gone through once the result is there, and what
-//! stands behind it after that. In a loop that is `recursive`, slots run one by one, after the others.
-//! A completion is asked for when all actions before it have run that can, and the text before it is
-//! there. In loops a slot runs once for each turn, and its variable is that turn's; after the loop it is the last one's. Names
-//! with expressions in them come to names that nothing else has, or the run ends.
+//! minijinja runs on a thread of tokio's for blocking work, which waits while tools and completers answer.
 //!
 //! A result is what a typed handler would give, as JSON: structured content, without the wrapper that some servers put around
 //! what is no object, and else the text. Text of a JSON object or list can be walked like one. Results, answers and variables
@@ -47,15 +42,13 @@ mod completer;
 mod data;
 mod error;
 pub(crate) mod generated;
-mod holds;
-mod pass;
+mod render;
 mod rendered;
 mod run;
-mod segment;
 mod slot;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -111,6 +104,8 @@ struct Inner {
     slots: Arc<[Slot]>,
     segments: Vec<Compiled>,
     wanted: BTreeMap<String, Wanted>,
+    /// The names that are used before the slots that give them.
+    late: BTreeMap<String, Fault>,
     /// Holds the code of all segments.
     environment: Environment<'static>,
 }
@@ -165,31 +160,19 @@ impl Template {
         })?;
         let mut slots = Vec::new();
         let segments: Vec<Compiled> = parsed.segments.iter().map(|segment| Compiled::of(segment, &mut slots)).collect();
-        let mut environment = segment::environment();
+        let mut environment = render::environment();
         let mut faults: Vec<(Place, String)> = Vec::new();
-        for slot in &mut slots {
-            let mut needs = Vec::new();
-            for dynamic in &slot.dynamics {
-                match environment.compile_expression(&dynamic.code) {
-                    Ok(expression) => needs.extend(expression.undeclared_variables(false)),
-                    Err(error) => {
-                        let code = dynamic.code.trim();
-                        faults.push((dynamic.place, format!("`{code}` is no expression: {}", jinja::in_words(&error))));
-                    }
-                }
+        for dynamic in slots.iter().flat_map(|slot| &slot.dynamics) {
+            if let Err(error) = environment.compile_expression(&dynamic.code) {
+                let code = dynamic.code.trim();
+                faults.push((dynamic.place, format!("`{code}` is no expression: {}", jinja::in_words(&error))));
             }
-            needs.sort();
-            needs.dedup();
-            slot.needs = needs;
         }
         if faults.is_empty() {
-            for (number, segment) in segments.iter().enumerate() {
-                for (source, name) in [(&segment.whole, whole(number)), (&segment.collecting, collecting(number))] {
-                    if let Err(error) = environment.add_template_owned(name, source.code.clone()) {
-                        let place = source.place(error.line()).unwrap_or(Place { line: 1, column: 1 });
-                        faults.push((place, jinja::in_words(&error)));
-                        break;
-                    }
+            for (number, Compiled { source, .. }) in segments.iter().enumerate() {
+                if let Err(error) = environment.add_template_owned(code_of(number), source.code.clone()) {
+                    let place = source.place(error.line()).unwrap_or(Place { line: 1, column: 1 });
+                    faults.push((place, jinja::in_words(&error)));
                 }
             }
         }
@@ -199,8 +182,10 @@ impl Template {
             faults.truncate(MOST_FAULTS);
             return Err(of_syntax(faults));
         }
-        let wanted = wanted(&parsed, &segments, &environment);
-        let inner = Inner { name, is_remote, parsed, slots: slots.into(), segments, wanted, environment };
+        let undeclared = undeclared(&segments, &environment);
+        let wanted = parsed.wanted(undeclared.iter().cloned());
+        let late = parsed.late(&undeclared);
+        let inner = Inner { name, is_remote, parsed, slots: slots.into(), segments, wanted, late, environment };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -242,24 +227,21 @@ impl Template {
     }
 }
 
-/// The names of the code of a segment.
-fn whole(segment: usize) -> String {
+/// The name of a segment's code.
+fn code_of(segment: usize) -> String {
     format!("{segment}")
 }
 
-fn collecting(segment: usize) -> String {
-    format!("{segment} collecting")
-}
-
-fn wanted(parsed: &Parsed, segments: &[Compiled], environment: &Environment<'_>) -> BTreeMap<String, Wanted> {
+/// The names that are used before anything is assigned to them.
+fn undeclared(segments: &[Compiled], environment: &Environment<'_>) -> BTreeSet<String> {
     // What one segment sets is there in those after it.
     let mut all = Source::default();
-    segments.iter().for_each(|segment| all.append(&segment.whole));
+    segments.iter().for_each(|segment| all.append(&segment.source));
     let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);
     let undeclared = environment.template_from_str(&all.code).map(|all| all.undeclared_variables(false));
     // Each segment has compiled, and so do all of them.
     let undeclared = undeclared.unwrap_or_default().into_iter();
-    parsed.wanted(undeclared.filter(|name| !name.starts_with(RESERVED) && !is_global(name)))
+    undeclared.filter(|name| !name.starts_with(RESERVED) && !is_global(name)).collect()
 }
 
 impl fmt::Debug for Template {

@@ -1,26 +1,25 @@
 //! A template, from its first call to its text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::nearest;
-use minijinja::{Environment, Value};
+use mcp_bindgen_template::{Fault, Place};
+use minijinja::Value;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
+use tokio::sync::mpsc;
 
 use super::calls::{Callable, Log};
 use super::completer::{Completer, CompletionRequest, DynCompleter};
 use super::data;
 use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
-use super::pass::{Due, Frame, Known};
-use super::rendered::{RenderedSegment, RenderedTemplate};
-use super::segment::{self, Came};
+use super::render::{Ask, Render};
+use super::rendered::RenderedTemplate;
 use super::slot::Kind;
 use super::{Template, jinja};
 use crate::Toolset;
@@ -116,9 +115,8 @@ impl TemplateRun {
         self
     }
 
-    /// How many steps minijinja may take for one render of a segment, and pieces of 64 bytes of text or lists it may make in
-    /// them; 2,000,000 by default. A segment is rendered about
-    /// twice, and once more for each completion and each action that waits for another.
+    /// How many steps minijinja may take for a segment, and pieces of 64 bytes of text or lists it may make in them; 2,000,000
+    /// by default.
     pub fn fuel(self, fuel: u64) -> Self {
         Self { fuel, ..self }
     }
@@ -170,23 +168,19 @@ impl TemplateRun {
         };
         let mut environment = template.inner.environment.clone();
         environment.set_fuel(Some(self.fuel));
-        let mut running = Running {
-            run: &self,
-            callable,
-            environment,
-            variables,
-            made: Map::new(),
-            log: log.clone(),
-            made_calls: 0,
-            completions: 0,
-            room: self.most_text,
-        };
-        let mut segments = Vec::new();
-        for number in 0..template.inner.segments.len() {
-            let segment = running.segment(number).await;
-            segments.push(segment.map_err(|problem| problem.alone(name).after(log.calls()))?);
+        let mut answering = Answering { run: &self, callable, log, calls: 0, completions: 0 };
+        let (asks, mut asked) = mpsc::channel(1);
+        let render = Render { template: template.clone(), environment, variables, room: self.most_text, asks };
+        let rendered = tokio::task::spawn_blocking(|| render.run());
+        let failed = |problem: Box<TemplateProblem>| problem.alone(name).after(log.calls());
+        while let Some(ask) = asked.recv().await {
+            let value = answering.answer(&ask).await.map_err(failed)?;
+            // Whoever asked is there until it is answered.
+            let _ = ask.answer.send(value);
         }
-        Ok(RenderedTemplate { segments, variables: running.made, calls: log.calls() })
+        let broken = |_| Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render broke down"));
+        let (segments, variables) = rendered.await.map_err(broken).and_then(|rendered| rendered).map_err(failed)?;
+        Ok(RenderedTemplate { segments, variables, calls: log.calls() })
     }
 
     /// The variables, and what is wrong before anything runs.
@@ -211,6 +205,11 @@ impl TemplateRun {
                 let message = format!("nothing is called `{name}`; {help}");
                 problems.push(TemplateProblem::new(TemplateErrorKind::Undefined, wanted.place, message));
             }
+        }
+        for (_, Fault { place, message, .. }) in
+            inner.late.iter().filter(|(name, _)| !self.variables.contains_key(*name))
+        {
+            problems.push(TemplateProblem::new(TemplateErrorKind::Undefined, *place, message));
         }
         let open = inner.slots.iter().find(|slot| matches!(slot.kind, Kind::Completion { .. }));
         if let (Some(slot), None) = (open, &self.completer) {
@@ -242,124 +241,57 @@ impl fmt::Debug for TemplateRun {
     }
 }
 
-/// A run that is under way.
-struct Running<'r> {
+/// The part of a run that answers what its render asks.
+struct Answering<'r> {
     run: &'r TemplateRun,
     callable: Callable,
-    environment: Environment<'static>,
-    /// The given variables, and those of the segments before.
-    variables: BTreeMap<String, Value>,
-    /// The values so far, as they are handed back.
-    made: Map<String, Json>,
-    log: Log,
-    made_calls: usize,
+    log: &'r Log,
+    calls: usize,
     completions: usize,
-    /// How many bytes the segments that are left may have.
-    room: usize,
 }
 
-impl Running<'_> {
-    async fn segment(&mut self, number: usize) -> Result<RenderedSegment, Box<TemplateProblem>> {
-        let template = self.run.template.clone();
-        let inner = &*template.inner;
-        let mut known = Arc::new(Known::default());
-        let mut visible = self.variables.clone();
-        let frame = self.frame(number);
-        loop {
-            // A template that only computes lets others go on, and a time limit end it.
-            pause().await;
-            let due = segment::collect(inner, &self.environment, number, &visible, &known, &frame)?;
-            if !due.is_empty() {
-                self.call(due, &mut known, &mut visible).await?;
-                continue;
-            }
-            match segment::render(inner, &self.environment, number, &visible, &known, &frame)? {
-                Came::Text { text, passed, set } => {
-                    self.room = self.room.saturating_sub(text.len());
-                    // What the template has set after a slot counts, as in the text.
-                    for (name, value) in passed.into_iter().chain(set) {
-                        if let Ok(json) = data::to_json(&value, data::Wanted::First) {
-                            self.made.insert(name.clone(), json);
-                        }
-                        self.variables.insert(name, value);
-                    }
-                    let name = inner.parsed.segments.get(number).and_then(|segment| segment.name.clone());
-                    return Ok(RenderedSegment { name, text });
+impl Answering<'_> {
+    async fn answer(&mut self, ask: &Ask) -> Result<Value, Box<TemplateProblem>> {
+        let template = &self.run.template;
+        let Some(slot) = template.inner.slots.get(ask.slot) else {
+            let message = "the template asks for a slot that it does not have";
+            return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, message)));
+        };
+        let limit = |message| Err(Box::new(TemplateProblem::new(TemplateErrorKind::Limit, slot.place, message)));
+        match &slot.kind {
+            Kind::Action { .. } => {
+                let most = self.run.most_calls;
+                if self.calls >= most {
+                    return limit(format!("the template makes more than {most} calls; see `TemplateRun::most_calls`"));
                 }
-                Came::Due(due, text) => {
-                    let slot = inner.slots.get(due.key.slot).map(|slot| &slot.kind);
-                    match slot {
-                        Some(Kind::Completion { kind, .. }) => {
-                            let value = self.complete(&due, kind.as_deref(), text).await?;
-                            self.learned(vec![(*due, value)], &mut known, &mut visible);
-                        }
-                        // One that does without something that never came.
-                        _ => self.call(vec![*due], &mut known, &mut visible).await?,
-                    }
+                self.calls += 1;
+                self.callable.call(template, ask.slot, &ask.filled, self.log).await
+            }
+            Kind::Completion { kind, .. } => {
+                let most = self.run.most_completions;
+                if self.completions >= most {
+                    return limit(format!(
+                        "more than {most} completion slots are filled; see `TemplateRun::most_completions`"
+                    ));
                 }
+                self.completions += 1;
+                self.complete(ask, slot.place, kind.as_deref()).await
             }
         }
     }
 
-    fn frame(&self, number: usize) -> Frame {
-        let inner = &*self.run.template.inner;
-        let names = inner.slots.iter().filter_map(|slot| slot.name.as_deref());
-        let globals = self.environment.globals().map(|(name, _)| name);
-        let taken = names.chain(globals).chain(inner.wanted.keys().map(String::as_str));
-        let taken: BTreeSet<String> = taken.map(str::to_owned).chain(self.variables.keys().cloned()).collect();
-        Frame {
-            slots: inner.slots.clone(),
-            holds: inner.segments.get(number).map(|segment| segment.holds.clone()).unwrap_or_default(),
-            taken: taken.into(),
-            ordered: self.callable.ordered().into(),
-            room: self.room,
-        }
-    }
-
-    async fn call(
-        &mut self,
-        due: Vec<Due>,
-        known: &mut Arc<Known>,
-        visible: &mut BTreeMap<String, Value>,
-    ) -> Result<(), Box<TemplateProblem>> {
-        let most = self.run.most_calls;
-        if self.made_calls + due.len() > most {
-            let message = format!("the template makes more than {most} calls; see `TemplateRun::most_calls`");
-            return Err(self.limit(&due, message));
-        }
-        self.made_calls += due.len();
-        let outcomes = self.callable.call(&self.run.template, &due, &self.log).await;
-        let mut values = Vec::new();
-        for (due, outcome) in due.into_iter().zip(outcomes) {
-            // None is there only after one that has failed.
-            if let Some(value) = outcome.transpose()? {
-                values.push((due, value));
-            }
-        }
-        self.learned(values, known, visible);
-        Ok(())
-    }
-
-    async fn complete(&mut self, due: &Due, kind: Option<&str>, prompt: String) -> Result<Value, Box<TemplateProblem>> {
-        let inner = &*self.run.template.inner;
-        let most = self.run.most_completions;
-        if self.completions >= most {
-            let message = format!("more than {most} completion slots are filled; see `TemplateRun::most_completions`");
-            return Err(self.limit(std::slice::from_ref(due), message));
-        }
-        self.completions += 1;
-        let place = inner.slots.get(due.key.slot).map(|slot| slot.place).unwrap_or(super::Place { line: 1, column: 1 });
+    async fn complete(&self, ask: &Ask, place: Place, kind: Option<&str>) -> Result<Value, Box<TemplateProblem>> {
         let failed = |message: String| Box::new(TemplateProblem::new(TemplateErrorKind::Completion, place, message));
-        let name = due.filled.variable.clone();
+        let name = &ask.filled.variable;
         // It was asked for before anything ran.
         let Some(completer) = &self.run.completer else { return Err(failed("nobody fills this slot".to_owned())) };
         let request = CompletionRequest {
-            template: inner.name.clone(),
+            template: self.run.template.inner.name.clone(),
             place,
             name: name.clone(),
             kind: kind.map(str::to_owned),
-            options: due.filled.values.clone(),
-            prompt,
+            options: ask.filled.values.clone(),
+            prompt: ask.prompt.clone(),
         };
         let answer = completer.complete_dyn(request).await;
         let answer = answer.map_err(|words| failed(format!("`{name}` could not be filled: {words}")))?;
@@ -374,40 +306,4 @@ impl Running<'_> {
         };
         value.ok_or_else(|| failed(format!("the answer to `{name}` is too deep to be used")))
     }
-
-    fn limit(&self, due: &[Due], message: String) -> Box<TemplateProblem> {
-        let kind = TemplateErrorKind::Limit;
-        let slots = &self.run.template.inner.slots;
-        Box::new(match due.first().and_then(|due| slots.get(due.key.slot)) {
-            Some(slot) => TemplateProblem::new(kind, slot.place, message),
-            None => TemplateProblem::of_all(kind, message),
-        })
-    }
-
-    /// Values that were not there. What was there before under the same name stays until the segment is done: each slot has
-    /// its own value behind it, and nothing that has run may have been given something else. What a loop gives has a value
-    /// for each turn, and so none outside of it but the last.
-    fn learned(&self, values: Vec<(Due, Value)>, known: &mut Arc<Known>, visible: &mut BTreeMap<String, Value>) {
-        let slots = &self.run.template.inner.slots;
-        let known = Arc::make_mut(known);
-        for (Due { key, filled }, value) in values {
-            let is_of_turn = slots.get(key.slot).is_some_and(|slot| slot.in_loop && slot.name.is_some());
-            if !is_of_turn {
-                visible.entry(filled.variable).or_insert_with(|| value.clone());
-            }
-            known.insert(key, value);
-        }
-    }
-}
-
-async fn pause() {
-    let mut has_paused = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut has_paused, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

@@ -16,13 +16,9 @@ pub(super) struct Slot {
     pub(super) name: Option<String>,
     /// Whether the result is printed at its place.
     pub(super) prints: bool,
-    /// Whether it may run more than once.
-    pub(super) in_loop: bool,
     pub(super) kind: Kind,
     /// The expressions to evaluate for it, in the order in which [`filled`](Self::filled) wants them.
     pub(super) dynamics: Vec<Dynamic>,
-    /// The names in these that have to be there.
-    pub(super) needs: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -100,16 +96,7 @@ impl Slot {
         arguments.iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
         default.into_iter().for_each(|default| of_term(default, place, &mut dynamics));
         let name = name.filter(|name| is_variable(name)).map(str::to_owned);
-        Self { place, prints: variable.is_none(), in_loop: false, variable, name, kind, dynamics, needs: Vec::new() }
-    }
-
-    /// Returns `true` if the result may have this name.
-    pub(super) fn may_give(&self, name: &str) -> bool {
-        match (&self.name, &self.variable) {
-            (Some(own), _) => own == name,
-            (None, Some(variable)) => variable.may_be(name),
-            (None, None) => false,
-        }
+        Self { place, prints: variable.is_none(), variable, name, kind, dynamics }
     }
 
     /// Returns the template's name for the action; a completion has its own name.

@@ -1,28 +1,20 @@
-//! The texts that minijinja runs for a segment. None of the template's text is in them: text comes in by its number, so that
-//! it is what it is whatever it looks like, and each piece of code stands in lines of its own, so that a line says which.
+//! The code that minijinja runs for a segment. None of the template's text is in it: text comes in by its number, so that it is
+//! what it is whatever it looks like, and each piece of code stands in lines of its own, so that a line says which.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use mcp_bindgen_template::{Piece, PieceKind, Place, Segment};
+use mcp_bindgen_template::{Effect, Piece, PieceKind, Place, Segment, effect};
 use minijinja::Value;
 
-use super::holds::{Given, Hold};
 use super::slot::{Dynamic, Slot};
 
-/// The function that a segment's code calls and reads; no name of a template begins so.
+/// The names that the code calls and reads; no name of a template begins so.
 pub(super) const SLOT: &str = "__mcp_slot";
-pub(super) const IS_READY: &str = "__mcp_is_ready";
 pub(super) const TEXT: &str = "__mcp_text";
-pub(super) const HOLD: &str = "__mcp_hold";
+pub(super) const COUNT: &str = "__mcp_count";
 pub(super) const LAST: &str = "__mcp_last";
-/// The value of a variable before its action has run: nothing is called so.
-const UNSET: &str = "__mcp_unset";
 /// The name of values that nobody reads.
 const UNREAD: &str = "__mcp_unread";
-
-/// Statements that have an end.
-const BLOCKS: [&str; 8] = ["if", "for", "with", "set", "autoescape", "filter", "macro", "call"];
 
 /// Code for minijinja, and where each of its lines comes from.
 #[derive(Debug, Default)]
@@ -44,6 +36,18 @@ impl Source {
         self.places.extend(&other.places);
     }
 
+    fn print(&mut self, place: Place, expression: &str) {
+        self.code.push_str("{{");
+        self.push(place, expression);
+        self.code.push_str(" }}");
+    }
+
+    fn statement(&mut self, place: Place, statement: &str) {
+        self.code.push_str("{%");
+        self.push(place, statement);
+        self.code.push_str(" %}");
+    }
+
     /// Code that stands between delimiters, where newlines mean nothing.
     fn push(&mut self, place: Place, code: &str) {
         self.code.push('\n');
@@ -56,156 +60,91 @@ impl Source {
             self.code.push_str(part);
         }
     }
+
+    /// A slot: its value becomes the variable, and is printed where the template says so.
+    fn slot(&mut self, slot: &Slot, number: usize) {
+        match &slot.name {
+            None if slot.prints => {
+                self.code.push_str("{{");
+                self.call(slot, number);
+                self.code.push_str("}}");
+            }
+            name => {
+                self.code.push_str("{%");
+                self.push(slot.place, &format!("set {} = ", name.as_deref().unwrap_or(UNREAD)));
+                self.call(slot, number);
+                self.code.push_str("%}");
+                if let Some(name) = name.as_deref().filter(|_| slot.prints) {
+                    self.print(slot.place, name);
+                }
+            }
+        }
+    }
+
+    /// The call of a slot, with all that has to be evaluated for it.
+    fn call(&mut self, slot: &Slot, number: usize) {
+        self.push(slot.place, &format!("{SLOT}({number}, ["));
+        for Dynamic { place, code } in &slot.dynamics {
+            self.push(*place, &format!("({code} ),"));
+        }
+        self.push(slot.place, "])");
+    }
 }
 
 /// A segment as it is run.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    /// Statements and slots alone: what is to be called.
-    pub(super) collecting: Source,
-    /// All of it.
-    pub(super) whole: Source,
+    pub(super) source: Source,
     /// The text, by numbers.
     pub(super) texts: Value,
-    pub(super) holds: Arc<[Hold]>,
-}
-
-/// A block that is open.
-struct Open<'t> {
-    keyword: &'t str,
-    /// Its own hold, where it has one.
-    hold: Option<usize>,
-    /// The number of the first slot in it.
-    slots: usize,
 }
 
 impl Compiled {
     /// Slots are added to those of the segments before.
     pub(super) fn of(segment: &Segment, slots: &mut Vec<Slot>) -> Self {
-        let (mut collecting, mut whole, mut texts) = (Source::default(), Source::default(), Vec::new());
-        let first = slots.len();
-        let (mut holds, mut open): (Vec<Hold>, Vec<Open<'_>>) = (Vec::new(), Vec::new());
+        let (mut source, mut texts) = (Source::default(), Vec::new());
+        // The blocks that are open, each with the number of the first slot in it.
+        let mut open: Vec<(&str, usize)> = Vec::new();
         for (at, piece) in segment.pieces.iter().enumerate() {
-            // What is within `{% set x %}` is text that becomes a value, which slots may use.
-            let captured = open.iter().find(|open| open.keyword == "set").and_then(|open| open.hold);
-            let print = |source: &mut Source, code: &str| {
-                source.code.push_str("{{");
-                source.push(piece.place, code);
-            };
+            let place = piece.place;
             match &piece.kind {
                 PieceKind::Text(text) => {
                     let before = at.checked_sub(1).and_then(|before| segment.pieces.get(before));
-                    let text = trimmed(text, before, segment.pieces.get(at + 1));
-                    let code = format!("{TEXT}[{}]}}}}", texts.len());
-                    texts.push(Value::from(text));
-                    print(&mut whole, &code);
-                    if captured.is_some() {
-                        print(&mut collecting, &code);
-                    }
+                    source.print(place, &format!("{TEXT}[{}]", texts.len()));
+                    texts.push(Value::from(trimmed(text, before, segment.pieces.get(at + 1))));
                 }
-                PieceKind::Expression(code) => {
-                    let inner = inner(code);
-                    let code = format!("{inner} }}}}");
-                    print(&mut whole, &code);
-                    if let Some(hold) = captured {
-                        holds.get_mut(hold).into_iter().for_each(|hold| hold.also(inner));
-                        print(&mut collecting, &code);
-                    }
-                }
+                PieceKind::Expression(code) => source.print(place, inner(code)),
                 PieceKind::Statement(code) => {
-                    let inner = inner(code);
-                    let keyword = inner.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty());
-                    let keyword = keyword.unwrap_or_default();
-                    let opens = BLOCKS.contains(&keyword) && (keyword != "set" || opens_block(inner));
-                    let mut own = None;
-                    match captured.or_else(|| open.last().filter(|_| keyword == "elif").and_then(|open| open.hold)) {
-                        // What it belongs to waits for it.
-                        Some(hold) => holds.get_mut(hold).into_iter().for_each(|hold| hold.also(inner)),
-                        None if opens || matches!(keyword, "set" | "do") => {
-                            own = Some(holds.len());
-                            for source in [&mut whole, &mut collecting] {
-                                source.code.push_str("{%");
-                                source.push(piece.place, &format!("set {UNREAD} = {HOLD}({}) %}}", holds.len()));
-                            }
-                            holds.push(Hold::new(piece.place, slots.len(), inner));
-                        }
-                        None => {}
+                    let effect = effect(inner(code));
+                    if let Effect::Opens(block) = effect {
+                        source.statement(place, &format!("set {COUNT}_{} = {COUNT}()", open.len()));
+                        open.push((block, slots.len()));
                     }
-                    for source in [&mut whole, &mut collecting] {
-                        source.code.push_str("{%");
-                        source.push(piece.place, &format!("{inner} %}}"));
-                    }
-                    if opens {
-                        open.push(Open { keyword, hold: own, slots: slots.len() });
-                    } else if keyword.strip_prefix("end").is_some_and(|name| BLOCKS.contains(&name))
-                        && let Some(Open { keyword: "for" | "with", hold: Some(hold), slots: since }) = open.pop()
+                    source.statement(place, inner(code));
+                    if effect == Effect::Closes
+                        && let Some(("for" | "with", since)) = open.pop()
                     {
-                        // Names of the block end with it: outside they are what they were last.
-                        let names =
-                            slots.get(since..).unwrap_or_default().iter().filter_map(|slot| slot.name.as_deref());
-                        for name in names.collect::<BTreeSet<_>>() {
-                            for source in [&mut whole, &mut collecting] {
-                                source.code.push_str("{%");
-                                source.push(piece.place, &format!("set {name} = {LAST}({hold}, \"{name}\") %}}"));
-                            }
+                        // Names of the block end with it: behind it they are what they were last.
+                        let inside = slots.get(since..).unwrap_or_default().iter();
+                        for name in inside.filter_map(|slot| slot.name.as_deref()).collect::<BTreeSet<_>>() {
+                            let last = format!("{LAST}(\"{name}\", {COUNT}_{})", open.len());
+                            source.statement(place, &format!("set {name} = {last}"));
                         }
                     }
                 }
-                PieceKind::Action(action) => slots.push(Slot::of_action(piece.place, action)),
-                PieceKind::Completion(completion) => slots.push(Slot::of_completion(piece.place, completion)),
+                PieceKind::Action(action) => add(&mut source, slots, Slot::of_action(place, action)),
+                PieceKind::Completion(completion) => add(&mut source, slots, Slot::of_completion(place, completion)),
                 // The language has no other pieces.
                 _ => {}
             }
-            let number = slots.len().saturating_sub(1);
-            if matches!(piece.kind, PieceKind::Action(_) | PieceKind::Completion(_))
-                && let Some(slot) = slots.last_mut()
-            {
-                slot.in_loop = open.iter().any(|open| open.keyword == "for");
-                collect(&mut collecting, slot, number);
-                run(&mut whole, slot, number);
-            }
         }
-        let given = Given::of(slots, first);
-        holds.iter_mut().for_each(|hold| hold.settle(&given));
-        Self { collecting, whole, texts: Value::from(texts), holds: holds.into() }
+        Self { source, texts: Value::from(texts) }
     }
 }
 
-/// Adds the code before a variable's value is there.
-fn collect(source: &mut Source, slot: &Slot, number: usize) {
-    source.code.push_str("{%");
-    source.push(slot.place, &format!("set {} = ", slot.name.as_deref().unwrap_or(UNREAD)));
-    call(source, slot, number);
-    source.push(slot.place, &format!("if {IS_READY}({number}) else {UNSET} %}}"));
-}
-
-fn run(source: &mut Source, slot: &Slot, number: usize) {
-    match &slot.name {
-        None if slot.prints => {
-            source.code.push_str("{{");
-            call(source, slot, number);
-            source.code.push_str("}}");
-        }
-        name => {
-            source.code.push_str("{%");
-            source.push(slot.place, &format!("set {} = ", name.as_deref().unwrap_or(UNREAD)));
-            call(source, slot, number);
-            source.code.push_str("%}");
-            if let Some(name) = name.as_deref().filter(|_| slot.prints) {
-                source.code.push_str("{{");
-                source.push(slot.place, &format!("{name}}}}}"));
-            }
-        }
-    }
-}
-
-/// The call of a slot, with all that has to be evaluated for it.
-fn call(source: &mut Source, slot: &Slot, number: usize) {
-    source.push(slot.place, &format!("{SLOT}({number}, ["));
-    for Dynamic { place, code } in &slot.dynamics {
-        source.push(*place, &format!("({code} ),"));
-    }
-    source.push(slot.place, "])");
+fn add(source: &mut Source, slots: &mut Vec<Slot>, slot: Slot) {
+    source.slot(&slot, slots.len());
+    slots.push(slot);
 }
 
 /// Code without its delimiters, and without what they say of the text around them.
@@ -231,11 +170,4 @@ fn says(piece: &Piece, says: impl Fn(&str) -> bool) -> bool {
         PieceKind::Expression(code) | PieceKind::Statement(code) => says(code),
         _ => false,
     }
-}
-
-/// Returns `true` if `set` is that of a block: nothing is assigned in it.
-fn opens_block(statement: &str) -> bool {
-    let targets = statement.trim_start().strip_prefix("set").unwrap_or_default();
-    let is_target = |c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '_' | ',' | '.' | '(' | ')');
-    !targets.trim_start_matches(is_target).starts_with('=')
 }

@@ -28,10 +28,14 @@ pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>
     }
     // Each segment has compiled, and so does all of it.
     let read = environment.template_from_str(&whole.text);
-    let mut used = read.map(|read| read.undeclared_variables(false)).unwrap_or_default();
     let globals: BTreeSet<String> = environment.globals().map(|(name, _)| name.to_owned()).collect();
-    used.retain(|name| !globals.contains(name));
-    Ok(template.wanted(used))
+    let used = read.map(|read| read.undeclared_variables(false)).unwrap_or_default().into_iter();
+    let used: BTreeSet<String> = used.filter(|name| !globals.contains(name)).collect();
+    let late = template.late(&used);
+    if late.is_empty() {
+        return Ok(template.wanted(used));
+    }
+    Err(late.into_values().collect())
 }
 
 /// A segment in minijinja's language alone, without its text: of a slot, the expressions in it are left.

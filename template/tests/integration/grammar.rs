@@ -181,13 +181,34 @@ fn several_faults_are_said_at_once() {
 }
 
 #[test]
-fn slots_in_loops_are_marked() {
+fn slots_are_in_the_order_of_the_text() {
     let text = "[[a]]{% if x %}[[b]]{% for y in z %}{%- if w -%}[[@c|d=1]]{% endif %}{% else %}{% endfor %}\
                 {% set v = 1 %}{% endif %}<checkpoint>{% with q = 1 %}[[e]]{% endwith %}";
     let template = parsed(text);
-    let slots: Vec<_> = template.slots().map(|slot| (slot.kind.name().unwrap(), slot.in_loop)).collect();
-    assert_eq!(slots, [("a", false), ("b", false), ("c", true), ("e", false)]);
+    let slots: Vec<_> = template.slots().map(|slot| slot.kind.name().unwrap()).collect();
+    assert_eq!(slots, ["a", "b", "c", "e"]);
     assert!(matches!(template.slots().nth(2).unwrap().kind, SlotKind::Action(_)));
+}
+
+#[test]
+fn names_that_are_used_before_their_slots_are_late() {
+    let undeclared = ["x", "y"].map(str::to_owned).into();
+    for (text, late) in [
+        ("{{ x }}[[@a:x]]", &[("x", 1)][..]),
+        ("[[@a:x]]{{ x }}", &[]),
+        ("[[@a:y|b=x]]\n[[x]]", &[("x", 1)]),
+        ("[[@a:x|b=x]]", &[("x", 1)]),
+        ("\n{% if x is defined %}{% endif %}[[x]]", &[("x", 2)]),
+        ("{{ f(x=1) }}[[x]]", &[]),
+        ("{{ x }}", &[]),
+        ("{{ x }}[[@a:x]]<checkpoint>{{ y }}\n<checkpoint>[[y]]", &[("x", 1), ("y", 1)]),
+        ("[[@a:v_{{k}}]]{{ x }}", &[]),
+        ("[[@a:x{{k}}]]{{ x }}[[x]]", &[]),
+    ] {
+        let found = parsed(text).late(&undeclared);
+        let found: Vec<_> = found.iter().map(|(name, fault)| (name.as_str(), fault.place.line)).collect();
+        assert_eq!(found, late, "{text}");
+    }
 }
 
 #[test]

@@ -1,0 +1,317 @@
+//! The render of a template. minijinja does not wait, so it has a thread of its own, which asks for the values of slots one by
+//! one, in the order of the text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_bindgen_template::{Place, RESERVED, is_variable};
+use minijinja::value::{Object, ObjectRepr};
+use minijinja::{Environment, Error, ErrorKind, Output, State, Value};
+use serde_json::{Map, Value as Json};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Template;
+use super::data::{self, NoJson};
+use super::error::{TemplateErrorKind, TemplateProblem};
+use super::rendered::RenderedSegment;
+use super::slot::{Filled, Kind, Slot, Unfilled};
+use super::source::{COUNT, Compiled, LAST, SLOT, TEXT};
+use crate::jinja;
+
+/// A slot that waits for its value. The render ends where it is dropped.
+pub(super) struct Ask {
+    pub(super) slot: usize,
+    pub(super) filled: Filled,
+    /// The text of the segment before it.
+    pub(super) prompt: String,
+    pub(super) answer: oneshot::Sender<Value>,
+}
+
+/// The segments of a template, and what became variables.
+pub(super) type Rendered = (Vec<RenderedSegment>, Map<String, Json>);
+
+/// Values by their names.
+type Named = Vec<(String, Value)>;
+
+/// A render that is to be made.
+pub(super) struct Render {
+    pub(super) template: Template,
+    pub(super) environment: Environment<'static>,
+    /// The given variables, and those of the segments before.
+    pub(super) variables: BTreeMap<String, Value>,
+    /// How many bytes the segments that are left may have.
+    pub(super) room: usize,
+    pub(super) asks: mpsc::Sender<Ask>,
+}
+
+impl Render {
+    pub(super) fn run(mut self) -> Result<Rendered, Box<TemplateProblem>> {
+        let template = self.template.clone();
+        let (mut rendered, mut made) = (Vec::new(), Map::new());
+        for (number, compiled) in template.inner.segments.iter().enumerate() {
+            let (text, set) = self.segment(number, compiled)?;
+            self.room = self.room.saturating_sub(text.len());
+            for (name, value) in set {
+                if let Ok(json) = data::to_json(&value, data::Wanted::First) {
+                    made.insert(name.clone(), json);
+                }
+                self.variables.insert(name, value);
+            }
+            let name = template.inner.parsed.segments.get(number).and_then(|segment| segment.name.clone());
+            rendered.push(RenderedSegment { name, text });
+        }
+        Ok((rendered, made))
+    }
+
+    /// The text of a segment, and what it sets: the values of its slots, and after them what it has set itself.
+    fn segment(&self, number: usize, compiled: &Compiled) -> Result<(String, Named), Box<TemplateProblem>> {
+        let inner = &*self.template.inner;
+        let names = inner.slots.iter().filter_map(|slot| slot.name.as_deref());
+        let globals = self.environment.globals().map(|(name, _)| name);
+        let taken = names.chain(globals).chain(inner.wanted.keys().map(String::as_str));
+        let pass = Arc::new(Pass {
+            slots: inner.slots.clone(),
+            taken: taken.map(str::to_owned).chain(self.variables.keys().cloned()).collect(),
+            asks: self.asks.clone(),
+            seen: Mutex::default(),
+            room: AtomicUsize::new(self.room),
+        });
+        let names = Names { pass: pass.clone(), texts: compiled.texts.clone(), variables: self.variables.clone() };
+        let set = self.environment.get_template(&super::code_of(number)).and_then(|code| {
+            let captured = code.render_captured_to(Value::from_object(names), Writer(pass.clone()))?;
+            let state = captured.state();
+            let names = state.exports().into_iter().filter(|name| !name.starts_with(RESERVED));
+            let set = names.filter_map(|name| Some((name.to_owned(), state.lookup(name)?)));
+            Ok(set.filter(|(_, value)| !value.is_undefined()).collect::<Named>())
+        });
+        let mut seen = pass.seen();
+        let set = set.map_err(|error| problem(&error, compiled.source.place(error.line()), seen.missing.take()))?;
+        let text = String::from_utf8_lossy(&std::mem::take(&mut seen.text)).into_owned();
+        Ok((text, std::mem::take(&mut seen.results).into_iter().chain(set).collect()))
+    }
+}
+
+fn problem(error: &Error, place: Option<Place>, missing: Option<(Place, String)>) -> Box<TemplateProblem> {
+    let kind = match error.kind() {
+        ErrorKind::UndefinedError => TemplateErrorKind::Undefined,
+        ErrorKind::OutOfFuel | ErrorKind::WriteFailure => TemplateErrorKind::Limit,
+        _ => TemplateErrorKind::Evaluation,
+    };
+    let place = place.unwrap_or(Place { line: 1, column: 1 });
+    let (place, message) = match (missing, error.kind()) {
+        (Some((place, what)), _) => (place, what),
+        (None, ErrorKind::UndefinedError) => (place, "something is not there that is used here".to_owned()),
+        (None, ErrorKind::OutOfFuel) => {
+            (place, "the template takes too many steps: is there a loop without end?".to_owned())
+        }
+        (None, ErrorKind::WriteFailure) => (place, "the template makes too much text".to_owned()),
+        (None, _) => (place, jinja::in_words(error)),
+    };
+    Box::new(TemplateProblem::new(kind, place, message))
+}
+
+/// Values print as they are: texts as texts, all else as JSON.
+pub(super) fn environment() -> Environment<'static> {
+    let mut environment = jinja::environment();
+    environment.set_formatter(|out, state, value| {
+        let slot = state.lookup(SLOT);
+        let pass = slot.as_ref().and_then(|slot| slot.downcast_object_ref::<Function>());
+        let write = |out: &mut Output<'_>, text: &str| {
+            pass.map_or(Ok(()), |Function(_, pass)| pass.prints(text.len()))?;
+            out.write_str(text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text cannot be written"))
+        };
+        match value.as_str() {
+            Some(text) => write(out, text),
+            None => match data::printed(value) {
+                Ok(text) => write(out, &text),
+                Err(NoJson::Undefined | NoJson::Other(_) | NoJson::TooMuch) => Err(ErrorKind::UndefinedError.into()),
+            },
+        }
+    });
+    environment.add_filter("tojson", |value: Value| {
+        let json = data::to_json(&value, data::Wanted::Data)
+            .map_err(|_| Error::new(ErrorKind::InvalidOperation, "it is no value of JSON"))?;
+        Ok::<String, Error>(json.to_string())
+    });
+    environment
+}
+
+/// The state that a segment's code, its text and its functions share.
+struct Pass {
+    slots: Arc<[Slot]>,
+    /// Names that expressions in names may not come to.
+    taken: BTreeSet<String>,
+    asks: mpsc::Sender<Ask>,
+    seen: Mutex<Seen>,
+    /// How many bytes may be printed still, wherever they go.
+    room: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Seen {
+    text: Vec<u8>,
+    /// The values of slots by their variables, in the order of the text.
+    results: Named,
+    /// Where something was not there, and what.
+    missing: Option<(Place, String)>,
+}
+
+impl Seen {
+    fn last(&self, name: &str, since: usize) -> Option<&Value> {
+        let results = self.results.get(since..).unwrap_or_default();
+        results.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+}
+
+impl Pass {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what is printed, into the text or into what `{% set %}` makes of it.
+    ///
+    /// # Errors
+    /// Where it is too much.
+    fn prints(&self, bytes: usize) -> Result<(), Error> {
+        let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(bytes));
+        taken.map(drop).map_err(|_| Error::new(ErrorKind::WriteFailure, "too much text"))
+    }
+
+    /// The value of a slot, as soon as it is there.
+    fn value(&self, arguments: &[Value]) -> Result<Value, Error> {
+        let number = arguments.first().and_then(Value::as_usize);
+        let slot = number.and_then(|number| Some((number, self.slots.get(number)?)));
+        let (number, slot) = slot.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "there is no such slot"))?;
+        let values: Vec<Value> = arguments.get(1).map(Value::try_iter).transpose()?.into_iter().flatten().collect();
+        let filled = slot
+            .filled(&values, &|bytes| self.prints(bytes).is_ok())
+            .map_err(|unfilled| self.unfilled(slot, unfilled))?;
+        if let Some(message) = self.misnamed(slot, &filled.variable) {
+            self.seen().missing = Some((slot.place, message.clone()));
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
+        let prompt = match slot.kind {
+            Kind::Completion { .. } => String::from_utf8_lossy(&self.seen().text).into_owned(),
+            Kind::Action { .. } => String::new(),
+        };
+        let variable = filled.variable.clone();
+        let (answer, answered) = oneshot::channel();
+        let is_asked = self.asks.blocking_send(Ask { slot: number, filled, prompt, answer }).is_ok();
+        let value = is_asked.then(|| answered.blocking_recv().ok()).flatten();
+        let value = value.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "the run is over"))?;
+        self.seen().results.push((variable, value.clone()));
+        Ok(value)
+    }
+
+    /// Returns the fault in a name that expressions made: it may be a stranger's.
+    fn misnamed(&self, slot: &Slot, name: &str) -> Option<String> {
+        if slot.name.is_some() {
+            return None;
+        }
+        if !is_variable(name) || name.starts_with(RESERVED) {
+            let what = "the name of this result comes to something that is no name: take letters, digits and `_` alone";
+            return Some(what.to_owned());
+        }
+        let is_taken = self.taken.contains(name);
+        is_taken.then(|| {
+            "the name of this result comes to one that is taken already: begin it with another word".to_owned()
+        })
+    }
+
+    fn unfilled(&self, slot: &Slot, unfilled: Unfilled) -> Error {
+        let dynamic = slot.dynamics.get(unfilled.dynamic);
+        let code = dynamic.map(|dynamic| dynamic.code.trim()).unwrap_or_default();
+        let (kind, what) = match unfilled.why {
+            NoJson::Undefined => (ErrorKind::UndefinedError, format!("`{code}` is not there")),
+            NoJson::TooMuch => (ErrorKind::WriteFailure, "the template makes too much text".to_owned()),
+            NoJson::Other(what) => (ErrorKind::InvalidOperation, format!("`{code}` is {what}, and no value of JSON")),
+        };
+        self.seen().missing = dynamic.map(|dynamic| (dynamic.place, what.clone()));
+        Error::new(kind, what)
+    }
+
+    /// Returns the last value of a name since so many results, or else what it was before.
+    fn last(&self, state: &State<'_, '_>, arguments: &[Value]) -> Value {
+        let Some(name) = arguments.first().and_then(Value::as_str) else { return Value::UNDEFINED };
+        let since = arguments.get(1).and_then(Value::as_usize).unwrap_or_default();
+        let last = self.seen().last(name, since).cloned();
+        last.or_else(|| state.lookup(name)).unwrap_or_default()
+    }
+}
+
+/// Takes the text, as it comes.
+struct Writer(Arc<Pass>);
+
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.seen().text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The names that a segment's code begins with. Those that expressions made are there as soon as their slots have values.
+struct Names {
+    pass: Arc<Pass>,
+    texts: Value,
+    variables: BTreeMap<String, Value>,
+}
+
+impl Object for Names {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let function = |function| Some(Value::from_object(Function(function, self.pass.clone())));
+        match key.as_str()? {
+            TEXT => Some(self.texts.clone()),
+            SLOT => function(What::Slot),
+            COUNT => function(What::Count),
+            LAST => function(What::Last),
+            name => self.pass.seen().last(name, 0).or_else(|| self.variables.get(name)).cloned(),
+        }
+    }
+}
+
+/// The functions of a segment's code.
+#[derive(Clone, Copy)]
+enum What {
+    /// Stands for slots.
+    Slot,
+    /// Says how many results there are, before blocks.
+    Count,
+    /// Stands behind blocks whose names end with them.
+    Last,
+}
+
+struct Function(What, Arc<Pass>);
+
+impl Object for Function {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(self: &Arc<Self>, state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value, Error> {
+        let Self(what, pass) = &**self;
+        match what {
+            What::Slot => pass.value(arguments),
+            What::Count => Ok(Value::from(pass.seen().results.len())),
+            What::Last => Ok(pass.last(state, arguments)),
+        }
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("function")
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("names")
+    }
+}
