@@ -264,8 +264,7 @@ fn what_is_worth_mending_in_a_configuration_is_a_warning_that_breaks_no_build() 
     };
     main("");
     let run = package.run(&["run"]).succeeds();
-    let said = "warning: use of deprecated constant `bindings::_::configuration`: `API_KEY` of server `github` looks \
-                like a secret written out";
+    let said = "warning: use of deprecated constant `bindings::_::configuration`: `API_KEY` of server `github` looks like a secret in plain text";
     assert!(run.stderr.contains(said) && run.stderr.contains(" --> mcp.toml:"), "{}", run.stderr);
     assert!(run.stderr.contains("mcp_tools!(\"github\")"), "it stands at the literal: {}", run.stderr);
     // Where a relative command leads is known to the program, and not to the tokens.

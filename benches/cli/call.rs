@@ -159,7 +159,7 @@ fn answer(stdout: &mut impl BufRead, id: u64) -> Fallible<Value> {
     loop {
         line.clear();
         if stdout.read_line(&mut line)? == 0 {
-            return Err("the server ended without an answer".into());
+            return Err("the server closed without an answer".into());
         }
         let message: Value = serde_json::from_str(&line)?;
         if message.get("id").and_then(Value::as_u64) == Some(id) {

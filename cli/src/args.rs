@@ -315,8 +315,8 @@ pub(crate) struct Expand {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "mcp-bindgen call [OPTIONS] SERVER TOOL [--NAME VALUE]...",
-    after_help = "The flags of a tool: `mcp-bindgen call SERVER TOOL --help`. They come from its schema, which also says how a \
-                  value is read. The options above can stand behind TOOL as well."
+    after_help = "The flags of a tool: `mcp-bindgen call SERVER TOOL --help`. They come from its schema, which also \
+                  determines how a value is read. The options above are also accepted after TOOL."
 )]
 pub(crate) struct Call {
     /// The arguments, a JSON object: as text, `@FILE`, or `-` for stdin. Flags override single places of it.

@@ -104,12 +104,12 @@ impl ConfigFile {
                 .is_none_or(|servers| servers.iter().next().is_none());
         let about_nothing = self.document.trailing().as_str().unwrap_or_default().to_owned();
         let servers = self.document.get_mut("servers").and_then(Item::as_table_like_mut).ok_or_else(|| {
-            FileError::new("`servers` is no table").in_file(&self.path).with_help("write `[servers.NAME]` tables")
+            FileError::new("`servers` is not a table").in_file(&self.path).with_help("write `[servers.NAME]` tables")
         })?;
         if servers.contains_key(name) {
-            let error = FileError::new(format!("there is a server `{name}` already"))
+            let error = FileError::new(format!("server `{name}` already exists"))
                 .in_file(&self.path)
-                .with_help(format!("change its table `[servers.{name}]`, or take another name"));
+                .with_help(format!("change its table `[servers.{name}]`, or use another name"));
             return Err(error.into());
         }
         if is_first && !about_nothing.trim().is_empty() {
@@ -240,8 +240,8 @@ mod tests {
             assert_eq!(read["servers"]["b"]["npm"].as_str(), Some("pkg"), "{text}");
             assert_eq!(read["servers"]["a"]["npm"].as_str(), Some("x"), "{text}");
         }
-        assert!(added("[servers.a]\nnpm = \"x\"\n", "a").unwrap_err().contains("there is a server `a` already"));
-        assert!(added("servers = 5\n", "a").unwrap_err().contains("`servers` is no table"));
+        assert!(added("[servers.a]\nnpm = \"x\"\n", "a").unwrap_err().contains("server `a` already exists"));
+        assert!(added("servers = 5\n", "a").unwrap_err().contains("`servers` is not a table"));
         let broken = added("[servers.a]\nenv = { TOKEN = \"hunter2-hunter2\"\n", "b").unwrap_err();
         assert!(broken.contains("\n --> mcp.toml:2:") && !broken.contains("hunter2"), "{broken}");
     }

@@ -12,7 +12,7 @@ Exit codes:
   0  done
   1  failed
   2  wrong usage
-  3  the tool answered with an error
+  3  the tool returned an error
   4  out of date, or different
   5  could not connect";
 
@@ -109,7 +109,7 @@ impl From<CallError> for Failure {
 
 /// Without what a program would write for OAuth: there is none of it here.
 pub(crate) fn in_our_words(message: &str) -> String {
-    message.replace(", or give the client OAuth (`ClientOptions::authorization`, feature `auth`)", "")
+    message.replace(", or use OAuth (`ClientOptions::authorization`, feature `auth`)", "")
 }
 
 #[cfg(test)]

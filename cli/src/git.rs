@@ -63,7 +63,7 @@ pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Fai
 /// Where git cannot give what it has.
 pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>, Failure> {
     let (folder, mut inside) = placed(path);
-    let failed = |said: &str| Failure::new(format!("git does not give {} at `{revision}`: {said}", path.display()));
+    let failed = |said: &str| Failure::new(format!("failed to read {} at `{revision}`: {said}", path.display()));
     for followed in 0..MOST_LINKS {
         let listed = git(folder, &["ls-tree", "-z", commit, "--", &format!("./{inside}")])?;
         if !listed.status.success() {
@@ -71,27 +71,27 @@ pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Optio
         }
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         let Some((about, _)) = listed.split_once('\t') else {
-            return if followed == 0 { Ok(None) } else { Err(failed("it is a link to what is not there")) };
+            return if followed == 0 { Ok(None) } else { Err(failed("it is a broken symbolic link")) };
         };
         let mut about = about.split(' ');
         let (mode, kind, id) = (about.next(), about.next(), about.next().unwrap_or_default());
         if kind != Some("blob") {
-            return Err(failed("it is no file"));
+            return Err(failed("it is not a file"));
         }
         let blob = git(folder, &["cat-file", "blob", id])?;
         if !blob.status.success() {
             return Err(failed(&said(&blob)));
         }
-        let text = String::from_utf8(blob.stdout).map_err(|_| failed("it is no text"))?;
+        let text = String::from_utf8(blob.stdout).map_err(|_| failed("it is not text"))?;
         if mode != Some("120000") {
             return Ok(Some(text));
         }
         if Path::new(&text).is_absolute() {
-            return Err(failed(&format!("it is a link to {text}, which is not of the repository")));
+            return Err(failed(&format!("it is a link to {text}, which is outside the repository")));
         }
         inside = beside(&inside, &text);
     }
-    Err(failed("its links go round in circles"))
+    Err(failed("its symbolic links form a cycle"))
 }
 
 /// The path that a link at another path leads to.
@@ -140,23 +140,23 @@ fn no_commit(folder: &Path, revision: &str, output: &Output) -> Failure {
     let is = |arguments: &[&str], wanted: fn(&Output) -> bool| git(folder, arguments).is_ok_and(|found| wanted(&found));
     if said.contains("not a git repository") {
         return Failure::new(format!(
-            "there is no git repository to look for `{revision}` in: {said}\n  = help: run it inside of a repository, or \
-             leave revisions out"
+            "cannot resolve `{revision}`: not in a git repository: {said}\n  = help: run this in a repository, or \
+             without a revision"
         ));
     }
     if is(&["rev-parse", "--quiet", "--verify", "HEAD"], |found| !found.status.success()) && revision != "HEAD" {
         return Failure::new(format!(
-            "this repository has no commit yet that `{revision}` could be compared with: {said}\n  = help: commit the work \
-             first, or leave revisions out"
+            "cannot resolve `{revision}`: the repository has no commits: {said}\n  = help: commit first, or run this \
+             without a revision"
         ));
     }
     let help = if is(&["rev-parse", "--is-shallow-repository"], |found| found.stdout.starts_with(b"true")) {
         "this clone is shallow: fetch the whole history (`fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`)"
     } else {
-        "name a branch, a tag or a commit that this repository has, and that this work shares history with"
+        "use a branch, a tag or a commit of this repository that shares history with HEAD"
     };
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Failure::new(format!("git has no commit `{revision}` that this work stands on{said}\n  = help: {help}"))
+    Failure::new(format!("git has no commit `{revision}` that shares history with HEAD{said}\n  = help: {help}"))
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
@@ -172,7 +172,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
         };
     }
     command.output().map_err(|error| {
-        Failure::new(format!("git could not be run: {error}\n  = help: install git, or leave revisions out"))
+        Failure::new(format!("failed to run git: {error}\n  = help: install git, or run this without a revision"))
     })
 }
 

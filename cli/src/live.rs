@@ -56,7 +56,7 @@ impl Patience {
             Ok(answer) => answer.map_err(|error| failure(error, client.config())),
             Err(_) => {
                 let message = format!(
-                    "{}: no answer within {:?}\n  = help: where it needs longer, give it more with `--timeout`",
+                    "{}: no answer within {:?}\n  = help: increase the limit with `--timeout`",
                     client.name(),
                     self.limit.unwrap_or_default()
                 );
@@ -146,7 +146,7 @@ pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
 
 /// The command that explains why a server is not connected.
 pub(crate) fn explained_by(server: &str) -> String {
-    format!("`mcp-bindgen doctor --connect {server}` explains what is in the way")
+    format!("run `mcp-bindgen doctor --connect {server}` to find the cause")
 }
 
 /// The same of a server that no configuration has yet.
@@ -154,10 +154,9 @@ pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -
     let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = Failure::from(error);
     if is_late {
-        failure.message.push_str(&format!(
-            "\n  = help: where it needs longer, set `timeout` or `connect_timeout` of server `{}`",
-            server.name
-        ));
+        failure
+            .message
+            .push_str(&format!("\n  = help: increase `timeout` or `connect_timeout` of server `{}`", server.name));
     }
     failure
 }

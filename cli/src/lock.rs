@@ -66,7 +66,8 @@ fn opened(folder: &Path) -> io::Result<File> {
 fn kept(folder: &Path) -> Failure {
     let folder = folder.display();
     Failure::new(format!(
-        "another program has kept the folder `{folder}` locked for {} seconds\n  = help: end it, and run this once more\n  = note: nothing was written",
+        "another process has locked the folder `{folder}` for {} seconds\n  = help: end it, and run this again\n  = \
+         note: nothing was written",
         PATIENCE.as_secs()
     ))
 }

@@ -218,8 +218,8 @@ impl Output {
     pub(crate) fn code(&mut self, text: &str) -> Result<(), Failure> {
         if self.is_obeyed && !self.data_on_terminal && text.contains(OLD_COMMAND) {
             return Err(Failure::new(
-                "what would be printed holds `##\\[`, which runners of GitHub's obey\n  = help: write it to a file, with `-o` \
-                 where there is one, and nothing of it is in the log",
+                "the output contains `##\\[`, which GitHub runners execute\n  = help: write it to a file, for example \
+                 with `-o`",
             ));
         }
         Ok(self.exact(text)?)
@@ -248,7 +248,8 @@ impl Output {
         if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
             let path = std::path::Path::new(&path).display();
             self.warning(&format!(
-                "the summary of the job is not written: {error}\n --> {path}\n  = help: GITHUB_STEP_SUMMARY names the file"
+                "failed to write the job summary: {error}\n --> {path}\n  = help: the path comes from \
+                 GITHUB_STEP_SUMMARY"
             ));
         }
     }

@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 
 /// The rule for names of servers, as messages give it.
-pub(crate) const NAME_RULE: &str = "it begins with a small letter or a digit, and has those, `-` and `_`, 64 at most";
+pub(crate) const NAME_RULE: &str = "use 1 to 64 of a-z, 0-9, `-` and `_`, beginning with a letter or a digit";
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// The configurations of servers; the first that exists counts.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
@@ -53,8 +53,8 @@ pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut O
 
 /// That there is no configuration.
 pub(crate) fn missing() -> FileError {
-    FileError::new("there is no mcp.toml and no .mcp.json here or above").with_help(
-        "`mcp-bindgen init` writes an mcp.toml, `mcp-bindgen add` one with a server; or name a file with `--config`",
+    FileError::new("no mcp.toml or .mcp.json in this folder or above").with_help(
+        "run `mcp-bindgen init` or `mcp-bindgen add` to create an mcp.toml, or specify a file with `--config`",
     )
 }
 
@@ -62,10 +62,10 @@ pub(crate) fn missing() -> FileError {
 fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut Output) {
     let known = || config.servers.keys().map(String::as_str);
     for name in named.servers.keys().filter(|name| !config.servers.contains_key(*name)) {
-        let error = FileError::new(format!("{SERVERS_VARIABLE} names `{name}`, which is no server of the file"));
+        let error = FileError::new(format!("{SERVERS_VARIABLE} names `{name}`, which is not a server of the file"));
         let help = match nearest(name, known()).first() {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it takes the place of no server; the file has {}", quoted(known())),
+            None => format!("it replaces no server; the file has {}", quoted(known())),
         };
         output.warning_once(&error.in_file(path).with_help(help).to_string());
     }
@@ -112,17 +112,15 @@ fn no_file(path: &Path) -> FileError {
     if path.is_symlink() && !path.exists() {
         return leads_nowhere(path);
     }
-    let what = if path.is_dir() { "a folder" } else { "no file that can be read" };
-    FileError::new(format!("this is {what}, and has to be a file"))
+    let what = if path.is_dir() { "a directory" } else { "not a readable file" };
+    FileError::new(format!("expected a file, found {what}"))
         .in_file(path)
-        .with_help("move it away, or name the configuration with `--config`")
+        .with_help("move it, or specify the configuration with `--config`")
 }
 
 /// That a link leads to no file.
 pub(crate) fn leads_nowhere(path: &Path) -> FileError {
-    FileError::new("this is a link to a file that is not there")
-        .in_file(path)
-        .with_help("make the file that it names, or remove the link")
+    FileError::new("broken symbolic link").in_file(path).with_help("create the target, or remove the link")
 }
 
 /// Refuses to write files of a server that somebody has renamed or removed meanwhile.
@@ -144,7 +142,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let name = printable(name);
-    Err(Failure::usage(format!("`{name}` cannot be the name of a server\n  = help: {NAME_RULE}")))
+    Err(Failure::usage(format!("invalid server name `{name}`\n  = help: {NAME_RULE}")))
 }
 
 /// The path as somebody in this folder would write it.
@@ -156,8 +154,9 @@ pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
 pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if names.is_empty() {
         if config.servers.is_empty() {
-            let error = FileError::new("no server is configured").with_help(
-                "`mcp-bindgen add NAME --npm PACKAGE` adds one, `mcp-bindgen import` those of other programs",
+            let error = FileError::new("no servers are configured").with_help(
+                "run `mcp-bindgen add NAME --npm PACKAGE` to add one, or `mcp-bindgen import` to copy those of other \
+                 programs",
             );
             return Err(match &config.path {
                 Some(path) => error.in_file(path).into(),

@@ -44,8 +44,7 @@ fn bubblewrap_on_path_is_not_run() {
             let said = said(&project, &project.path("bin"), command);
             assert!(!fake.exists(), "{command:?} ran the one on PATH: {said}");
             if !is_installed {
-                let missing = "its `isolation` needs bubblewrap, and there is no `bwrap` in /usr/bin, /bin, \
-                               /usr/local/bin, /run/current-system/sw/bin; install it, as with `apt-get install bubblewrap`";
+                let missing = "its `isolation` requires bubblewrap, and `bwrap` was not found in /usr/bin, /bin, /usr/local/bin, /run/current-system/sw/bin; install it, as with `apt-get install bubblewrap`";
                 assert!(said.contains(missing), "{said}");
                 assert!(!trace.exists(), "{command:?} ran it all the same");
             }
@@ -59,7 +58,7 @@ fn a_folder_that_is_not_there_is_named() {
     project.write("mcp.toml", "[servers.gh]\ncommand = \"/bin/sh\"\nisolation = { read = [\"data\"] }\n");
     let said = said(&project, &project.path("bin"), &["sync"]);
     let folder = project.path("data");
-    let named = format!("`read` of its `isolation` names `{}`, which does not exist", folder.display());
+    let named = format!("`read` of its `isolation` contains `{}`, which does not exist", folder.display());
     assert!(said.contains(&named), "{said}");
 }
 

@@ -25,7 +25,7 @@ pub(super) fn read(body: &Value) -> Result<Seen, String> {
                 let server = text(tool, "mcp_server_name")?;
                 let servers = list(body, "mcp_servers")?;
                 if servers.iter().filter(|known| known.get("name") == Some(&server.into())).count() != 1 {
-                    return Err(format!("a toolset of the server `{server}`, which is not there"));
+                    return Err(format!("a toolset of the server `{server}`, which does not exist"));
                 }
             }
             None | Some("custom") => declared.push(function(tool)?),

@@ -230,7 +230,7 @@ impl Builder {
     pub fn compile_in(self, manifest_dir: &Path, out_dir: &Path, cargo: &mut dyn Write) -> Result<(), BuildError> {
         let mut project = Project::open_in_build(manifest_dir, Door::BuildScript(out_dir.to_owned()))?;
         let mut say = |line: String| {
-            writeln!(cargo, "{line}").map_err(|error| FileError::new(format!("cannot talk to cargo: {error}")))
+            writeln!(cargo, "{line}").map_err(|error| FileError::new(format!("failed to write to cargo: {error}")))
         };
         if let Some(config) = project.config_path() {
             say(rerun_if_changed(config))?;
@@ -309,7 +309,7 @@ impl Builder {
             servers.extend(project.servers().map(|name| (name.to_owned(), Settings::default())));
         }
         if servers.is_empty() {
-            let message = "no server is bound: name one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
+            let message = "no server is bound: add one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
             return Err(BuildError::Usage(message.to_owned()));
         }
         let mut seen = BTreeSet::new();
@@ -325,13 +325,13 @@ impl Builder {
             ("shared", !rules.shared.is_empty()),
         ];
         if let Some((option, _)) = single.iter().find(|(_, given)| *given && servers.len() != 1) {
-            let message = format!("`{option}` is for one server: call it after the `.server(\"..\")` that it is about");
+            let message = format!("`{option}` applies to one server: call it after its `.server(\"..\")`");
             return Err(BuildError::Usage(message));
         }
         let servers: Vec<_> = servers.into_iter().map(|(name, settings)| (name, settings.or(&self.every))).collect();
         for (name, settings) in &servers {
             if let Some(module) = settings.module.as_ref().filter(|module| !is_module_name(module)) {
-                let message = format!("no module can be called `{}`", mcp_bindgen_model::printable(module));
+                let message = format!("invalid module name `{}`", mcp_bindgen_model::printable(module));
                 return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
             }
         }
@@ -409,7 +409,7 @@ impl Settings {
 fn module_path(path: &str) -> Result<TokenStream, BuildError> {
     let parsed = syn::Path::parse_mod_style.parse_str(path).map_err(|_| {
         BuildError::Usage(format!(
-            "`{}` is no path of a module: write `\"::mcp_bindgen\"`",
+            "invalid module path `{}`: expected a path such as `\"::mcp_bindgen\"`",
             mcp_bindgen_model::printable(path)
         ))
     })?;

@@ -53,6 +53,6 @@ fn read(tool: &Value, name: &str, index: usize, role: Role, root: &'static str) 
 fn fault(overrides: &Overrides, said: &Diagnostic) -> FileError {
     let inside = format!("tool {}, {}", printable(&said.tool), printable(&said.pointer));
     let position = overrides.position(&said.tool, &said.pointer).or_else(|| overrides.position(&said.tool, ""));
-    let error = FileError::new(said.summary()).inside(inside).with_help("an override has to be a JSON Schema");
+    let error = FileError::new(said.summary()).inside(inside).with_help("expected a JSON Schema for the override");
     FileError { path: overrides.path().map(Into::into), position, ..error }
 }

@@ -41,14 +41,14 @@ impl fmt::Display for IdlePattern {
         match self.reason {
             Idle::NoTool => write!(formatter, "no tool matches `{pattern}`"),
             Idle::Excluded if self.key == "exclude" => {
-                write!(formatter, "nothing is left to bind: `{pattern}` takes away every tool")
+                write!(formatter, "no tools to bind: `{pattern}` excludes every tool")
             }
             Idle::Excluded => {
-                write!(formatter, "nothing is left to bind: `exclude` takes away every tool that `{pattern}` matches")
+                write!(formatter, "no tools to bind: `exclude` removes every tool that `{pattern}` matches")
             }
             Idle::NotListed => {
                 let so = "the configuration's `tools` has none of the tools that";
-                write!(formatter, "nothing is left to bind: {so} `{pattern}` matches")
+                write!(formatter, "no tools to bind: {so} `{pattern}` matches")
             }
         }
     }

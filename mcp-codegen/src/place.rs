@@ -60,7 +60,7 @@ impl FromStr for Place {
         let mut parts = text.split('/').peekable();
         let tool = unescaped(parts.next().unwrap_or_default())?;
         if tool.is_empty() {
-            return Err("it begins with the name of a tool".to_owned());
+            return Err("it must begin with a tool name".to_owned());
         }
         let role = if parts.next_if_eq(&OUTPUT).is_some() { Role::Output } else { Role::Input };
         let step = |part: &str| Ok(if part == EACH { Step::Each } else { Step::Property(unescaped(part)?) });
@@ -111,7 +111,7 @@ fn unescaped(part: &str) -> Result<String, String> {
             ('~', Some('0')) => '~',
             ('~', Some('1')) => '/',
             ('~', Some(literal @ ('*' | '$'))) => literal,
-            ('~', _) => return Err("after `~` stands `0` for `~`, `1` for `/`, `*` or `$`".to_owned()),
+            ('~', _) => return Err("expected `0` for `~`, `1` for `/`, `*` or `$` after `~`".to_owned()),
             (other, _) => other,
         });
     }

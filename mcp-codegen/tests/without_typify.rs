@@ -24,7 +24,7 @@ fn a_configuration_that_asks_for_it_is_refused() {
         write_if_changed(&folder.path().join(file), text.as_bytes()).unwrap();
     }
     let error = Project::open(folder.path()).unwrap().read("demo", None).unwrap_err().to_string();
-    assert!(error.contains("`types = \"typify\"` of server `demo` needs feature `typify`"), "{error}");
+    assert!(error.contains("`types = \"typify\"` of server `demo` requires feature `typify`"), "{error}");
     assert!(error.contains("mcp.toml"), "{error}");
 }
 
@@ -34,5 +34,5 @@ fn a_macro_that_asks_for_it_is_refused() {
     write_if_changed(&folder.path().join("mcp/demo.json"), b"{\"tools\": []}").unwrap();
     let input = quote::quote!("demo", types = "typify");
     let said = mcp_bindgen_codegen::project::expand_macro(input, Some(folder.path().to_owned())).to_string();
-    assert!(said.contains("compile_error") && said.contains("of server `demo` needs feature `typify`"), "{said}");
+    assert!(said.contains("compile_error") && said.contains("of server `demo` requires feature `typify`"), "{said}");
 }

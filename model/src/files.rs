@@ -24,20 +24,20 @@ pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError>
 fn unwritten(error: &io::Error, path: &Path) -> FileError {
     if let Some(blocking) = file_above(path) {
         return FileError::new(format!(
-            "cannot write the file: `{}` is a file, and has to be a folder",
+            "failed to write the file: `{}` is a file, expected a directory",
             blocking.display()
         ))
         .in_file(path)
-        .with_help("move it away, or have this written to another folder");
+        .with_help("move it, or choose another output folder");
     }
     // Behind that comes the path of a temporary file, which nobody has asked for.
     let said = error.to_string();
     let said = said.split(" at path \"").next().unwrap_or_default();
-    let message = format!("cannot write the file: {said}");
+    let message = format!("failed to write the file: {said}");
     let found = FileError::new(message).in_file(path);
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            found.with_help("files are replaced as a whole: this takes the right to write to the folder")
+            found.with_help("files are replaced as a whole, which requires write permission for the folder")
         }
         _ => found,
     }
@@ -47,7 +47,9 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     // A link stays a link: what it points to is replaced.
     let path = &match fs::canonicalize(path) {
         Ok(target) => target,
-        Err(_) if path.is_symlink() => return Err(io::Error::new(io::ErrorKind::NotFound, "it is a link to nothing")),
+        Err(_) if path.is_symlink() => {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is a broken symbolic link"));
+        }
         Err(_) => path.to_owned(),
     };
     let folder = match path.parent() {
@@ -55,7 +57,7 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
         _ => Path::new("."),
     };
     fs::create_dir_all(folder)
-        .map_err(|error| io::Error::new(error.kind(), format!("its folder cannot be made: {error}")))?;
+        .map_err(|error| io::Error::new(error.kind(), format!("failed to create its folder: {error}")))?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mcp-bindgen-");
     let permissions = fs::metadata(path).map(|current| current.permissions()).ok().or_else(new_file_permissions);
@@ -80,7 +82,7 @@ pub fn write_private(path: &Path, contents: &[u8]) -> Result<(), FileError> {
         file.persist(path)?;
         Ok(())
     };
-    write().map_err(|error: io::Error| FileError::new(format!("cannot write the file: {error}")).in_file(path))
+    write().map_err(|error: io::Error| FileError::new(format!("failed to write the file: {error}")).in_file(path))
 }
 
 /// Returns the permissions of an ordinary new file: temporary files are private otherwise.

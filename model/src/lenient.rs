@@ -11,7 +11,7 @@ const BEYOND: f64 = 1.797e308;
 const DEEPEST: usize = 127;
 
 /// The `$comment` of an object that stands for one that was nested too deep to read.
-pub const TOO_DEEP: &str = "nested too deep to read";
+pub const TOO_DEEP: &str = "nested too deeply";
 
 /// A value that was read.
 #[derive(Clone, Debug, PartialEq)]

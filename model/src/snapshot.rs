@@ -89,11 +89,11 @@ impl Snapshot {
             Value::Object(mut message) if message.contains_key("jsonrpc") => match message.remove("result") {
                 Some(Value::Object(result)) => (result, "/result"),
                 _ => {
-                    return Err(fault(text, "", "a JSON-RPC message without a result that is an object"));
+                    return Err(fault(text, "", "the JSON-RPC message has no result object"));
                 }
             },
             Value::Object(members) => (members, ""),
-            _ => return Err(fault(text, "", "a snapshot is a JSON object")),
+            _ => return Err(fault(text, "", "expected a JSON object")),
         };
         let mut file = File { text, inside, members };
         Ok(Self {
@@ -105,8 +105,8 @@ impl Snapshot {
             client_capabilities: file.value("clientCapabilities"),
             instructions: file.text("instructions")?,
             tools: file.list("tools")?.ok_or_else(|| {
-                fault(text, inside, "there is no array `tools`")
-                    .with_help("a snapshot is what `mcp-bindgen sync` writes, or a `tools/list` result")
+                fault(text, inside, "missing array `tools`")
+                    .with_help("expected a file written by `mcp-bindgen sync`, or a `tools/list` result")
             })?,
             prompts: file.list("prompts")?.unwrap_or_default(),
             resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),

@@ -14,13 +14,13 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => FileError::new("file not found").in_file(path),
-        _ if path.is_dir() => FileError::new("this is a folder, and has to be a file").in_file(path),
+        _ if path.is_dir() => FileError::new("expected a file, found a directory").in_file(path),
         _ => match file_above(path) {
             Some(above) => {
-                let message = format!("cannot read the file: `{}` is a file, and has to be a folder", above.display());
+                let message = format!("failed to read the file: `{}` is a file, expected a directory", above.display());
                 FileError::new(message).in_file(path)
             }
-            None => FileError::new(format!("cannot read the file: {error}")).in_file(path),
+            None => FileError::new(format!("failed to read the file: {error}")).in_file(path),
         },
     })?;
     match String::from_utf8(bytes) {

@@ -118,7 +118,7 @@ impl Operator {
             Some('?') => named("?", "&", "="),
             Some('&') => named("&", "&", "="),
             Some(kept @ ('=' | ',' | '!' | '@' | '|')) => {
-                return Err(TemplateError(format!("`{{{expression}}}` begins with `{kept}`, which means nothing yet")));
+                return Err(TemplateError(format!("`{{{expression}}}` begins with the reserved operator `{kept}`")));
             }
             _ => return Ok((SIMPLE, expression)),
         };
@@ -143,7 +143,7 @@ impl UriTemplate {
                 parts.push(Part::Literal(literal(before)?));
             }
             let Some((expression, after)) = after.split_once('}') else {
-                return Err(TemplateError("a `{` is never closed".to_owned()));
+                return Err(TemplateError("a `{` is not closed".to_owned()));
             };
             let (operator, variables) = Operator::of(expression)?;
             let specs = variables.split(',').map(|spec| Spec::parse(spec, expression)).collect::<Result<_, _>>()?;
@@ -153,7 +153,7 @@ impl UriTemplate {
         let template = Self { parts };
         let cut = template.specs().find(|(_, spec)| spec.prefix.is_some() && template.is_list(&spec.name));
         if let Some((_, spec)) = cut {
-            return Err(TemplateError(format!("`{}` is a list, and has no first characters", spec.name)));
+            return Err(TemplateError(format!("`{}` is a list, and cannot have a prefix length", spec.name)));
         }
         Ok(template)
     }
@@ -200,7 +200,7 @@ impl UriTemplate {
         match leading_elsewhere(&uri, &filled) {
             Some((variable, segment)) => Err(ExpansionError {
                 variable: variable.to_owned(),
-                message: format!("it would make `{segment}` a segment of the path, which leads elsewhere"),
+                message: format!("the value would add the path segment `{segment}`"),
             }),
             None => Ok(uri),
         }
@@ -231,7 +231,7 @@ impl Spec {
                     && length.bytes().all(|byte| byte.is_ascii_digit())
                     && length.starts_with(|first| first != '0');
                 let length = length.parse().ok().filter(|_| is_length);
-                (name, Some(length.ok_or_else(|| fault("`:` is followed by a number from 1 to 9999"))?), false)
+                (name, Some(length.ok_or_else(|| fault("expected a number from 1 to 9999 after `:`"))?), false)
             }
             (None, None) => (text, None, false),
         };
@@ -249,7 +249,7 @@ impl Spec {
             is_word
         };
         if !name.split('.').all(is_word) {
-            return Err(fault(&format!("`{name}` is no name of a variable: letters, digits, `_` and `.` are")));
+            return Err(fault(&format!("invalid variable name `{name}`: use letters, digits, `_` and `.`")));
         }
         Ok(Self { name: name.to_owned(), prefix, explode })
     }
@@ -259,13 +259,13 @@ impl Spec {
 fn literal(text: &str) -> Result<String, TemplateError> {
     let odd = |char: char| char.is_control() || " \"<>\\^`|}".contains(char);
     if let Some(char) = text.chars().find(|char| odd(*char)) {
-        return Err(TemplateError(format!("{char:?} stands in no URI")));
+        return Err(TemplateError(format!("{char:?} is not allowed in a URI")));
     }
     let mut uri = String::new();
     encode(text, true, &mut uri);
     // What is no triplet was encoded.
     if uri.len() > text.len() && uri.matches("%25").count() > text.matches("%25").count() {
-        return Err(TemplateError("a `%` is not followed by two hexadecimal digits".to_owned()));
+        return Err(TemplateError("expected two hexadecimal digits after `%`".to_owned()));
     }
     Ok(uri)
 }
@@ -282,7 +282,7 @@ fn fill<'v>(
             (None, _) => continue,
             (Some(TemplateValue::List([])), _) => continue,
             (Some(TemplateValue::List(_)), Some(_)) => {
-                let message = "a list has no first characters".to_owned();
+                let message = "a list cannot have a prefix length".to_owned();
                 return Err(ExpansionError { variable: name.clone(), message });
             }
             (Some(TemplateValue::List(texts)), None) => texts.iter().map(String::as_str).collect(),

@@ -85,7 +85,7 @@ impl Asking {
             }
             Who::Stateless { can_be_asked: true, .. } => {
                 self.pending().asked = Some(request);
-                declined("the user is asked first")
+                declined("the user must approve it first")
             }
             Who::Stateless { can_be_asked: false, .. } => unasked(),
         };
@@ -108,7 +108,7 @@ impl Asking {
 pub async fn ask_client(request: ApprovalRequest) -> ApprovalAnswer {
     match ASKING.try_with(Arc::clone) {
         Ok(asking) => asking.answer(request).await,
-        Err(_) => declined("it is not known whose call it is, and nobody can be asked"),
+        Err(_) => declined("the caller is unknown, so no approval can be requested"),
     }
 }
 
@@ -121,8 +121,8 @@ async fn ask_session(downstream: &Downstream, id: &RequestId, request: &Approval
         Ok(answer) if is_yes(&answer) => ApprovalAnswer::Approve,
         Ok(_) => declined("the user declined"),
         Err(error) => {
-            tracing::debug!("an approval could not be asked for: {error}");
-            declined("the user could not be asked")
+            tracing::debug!("failed to request an approval: {error}");
+            declined("failed to ask the user")
         }
     }
 }
@@ -132,7 +132,7 @@ fn declined(why: &str) -> ApprovalAnswer {
 }
 
 fn unasked() -> ApprovalAnswer {
-    declined("the client declares no `elicitation` by forms, so that its user cannot be asked")
+    declined("the client does not support form elicitation, so its user cannot be asked")
 }
 
 /// Returns the question for a person. All of it is of strangers but the words in between.

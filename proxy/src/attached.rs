@@ -208,7 +208,7 @@ impl Attached {
         match listed {
             Ok(items) => self.set(kind, items, is_announced),
             Err(error) => {
-                tracing::warn!(server = &*self.name, "nothing of it is listed, and it is asked again later: {error}");
+                tracing::warn!(server = &*self.name, "failed to list it, retrying later: {error}");
                 self.lists().get(kind).failed = Some((Instant::now(), error));
             }
         }
@@ -258,7 +258,7 @@ impl Attached {
         if items.len() < listed {
             tracing::warn!(
                 server = &*self.name,
-                "{} entries of its {kind:?} have no `{key}` of their own",
+                "{} entries of its {kind:?} have no unique `{key}`",
                 listed - items.len()
             );
         }
@@ -344,7 +344,7 @@ async fn watch_tools(attached: Weak<Attached>, mut changes: ToolChanges, mut is_
                 attached.set(Kind::Tools, tools, true);
             }
             Err(error) if error.kind == ConnectErrorKind::ShutDown => return,
-            Err(error) => tracing::debug!(server = &*attached.name, "cannot hear of changes to its tools: {error}"),
+            Err(error) => tracing::debug!(server = &*attached.name, "cannot receive changes to its tools: {error}"),
         }
     }
 }

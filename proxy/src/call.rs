@@ -129,22 +129,22 @@ impl ClientState {
     async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Settled), ErrorData> {
         let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
         let Some(state) = given.state.as_deref() else { return Ok((given, Settled::default())) };
-        let claims = Claims::read(&self.proxy.signer, state)
-            .map_err(|_| invalid("`requestState` is not what this server gave; make the call anew"))?;
+        let claims =
+            Claims::read(&self.proxy.signer, state).map_err(|_| invalid("invalid `requestState`; call again"))?;
         let Some(claims) = claims else { return Ok((given, Settled::default())) };
         if claims.standing == Standing::Passed {
             // It approves nothing, and how often and how long it is good is the server's affair.
             return Ok((given.state(claims.upstream), Settled::default()));
         }
         if claims.has_expired() {
-            return Err(invalid("`requestState` has expired; make the call anew"));
+            return Err(invalid("`requestState` has expired; call again"));
         }
         match self.proxy.store.spend(&claims.nonce, claims.expires).await {
             Ok(true) => {}
-            Ok(false) => return Err(invalid("`requestState` was used before; make the call anew")),
+            Ok(false) => return Err(invalid("`requestState` was already used; call again")),
             Err(error) => {
-                tracing::error!("it cannot be told whether an approval was used, and the call is denied: {error}");
-                return Err(ErrorData::internal_error("it cannot be told whether the approval was used before", None));
+                tracing::error!("failed to check whether the approval was used; the call is denied: {error}");
+                return Err(ErrorData::internal_error("failed to check whether the approval was already used", None));
             }
         }
         let Claims { asked, approved, upstream, responses, .. } = claims;
@@ -209,7 +209,7 @@ fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
     let mut error = unknown("tool", name);
     if !failed.is_empty() {
         let message =
-            format!("{}; tools of {} are not known, as it cannot be reached", error.message, failed.join(", "));
+            format!("{}; the tools of {} are unknown, because it is unreachable", error.message, failed.join(", "));
         error.message = message.into();
     }
     error

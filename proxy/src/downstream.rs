@@ -91,7 +91,7 @@ impl Downstream {
                     match own.ask("elicitation/create", request.params, during).await {
                         Ok(answer) => elicited(answer),
                         Err(error) => {
-                            tracing::debug!("what a server asks could not be asked: {error}");
+                            tracing::debug!("failed to pass a server's request to the client: {error}");
                             ElicitationAnswer::Cancel
                         }
                     }
@@ -138,7 +138,7 @@ pub(super) fn question(message: &str) -> Value {
         "requestedSchema": {
             "type": "object",
             "properties": {
-                APPROVE: { "type": "boolean", "title": "Approve", "description": "Whether the call may be made." }
+                APPROVE: { "type": "boolean", "title": "Approve", "description": "Allow the call." }
             },
             "required": [APPROVE],
         },

@@ -64,35 +64,33 @@ pub enum ProxyFault {
 impl fmt::Display for ProxyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoServers => f.write_str("there is no server to serve; add one with `ProxyBuilder::server`"),
+            Self::NoServers => f.write_str("no servers to serve; add one with `ProxyBuilder::server`"),
             Self::Repeated { name } => {
                 let name = printable(name);
-                write!(f, "two servers are called `{name}`; give each a name of its own, by which its tools are told apart")
+                write!(f, "duplicate server name `{name}`; rename one of the servers")
             }
             Self::Name { name } => write!(
                 f,
-                "no server can be called `{}`: a name is 1 to 64 of a-z, 0-9, `_` and `-`, and begins with a letter or digit",
+                "invalid server name `{}`: use 1 to 64 of a-z, 0-9, `_` and `-`, beginning with a letter or digit",
                 printable(name)
             ),
             Self::Reserved { name } => {
-                write!(f, "`{}` is the group of what programs bring themselves; call the server otherwise", printable(name))
+                write!(f, "`{}` is reserved for functions of the program; rename the server", printable(name))
             }
-            Self::NothingToList => f.write_str(
-                "what is shared has no client at its end, and nothing could be listed; give a client, or layers around one",
-            ),
+            Self::NothingToList => f.write_str("a shared server requires a client, or layers around one"),
             Self::ShortKey { bytes, at_least } => {
-                write!(f, "the key has {bytes} bytes; it has to have {at_least} random ones at least")
+                write!(f, "the key has {bytes} bytes; at least {at_least} random bytes are required")
             }
             Self::KeyWithoutStore => f.write_str(
-                "a key without a store of approvals: another instance with this key, or this one after a restart, would carry out \
-                 an approval again; add `ProxyBuilder::approvals`, or leave out the key",
+                "a key requires a store of approvals: otherwise another instance, or a restart, could reuse an \
+                 approval; add `ProxyBuilder::approvals`, or remove the key",
             ),
             Self::Answers => f.write_str(
-                "the options of clients answer what servers ask, in the place of whoever calls; leave `on_elicitation`, \
-                 `on_sampling`, `roots` and `on_roots` out of them",
+                "the client options must not answer requests of servers, which go to the caller; remove \
+                 `on_elicitation`, `on_sampling`, `roots` and `on_roots`",
             ),
             Self::NoRandomness => {
-                f.write_str("the operating system gives no random numbers; give a key with `ProxyBuilder::key`")
+                f.write_str("the operating system has no random numbers; set a key with `ProxyBuilder::key`")
             }
         }
     }

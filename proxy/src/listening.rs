@@ -49,7 +49,7 @@ impl Watched {
                 }
                 Err(error) if is_for_now(&error) => self.is_behind = true,
                 Err(error) => {
-                    tracing::debug!("a resource is no longer watched: {error}");
+                    tracing::debug!("stopped watching a resource: {error}");
                     return false;
                 }
             }
@@ -157,7 +157,7 @@ pub(super) async fn listen(client: &Arc<ClientState>, context: &SubscriptionCont
         Ok(()) => Ok(()),
         Err(End::Unwatched(error)) => Err(error),
         Err(End::Gone(error)) => {
-            tracing::debug!("a client is no longer told of changes: {error}");
+            tracing::debug!("stopped notifying a client of changes: {error}");
             Ok(())
         }
     }

@@ -32,7 +32,7 @@ async fn take(
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
         if missed > 0 {
             let Some(attached) = attached.upgrade() else { return };
-            tracing::warn!(server = &*attached.name, "{missed} notifications of it are lost: nobody took them in time");
+            tracing::warn!(server = &*attached.name, "lost {missed} notifications of it: the queue was full");
             // Any list may have been among them.
             announced.send_modify(|(prompts, resources)| (*prompts, *resources) = (*prompts + 1, *resources + 1));
         }
@@ -85,7 +85,7 @@ pub(super) async fn tell_level(client: &Client, level: Value) {
     }
     let params = Map::from_iter([("level".to_owned(), level)]);
     if let Err(error) = client.request("logging/setLevel", params, CallOptions::new()).await {
-        tracing::debug!("a server was not told of a log level: {error}");
+        tracing::debug!("failed to set the log level of a server: {error}");
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn tell_of_era(client: Client) {
             let version = declared.protocol_version;
             tracing::info!(
                 server = client.name(),
-                "it speaks {version}: what it asks, clients without a session are not asked"
+                "it speaks {version}: its requests are not passed to clients without a session"
             );
         }
         return;

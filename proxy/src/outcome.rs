@@ -74,15 +74,15 @@ fn words(public: &str, error: &CallError) -> String {
     let server = printable(error.server());
     match error {
         CallError::NotConnected { .. } => {
-            format!("`{public}` was not called: server `{server}` cannot be reached; it may be called again later")
+            format!("`{public}` was not called: server `{server}` is unreachable; it may be called again later")
         }
         CallError::Transport { .. } => format!(
-            "`{public}` was not carried out: the connection to server `{server}` failed; it may be called again{}",
+            "`{public}` did not run: the connection to server `{server}` failed; it may be called again{}",
             later(error.retry_after())
         ),
         CallError::OutcomeUnknown { .. } => format!(
-            "the connection to server `{server}` was lost during `{public}`: it may have taken effect, so do not simply repeat \
-             it; find out first whether it did"
+            "the connection to server `{server}` was lost during `{public}`: it may have taken effect, so check \
+             before you repeat it"
         ),
         error => message_for_model(public, error),
     }
@@ -90,9 +90,9 @@ fn words(public: &str, error: &CallError) -> String {
 
 fn short(error: &CallError) -> &'static str {
     match (error, error.dispatched()) {
-        (CallError::NotConnected { .. }, _) => "it cannot be reached",
+        (CallError::NotConnected { .. }, _) => "it is unreachable",
         (CallError::Timeout { .. }, _) => "not in time",
-        (CallError::InvalidResponse { .. }, _) => "its answer cannot be read",
+        (CallError::InvalidResponse { .. }, _) => "its response cannot be read",
         (_, Dispatched::No) => "the request was not sent",
         _ => "the connection failed",
     }

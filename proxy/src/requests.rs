@@ -79,7 +79,7 @@ impl Request {
         items: impl Future<Output = Vec<Value>>,
     ) -> Result<(), ErrorData> {
         if page.and_then(|page| page.cursor).is_some() {
-            return Err(ErrorData::invalid_params("`cursor` is none of this server, whose lists have one page", None));
+            return Err(ErrorData::invalid_params("unknown `cursor`: lists of this server have one page", None));
         }
         let items = until_cancelled(context, async { Ok(items.await) }).await?;
         self.keep(json!({ key: items }), context, true);
@@ -230,7 +230,7 @@ impl ServerHandler for Request {
                     let attached = scope.owner(&resource.uri).await.ok_or_else(|| no_resource(&resource.uri))?;
                     (attached, resource.uri.as_str())
                 }
-                _ => return Err(ErrorData::invalid_params("`ref` is of a type that is not known", None)),
+                _ => return Err(ErrorData::invalid_params("unknown type of `ref`", None)),
             };
             let options = options(&context.meta, is_modern(&context), PassedInput::new());
             let result = attached.client.request("completion/complete", asked, options).await;
@@ -251,7 +251,7 @@ impl ServerHandler for Request {
         let all = tokio::time::timeout(PATIENCE_FOR_LEVELS, join_all(all));
         until_cancelled(&context, async {
             if all.await.is_err() {
-                tracing::debug!("some servers take long to be told of a log level");
+                tracing::debug!("setting the log level of some servers takes long");
             }
             Ok(())
         })
@@ -307,7 +307,7 @@ impl ServerHandler for Request {
         let method = request.method.as_str();
         // What has the method of a request that is known and not its form comes here as well.
         if KNOWN.contains(&method) && !(is_modern(&context) && REMOVED.contains(&method)) {
-            let message = format!("the parameters are not those of `{}`", request.method);
+            let message = format!("invalid parameters for `{}`", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))

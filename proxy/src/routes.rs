@@ -15,7 +15,7 @@ pub(super) fn merged<'a>(lists: impl Iterator<Item = &'a [Value]>, kind: Kind) -
     for item in lists.flatten() {
         match item.get(key).and_then(Value::as_str) {
             Some(uri) if seen.insert(uri) => all.push(item.clone()),
-            _ => tracing::debug!("a resource that two servers list is that of the first"),
+            _ => tracing::debug!("two servers list the same resource; the first one is used"),
         }
     }
     all

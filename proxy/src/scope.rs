@@ -68,10 +68,7 @@ impl Scope {
             }
             Some(async move {
                 if tokio::time::timeout(flight.patience(), flight.ended()).await.is_err() {
-                    tracing::debug!(
-                        server = &*attached.name,
-                        "it takes long to say what it has, and is served without"
-                    );
+                    tracing::debug!(server = &*attached.name, "listing it takes too long; serving without it");
                 }
             })
         });

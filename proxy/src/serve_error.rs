@@ -8,15 +8,15 @@ use std::net::SocketAddr;
 #[non_exhaustive]
 pub enum ServeError {
     /// Other machines could reach it, and nothing said that they may.
-    #[error("address {address} can be reached from other machines: say `allow_public` where that is meant")]
+    #[error("address {address} is reachable from other machines: use `allow_public` to allow this")]
     PublicAddress {
         /// The address asked for.
         address: SocketAddr,
     },
     /// Other machines could reach it, and whoever does could call its tools.
     #[error(
-        "address {address} can be reached from other machines, and nobody is asked who they are: give a `bearer`, or say \
-         `without_authentication` where something before it asks"
+        "address {address} is reachable from other machines without authentication: set a `bearer`, or use \
+         `without_authentication` behind an authenticating proxy"
     )]
     Unauthenticated {
         /// The address asked for.
@@ -31,7 +31,7 @@ pub enum ServeError {
         problem: String,
     },
     /// The address is taken, or not of this machine.
-    #[error("address {address} cannot be listened on: {message}")]
+    #[error("failed to listen on {address}: {message}")]
     Bind {
         /// The address asked for.
         address: SocketAddr,
@@ -41,7 +41,7 @@ pub enum ServeError {
         message: String,
     },
     /// The conversation broke off before it began.
-    #[error("the conversation did not begin: {message}")]
+    #[error("failed to start the session: {message}")]
     Connection {
         /// The fault.
         message: String,

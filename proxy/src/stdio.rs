@@ -92,7 +92,7 @@ impl<T: Transport<RoleServer>> Guarded<T> {
             return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, IN_USE, None));
         }
         if under_way.len() >= MOST_REQUESTS {
-            let said = format!("too many requests at once: at most {MOST_REQUESTS} may be under way");
+            let said = format!("too many concurrent requests: at most {MOST_REQUESTS} are allowed");
             return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, said, None));
         }
         under_way.begin(id, ());

@@ -10,7 +10,7 @@ use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 
 /// The error for a request whose id another one has that is under way.
-pub(super) const IN_USE: &str = "a request with this id is under way already; each has an id of its own";
+pub(super) const IN_USE: &str = "duplicate request id: a request with this id is pending";
 
 /// The requests of a client that are under way, each with what is held as long as it is. Clones are the same.
 pub(super) struct UnderWay<H>(Arc<Mutex<HashMap<RequestId, H>>>);

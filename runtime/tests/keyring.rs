@@ -21,7 +21,7 @@ async fn entries_are_read_and_what_stands_in_the_way_is_said() {
     // Nobody answers there, whatever desktop the test runs on.
     if cfg!(target_os = "linux") && std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none() {
         let error = LocalSecrets.secret(&in_keyring("a token")).await.expect_err("no keyring");
-        assert!(error.to_string().starts_with("the keyring cannot be read: "), "{error}");
+        assert!(error.to_string().starts_with("failed to read the keyring: "), "{error}");
         let server = ServerConfig::stdio("github", "true").env("TOKEN", "${keyring:a token}");
         let error = Client::new(server).connect().await.expect_err("no keyring");
         assert_eq!(error.kind, Kind::Config);
@@ -46,10 +46,10 @@ async fn entries_are_read_and_what_stands_in_the_way_is_said() {
     let error = Client::new(server).connect().await.expect_err("no entry");
     let said = error.to_string();
     assert!(
-        said.starts_with("shell: nothing is kept as `${keyring:another}`; server `shell` needs it for env"),
+        said.starts_with("shell: no keyring entry `${keyring:another}`; server `shell` needs it for env"),
         "{said}"
     );
-    assert!(said.contains("put it into the keyring under that name and the service `mcp-bindgen`"), "{said}");
+    assert!(said.contains("add it to the keyring with that name and the service `mcp-bindgen`"), "{said}");
 
     #[cfg(feature = "auth")]
     tokens::are_kept_under_the_name_of_the_program();

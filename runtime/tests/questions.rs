@@ -239,7 +239,10 @@ async fn requests_that_cost_something_are_limited_by_the_minute() {
                 if answer.get("result").is_some() {
                     answered += 1;
                 } else {
-                    assert!(answer["error"]["message"].as_str().unwrap().contains("within a minute"), "{answer}");
+                    assert!(
+                        answer["error"]["message"].as_str().unwrap().contains("requests within a minute"),
+                        "{answer}"
+                    );
                 }
             }
             assert_eq!(answered, 5, "{method}");

@@ -359,7 +359,7 @@ fn arguments_are_checked_when_they_are_read_and_when_they_are_sent() {
         (ToolCall::of(&CountParams(Some(10))).unwrap_err(), "`maximum`, found 10"),
     ];
     for (error, expected) in refused {
-        assert!(error.to_string().starts_with("counter: arguments of `count` do not fit at `/n`: "), "{error}");
+        assert!(error.to_string().starts_with("counter: invalid arguments for `count` at `/n`: "), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
     }
 }

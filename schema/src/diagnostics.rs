@@ -65,7 +65,7 @@ codes! {
         "the tool's output is the untyped result";
     /// Two tools with one name.
     DUPLICATE_TOOL = "MCP0004" Warning "another tool has the same name"
-        "the server can answer only one of them; report it to the server's authors";
+        "the server can only call one of them; report it to the server's authors";
     /// A keyword's value is not what the specification asks for.
     MALFORMED_KEYWORD = "MCP0005" Warning "the keyword's value is malformed"
         "the keyword is ignored";
@@ -73,16 +73,16 @@ codes! {
     UNKNOWN_TYPE = "MCP0006" Warning "the type is not a JSON type"
         "the value is untyped";
     /// A `$ref` that leads nowhere.
-    DANGLING_REF = "MCP0007" Warning "the $ref leads nowhere"
+    DANGLING_REF = "MCP0007" Warning "the $ref does not resolve"
         "the value is untyped";
     /// A `$ref` to another document.
-    EXTERNAL_REF = "MCP0008" Warning "the $ref leads to another document, which is never fetched"
+    EXTERNAL_REF = "MCP0008" Warning "the $ref points to another document, which is never fetched"
         "the value is untyped";
     /// A `$ref` that only leads back to itself.
-    CIRCULAR_REF = "MCP0009" Warning "the $ref only leads back to itself"
+    CIRCULAR_REF = "MCP0009" Warning "the $ref only points to itself"
         "the value is untyped";
     /// Too deep, too many, too large.
-    LIMIT = "MCP0010" Warning "the schema is deeper or larger than what can be typed"
+    LIMIT = "MCP0010" Warning "the schema is too deep or too large to be typed"
         "the value is untyped";
     /// No value is valid.
     NEVER_VALID = "MCP0011" Warning "no value can satisfy the schema"
@@ -92,7 +92,7 @@ codes! {
         "the server checks it, and feature `validate` does before sending";
     /// An integer whose bounds exceed 64 bits.
     WIDE_INTEGER = "MCP0013" Warning "the range of the integer exceeds 64 bits"
-        "the value is of 64 bits where a bound lies beyond any, and untyped otherwise";
+        "the value has 64 bits if a bound is out of range, and is untyped otherwise";
     /// Names that collide in Rust.
     RENAMED = "MCP0014" Note "the name collides with another in Rust and has a suffix"
         "the wire name is unchanged";
@@ -101,10 +101,10 @@ codes! {
         "the tool is bound with the default backend";
     /// A prompt, or one of its arguments, that is not what the specification asks for.
     MALFORMED_PROMPT = "MCP0016" Warning "the prompt is malformed"
-        "what is wrong of it is not bound; report it to the server's authors";
+        "its malformed parts are not bound; report it to the server's authors";
     /// A resource template that cannot be filled in.
     MALFORMED_TEMPLATE = "MCP0017" Warning "the resource template cannot be filled in"
-        "nothing is bound for it: read its resources by their URIs";
+        "it is not bound: read its resources by URI";
     /// A pattern that no newtype of `checked` checks.
     UNCHECKED_PATTERN = "MCP0018" Note "the type does not check the pattern"
         "the server checks it, and feature `validate` does before sending";

@@ -12,10 +12,10 @@ const FORBIDDING: [&str; 2] = ["set", "filter"];
 const COMBINING: [&str; 5] = ["include", "extends", "import", "from", "block"];
 /// Minijinja knows these where some crate of the program asks for it. A template means the same in all.
 const ELSEWHERE: [(&str, &str); 4] = [
-    ("macro", "write what it says where it is used"),
-    ("call", "write what it says in its place"),
-    ("break", "put what follows into `{% if %}`, or pick the items: `{% for x in all if .. %}`"),
-    ("continue", "put what follows into `{% if %}`, or pick the items: `{% for x in all if .. %}`"),
+    ("macro", "write its content where it is used"),
+    ("call", "write its content in its place"),
+    ("break", "put the rest into `{% if %}`, or filter the items: `{% for x in all if .. %}`"),
+    ("continue", "put the rest into `{% if %}`, or filter the items: `{% for x in all if .. %}`"),
 ];
 const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
@@ -97,10 +97,7 @@ impl Blocks {
         match effect(inner) {
             Effect::Opens(name) => {
                 if self.0.len() >= DEEPEST {
-                    return Err(Fault::new(
-                        place,
-                        format!("blocks are more than {DEEPEST} deep: take some of them apart"),
-                    ));
+                    return Err(Fault::new(place, format!("blocks are nested more than {DEEPEST} levels deep")));
                 }
                 self.0.push(Open { name, place });
                 Ok(())
@@ -121,7 +118,11 @@ impl Blocks {
             let (name, opened) = (open.name, open.place);
             Err(Fault::new(
                 place,
-                format!("`{{% {word} %}}` stands where `{{% {name} %}}` of line {} is still open: write `{{% end{name} %}}` before it", opened.line),
+                format!(
+                    "unexpected `{{% {word} %}}`: `{{% {name} %}}` of line {} is still open; write `{{% end{name} \
+                         %}}` before it",
+                    opened.line
+                ),
             ))
         })
     }
@@ -131,21 +132,21 @@ impl Blocks {
         let innermost = self.0.last().map(|open| open.name);
         match word {
             "else" if !matches!(innermost, Some("if" | "for")) => {
-                fault(format!("`{{% else %}}` belongs into `{{% if %}}` or `{{% for %}}`: {}", self.innermost()))
+                fault(format!("`{{% else %}}` belongs in `{{% if %}}` or `{{% for %}}`: {}", self.innermost()))
             }
             "else" if !is_alone => fault("nothing may follow `else`; `elif` takes a condition".to_owned()),
             "elif" if innermost != Some("if") => {
-                fault(format!("`{{% elif %}}` belongs into `{{% if %}}`: {}", self.innermost()))
+                fault(format!("`{{% elif %}}` belongs in `{{% if %}}`: {}", self.innermost()))
             }
             "raw" => fault("nothing may follow `raw`".to_owned()),
             "endraw" => fault("`{% endraw %}` closes nothing: no `{% raw %}` is open".to_owned()),
-            _ if COMBINING.contains(&word) || word == "endblock" => fault(format!(
-                "`{{% {word} %}}` is not known here: a template is one text, so write what it means in its place"
-            )),
-            _ if elsewhere(word).is_some() => {
-                fault(format!("`{{% {word} %}}` is not known here: {}", elsewhere(word).unwrap_or_default()))
+            _ if COMBINING.contains(&word) || word == "endblock" => {
+                fault(format!("`{{% {word} %}}` is not supported: a template is a single text"))
             }
-            "" => fault("a statement is expected between `{%` and `%}`".to_owned()),
+            _ if elsewhere(word).is_some() => {
+                fault(format!("`{{% {word} %}}` is not supported: {}", elsewhere(word).unwrap_or_default()))
+            }
+            "" => fault("expected a statement between `{%` and `%}`".to_owned()),
             _ if OPENING.contains(&word) || OTHERS.contains(&word) => Ok(()),
             _ => {
                 let closing: Vec<String> = OPENING.iter().map(|name| format!("end{name}")).collect();
@@ -154,7 +155,7 @@ impl Blocks {
                     .chain(OTHERS)
                     .chain(["raw", "endraw"])
                     .chain(closing.iter().map(String::as_str));
-                fault(format!("`{word}` is no statement{}", meant(word, known)))
+                fault(format!("unknown statement `{word}`{}", meant(word, known)))
             }
         }
     }

@@ -53,7 +53,7 @@ pub(crate) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Resu
                     cursor.advance(2);
                     continue;
                 }
-                b'=' => return Err(cursor.fault("a comma is missing before this argument, or `==` is meant")),
+                b'=' => return Err(cursor.fault("missing comma before this argument; use `==` to compare")),
                 _ => {}
             }
         }
@@ -81,7 +81,8 @@ fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Option<F
         }
         b'[' if looks_like_slot(cursor.rest()) => {
             let fault = cursor.fault(
-                "a slot cannot stand here: put it into the text, and its variable here; a list in a list is written `[ [..] ]`",
+                "a slot is not allowed here: put it in the text and use its variable; a nested list is written `[ \
+                 [..] ]`",
             );
             brackets.push(b']');
             cursor.advance(1);
@@ -93,7 +94,7 @@ fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Option<F
         b']' | b')' | b'}' if brackets.last() == Some(&byte) => drop(brackets.pop()),
         b']' | b')' | b'}' => {
             let wanted = brackets.last().map_or_else(String::new, |wanted| format!(": `{}` is open", opening(*wanted)));
-            let fault = cursor.fault(format!("`{}` closes nothing here{wanted}", char::from(byte)));
+            let fault = cursor.fault(format!("unexpected `{}`{wanted}", char::from(byte)));
             cursor.advance(1);
             return Err(Some(fault));
         }
@@ -106,7 +107,7 @@ fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Option<F
 }
 
 fn unexpected(cursor: &mut Cursor<'_>) -> Fault {
-    let fault = cursor.fault(format!("{} has no meaning in an expression", cursor.seen()));
+    let fault = cursor.fault(format!("unexpected {} in an expression", cursor.seen()));
     cursor.skip_char();
     fault
 }

@@ -58,7 +58,7 @@ impl Fault {
     /// let text = "Open issues:\n[[@github_list_issues|state=\"open\"]\n";
     /// let faults = Template::parse(text).unwrap_err();
     /// assert_eq!(faults[0].rendered("prompts/triage.md", text), "\
-    /// prompts/triage.md:2:35: `]]` or `,` and the next argument is expected here, not `]`
+    /// prompts/triage.md:2:35: expected `]]` or `,` and the next argument, found `]`
     ///   |
     /// 2 | [[@github_list_issues|state=\"open\"]
     ///   |                                   ^");

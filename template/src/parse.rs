@@ -113,14 +113,15 @@ impl<'t> Parser<'t> {
             }
             if self.open_names > MOST_OPEN_NAMES {
                 let message = format!(
-                    "more than {MOST_OPEN_NAMES} results have names with expressions in them: put the slots into loops"
+                    "more than {MOST_OPEN_NAMES} results have names with expressions: use a loop for the slots"
                 );
                 self.faults.say(self.cursor.fault(message));
                 break;
             }
             if self.count > MOST_PIECES {
                 let message = format!(
-                    "there are more than {MOST_PIECES} statements, expressions, slots and checkpoints: split the template"
+                    "the template has more than {MOST_PIECES} statements, expressions, slots and checkpoints: split \
+                     it"
                 );
                 self.faults.say(self.cursor.fault(message));
                 break;
@@ -186,8 +187,9 @@ impl<'t> Parser<'t> {
         let opened = self.cursor;
         let code = self.code("}}")?;
         if code.inner.trim().is_empty() {
-            return Err(opened
-                .fault("an expression is expected between `{{` and `}}`; for these characters write `{{ '{{' }}`"));
+            return Err(
+                opened.fault("expected an expression between `{{` and `}}`; for literal braces write `{{ '{{' }}`")
+            );
         }
         self.piece(opened.place(), PieceKind::Expression(self.cursor.since(opened.offset()).to_owned()));
         Ok(())
@@ -274,7 +276,7 @@ impl<'t> Parser<'t> {
         let fault = slots.next().map(|(at, _)| {
             let mut cursor = self.cursor;
             cursor.advance(at);
-            cursor.fault("a slot cannot stand in a comment: remove it, or write `[[[[`")
+            cursor.fault("a slot is not allowed in a comment: remove it, or write `[[[[`")
         });
         self.cursor.advance(end + 2);
         let is_bare = self.text.text.is_empty() && !self.text.follows_comment && self.follows_code();
@@ -307,7 +309,7 @@ impl<'t> Parser<'t> {
         let kind = slot(&mut self.cursor).inspect_err(|_| self.skip_slot())?;
         if let Some((name, place)) = self.blocks.forbidding() {
             return Err(opened.fault(format!(
-                "a slot cannot stand in `{{% {name} %}}` of line {}: it would run when that is used; put it before",
+                "a slot is not allowed in `{{% {name} %}}` of line {}: put it before that block",
                 place.line
             )));
         }
@@ -354,16 +356,20 @@ impl<'t> Parser<'t> {
         }
         let fault = if is_tag && name.eq_ignore_ascii_case("checkpoint") {
             if is_end {
-                Some("`</checkpoint>` closes nothing here: write `<checkpoint>`, or `<checkpoint>Name</checkpoint>` on one line".to_owned())
+                Some(
+                    "unexpected `</checkpoint>`: write `<checkpoint>`, or `<checkpoint>Name</checkpoint>` on one \
+                      line"
+                        .to_owned(),
+                )
             } else {
-                Some("a checkpoint is written `<checkpoint>`, or `<checkpoint>Name</checkpoint>`".to_owned())
+                Some("expected `<checkpoint>` or `<checkpoint>Name</checkpoint>`".to_owned())
             }
         } else if is_tag && !is_end && FOREIGN_TAGS.contains(&name) {
-            let plain = format!("for the characters write `{{% raw %}}<{name}>{{% endraw %}}`");
+            let plain = format!("for literal text write `{{% raw %}}<{name}>{{% endraw %}}`");
             Some(match name {
-                "include" => format!("`<include>` is not known here: a template is one text; {plain}"),
-                "obliviate" => format!("`<obliviate>` is not known here: write `<checkpoint>`; {plain}"),
-                _ => format!("`<{name}>` is not known here: a template is the text of one message; {plain}"),
+                "include" => format!("`<include>` is not supported: a template is a single text; {plain}"),
+                "obliviate" => format!("`<obliviate>` is not supported: write `<checkpoint>`; {plain}"),
+                _ => format!("`<{name}>` is not supported: a template is the text of one message; {plain}"),
             })
         } else {
             None
@@ -385,13 +391,11 @@ impl<'t> Parser<'t> {
         }
         self.end_segment(is_named.then(|| name.trim().to_owned()).filter(|name| !name.is_empty()));
         if is_named && ["[[", "{{", "{%", "{#"].iter().any(|opener| name.contains(opener)) {
-            return Err(
-                opened.fault("the name of a checkpoint stands as it is: no expression and no slot can be in it")
-            );
+            return Err(opened.fault("the name of a checkpoint cannot contain expressions or slots"));
         }
         self.blocks.last().map_or(Ok(()), |(name, place)| {
             Err(opened.fault(format!(
-                "a checkpoint cannot stand in `{{% {name} %}}` of line {}: close it before",
+                "a checkpoint is not allowed in `{{% {name} %}}` of line {}: close that block first",
                 place.line
             )))
         })

@@ -53,7 +53,7 @@ fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fa
             _ => return Ok(Ours::No),
         }
         .map(|()| Ours::Yes)
-        .map_err(|()| cursor.fault(format!("`{word}` is given twice")))
+        .map_err(|()| cursor.fault(format!("duplicate `{word}`")))
     })?;
     let target = if is_generic {
         let missing = |word: &str| at.fault(format!("`@mcp` needs `{word}=\"..\"`"));
@@ -70,11 +70,11 @@ fn once<T>(place: &mut Option<T>, value: T) -> Result<(), ()> {
 
 fn completion<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Completion, Fault> {
     if matches!(cursor.byte(0), Some(b'!' | b'?')) {
-        return Err(cursor.fault("`!` and `?` before a kind are not known here: write `[[kind:name]]`"));
+        return Err(cursor.fault("`!` and `?` before a kind are not supported: write `[[kind:name]]`"));
     }
     if !cursor.char().is_some_and(|c| is_word(c) && !c.is_ascii_digit()) && !cursor.is_at("{{") {
         return Err(cursor.fault(format!(
-            "a slot begins with `@` and a tool, or with a name, not with {}; for the characters `[[` write `[[[[`",
+            "expected `@` and a tool, or a name, found {}; for a literal `[[` write `[[[[`",
             cursor.seen()
         )));
     }
@@ -83,10 +83,7 @@ fn completion<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Comple
     unquantified(cursor)?;
     cursor.skip_space();
     let (kind, variable) = if cursor.eat(":") {
-        let kind = first
-            .plain()
-            .map(str::to_owned)
-            .ok_or_else(|| at.fault("a kind stands as it is: no expression can be in it"))?;
+        let kind = first.plain().map(str::to_owned).ok_or_else(|| at.fault("a kind cannot contain expressions"))?;
         (Some(kind), variable(cursor, opened)?)
     } else {
         (None, checked(first, &at)?)
@@ -102,7 +99,7 @@ fn completion<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Comple
 fn unquantified(cursor: &Cursor<'_>) -> Result<(), Fault> {
     match cursor.byte(0) {
         Some(b'*' | b'+' | b'?' | b'{') => {
-            Err(cursor.fault("quantifiers are not known here: ask for a list in `json:name`"))
+            Err(cursor.fault("quantifiers are not supported: ask for a list in `json:name`"))
         }
         _ => Ok(()),
     }
@@ -122,17 +119,17 @@ fn variable<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Text, Fa
 fn checked(text: Text, at: &Cursor<'_>) -> Result<Text, Fault> {
     let Some(Part::Literal(beginning)) = text.parts.first() else {
         // It could be any name that the template uses.
-        let help = "write letters of your own before it, as in `item_{{ n }}`";
+        let help = "start it with letters, as in `item_{{ n }}`";
         return Err(at.fault(format!("the name of a result cannot begin with an expression: {help}")));
     };
     if beginning.starts_with(RESERVED) {
         return Err(at.fault(taken()));
     }
     match text.plain() {
-        Some(name) if is_keyword(name) => Err(at.fault(format!("`{name}` is a word of minijinja: take another name"))),
+        Some(name) if is_keyword(name) => Err(at.fault(format!("`{name}` is reserved by minijinja: use another name"))),
         Some(name) if is_variable(name) => Ok(text),
         None if beginning.starts_with(|c: char| !c.is_ascii_digit()) => Ok(text),
-        _ => Err(at.fault(format!("`{beginning}` is no name: it has to begin with a letter"))),
+        _ => Err(at.fault(format!("invalid name `{beginning}`: it must begin with a letter"))),
     }
 }
 
@@ -173,7 +170,7 @@ fn options<'t>(
         let is_ours = !is_quoted && matches!(ours(cursor, &name)?, Ours::Yes);
         if !is_ours {
             if !known.insert(name.clone()) {
-                return Err(at.fault(format!("`{name}` is given twice")));
+                return Err(at.fault(format!("duplicate `{name}`")));
             }
             arguments.push(Argument { place: at.place(), name, value: term(cursor, opened, 0)? });
         }
@@ -210,7 +207,7 @@ fn positional(cursor: &Cursor<'_>, opened: &Cursor<'_>, at: &Cursor<'_>) -> Faul
 /// A text that is known before anything runs.
 fn literal(cursor: &mut Cursor<'_>, word: &str) -> Result<String, Fault> {
     let fault =
-        cursor.fault(format!("`{word}` stands between double quotes, as it is: it is checked before anything runs"));
+        cursor.fault(format!("`{word}` must be a literal in double quotes: it is checked before anything runs"));
     if !cursor.is_at("\"") {
         return Err(fault);
     }

@@ -13,7 +13,7 @@ pub(crate) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     let mut text = Parts::default();
     loop {
         let unclosed =
-            || opened.fault("the text is not closed on its line: write `\"`, and `\\n` for a line end in it");
+            || opened.fault("the string is not closed on its line: add `\"`, and write `\\n` for a line break");
         match cursor.byte(0) {
             None | Some(b'\n' | b'\r') => return Err(unclosed()),
             Some(b'"') => {
@@ -24,11 +24,12 @@ pub(crate) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
             Some(b'{') if cursor.byte(1) == Some(b'{') => text.expression(part(cursor)?),
             Some(b'{') if cursor.byte(1) == Some(b'%') => {
                 return Err(cursor.fault(
-                    "a text holds no statements: write `{{ a if x else b }}`, or `{\\u0025` for these two characters",
+                    "a string cannot contain statements: write `{{ a if x else b }}`, or `{\\u0025` for these two \
+                     characters",
                 ));
             }
             Some(byte) if byte < 0x20 => {
-                return Err(cursor.fault(format!("the character is written `\\u{byte:04x}` in a text")));
+                return Err(cursor.fault(format!("write this character as `\\u{byte:04x}` in a string")));
             }
             Some(b'{') => text.literal.push_str(cursor.advance(1)),
             Some(_) => text.literal.push_str(cursor.take_while(|c| !matches!(c, '"' | '\\' | '{' | '\0'..='\x1f'))),
@@ -58,12 +59,12 @@ fn part(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
     let code = code(cursor, &opened, "}}")?;
     if is_signed || code.end_sign.is_some() {
         return Err(
-            opened.fault("white space is not controlled in a text: write `{{ .. }}` without `-` and `+` at its ends")
+            opened.fault("whitespace control is not supported in a string: write `{{ .. }}` without `-` and `+`")
         );
     }
     let inner = code.inner.trim();
     if inner.is_empty() {
-        return Err(opened.fault("an expression is expected between `{{` and `}}`"));
+        return Err(opened.fault("expected an expression between `{{` and `}}`"));
     }
     Ok(inner.to_owned())
 }
@@ -106,12 +107,10 @@ fn escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
         Some(b'u') => {
             cursor.advance(1);
             return code_point(cursor).ok_or_else(|| {
-                at.fault(
-                    "`\\u` is followed by four hexadecimal digits, and by a second such escape for one half of a pair",
-                )
+                at.fault("expected four hexadecimal digits after `\\u`, and a second escape for a surrogate pair")
             });
         }
-        _ => return Err(at.fault("this is no escape of JSON: a backslash is written `\\\\`")),
+        _ => return Err(at.fault("invalid escape: write a backslash as `\\\\`")),
     };
     cursor.advance(1);
     Ok(plain)

@@ -15,28 +15,28 @@ const DEEPEST: usize = 64;
 /// A value, up to what stands behind it.
 pub(crate) fn term<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
     if depth > DEEPEST {
-        return Err(cursor.fault(format!("lists and objects are more than {DEEPEST} deep")));
+        return Err(cursor.fault(format!("lists and objects are nested more than {DEEPEST} levels deep")));
     }
     let value = match cursor.byte(0) {
         None => return Err(unclosed(slot)),
         Some(b'"') => Term::Text(quoted(cursor)?),
         Some(b'[') => list(cursor, slot, depth)?,
         Some(b'{') if cursor.byte(1) == Some(b'{') => {
-            return Err(
-                cursor.fault("no braces around a variable: write `key=name`, or `key=\"{{ name }}\"` for its text")
-            );
+            return Err(cursor.fault(
+                "remove the braces around the variable: write `key=name`, or `key=\"{{ name }}\"` for \
+                              its text",
+            ));
         }
         Some(b'{') => object(cursor, slot, depth)?,
         Some(b'0'..=b'9' | b'-' | b'+' | b'.') => number(cursor)?,
-        Some(b'\'') => return Err(cursor.fault("texts stand between double quotes")),
+        Some(b'\'') => return Err(cursor.fault("use double quotes for strings")),
         Some(_) => return variable(cursor, slot),
     };
     let after = *cursor;
     cursor.skip_space();
     match cursor.byte(0) {
-        Some(b'|' | b'~' | b'+' | b'-' | b'*' | b'/' | b'%' | b'.' | b'<' | b'>' | b'=' | b'!') => Err(cursor.fault(
-            "an expression cannot begin with a value: write it between `(` and `)`, or as `{{ .. }}` in a text",
-        )),
+        Some(b'|' | b'~' | b'+' | b'-' | b'*' | b'/' | b'%' | b'.' | b'<' | b'>' | b'=' | b'!') => Err(cursor
+            .fault("an expression cannot begin with a value: put it in parentheses, or in `{{ .. }}` in a string")),
         _ => {
             *cursor = after;
             Ok(value)
@@ -48,7 +48,7 @@ fn variable<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<Term, Faul
     let start = *cursor;
     let code = expression(cursor, slot)?;
     Ok(match code {
-        "" => return Err(start.fault(format!("a value is expected here, not {}", start.seen()))),
+        "" => return Err(start.fault(format!("expected a value, found {}", start.seen()))),
         // What minijinja calls them as well.
         "true" | "True" => Term::Literal(Value::Bool(true)),
         "false" | "False" => Term::Literal(Value::Bool(false)),
@@ -105,11 +105,11 @@ fn object<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Resul
     members(cursor, slot, "}", |cursor| {
         let at = *cursor;
         if cursor.byte(0) != Some(b'"') {
-            return Err(cursor.fault(format!("a key between double quotes is expected here, not {}", cursor.seen())));
+            return Err(cursor.fault(format!("expected a key in double quotes, found {}", cursor.seen())));
         }
         let key = key(cursor)?;
         if !known.insert(key.clone()) {
-            return Err(at.fault(format!("`{key}` is given twice")));
+            return Err(at.fault(format!("duplicate `{key}`")));
         }
         cursor.skip_space();
         if !cursor.eat(":") {
@@ -147,7 +147,7 @@ fn members<'t>(
 pub(crate) fn key(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
     let at = *cursor;
     let text = quoted(cursor)?;
-    text.plain().map(str::to_owned).ok_or_else(|| at.fault("a key stands as it is: no expression can be in it"))
+    text.plain().map(str::to_owned).ok_or_else(|| at.fault("a key cannot contain expressions"))
 }
 
 /// Describes the difference between the expected text and the text that was found.
@@ -159,5 +159,5 @@ pub(crate) fn expected(cursor: &Cursor<'_>, slot: &Cursor<'_>, what: &str) -> Fa
     let length = word.find(|c| !is_word(c)).unwrap_or(word.len()).min(40);
     let seen =
         word.get(..length).filter(|word| !word.is_empty()).map_or_else(|| cursor.seen(), |word| format!("`{word}`"));
-    cursor.fault(format!("{what} is expected here, not {seen}"))
+    cursor.fault(format!("expected {what}, found {seen}"))
 }

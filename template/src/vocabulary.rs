@@ -153,8 +153,8 @@ pub(crate) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
 
 fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
     match role {
-        Role::Filter if !FILTERS.contains(text) => Some(format!("there is no filter `{text}`{}", meant(text, FILTERS))),
-        Role::Test if !TESTS.contains(text) => Some(format!("there is no test `{text}`{}", meant(text, TESTS))),
+        Role::Filter if !FILTERS.contains(text) => Some(format!("unknown filter `{text}`{}", meant(text, FILTERS))),
+        Role::Test if !TESTS.contains(text) => Some(format!("unknown test `{text}`{}", meant(text, TESTS))),
         Role::Name if text.starts_with(RESERVED) => Some(taken()),
         _ => None,
     }
@@ -162,7 +162,7 @@ fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
 
 /// Describes the reserved names.
 pub(crate) fn taken() -> String {
-    format!("no name begins with `{RESERVED}`: choose another")
+    format!("names that begin with `{RESERVED}` are reserved: choose another")
 }
 
 /// The place of a byte of code that begins at a place.
@@ -209,18 +209,15 @@ mod tests {
             let faults = Template::parse(text).unwrap_err();
             faults.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        assert_eq!(said("a {{ x\n ~ y|uper }}"), ["2:6: there is no filter `uper`; did you mean `upper`?"]);
+        assert_eq!(said("a {{ x\n ~ y|uper }}"), ["2:6: unknown filter `uper`; did you mean `upper`?"]);
         assert_eq!(
             said("{% if x is not definde %}{% endif %}"),
-            ["1:16: there is no test `definde`; did you mean `defined` or `undefined`?"]
+            ["1:16: unknown test `definde`; did you mean `defined` or `undefined`?"]
         );
-        assert_eq!(said("{% filter a.b %}{% endfilter %}"), ["1:11: there is no filter `a.b`; did you mean `abs`?"]);
-        assert_eq!(
-            said("[[@x|a=1, b=y|frist]]"),
-            ["1:11: there is no filter `frist`; did you mean `first` or `list`?"]
-        );
-        assert_eq!(said("{{ __mcp_x }}"), ["1:4: no name begins with `__mcp_`: choose another"]);
-        assert_eq!(said("[[@x:__mcp_y{{ n }}]]"), ["1:6: no name begins with `__mcp_`: choose another"]);
+        assert_eq!(said("{% filter a.b %}{% endfilter %}"), ["1:11: unknown filter `a.b`; did you mean `abs`?"]);
+        assert_eq!(said("[[@x|a=1, b=y|frist]]"), ["1:11: unknown filter `frist`; did you mean `first` or `list`?"]);
+        assert_eq!(said("{{ __mcp_x }}"), ["1:4: names that begin with `__mcp_` are reserved: choose another"]);
+        assert_eq!(said("[[@x:__mcp_y{{ n }}]]"), ["1:6: names that begin with `__mcp_` are reserved: choose another"]);
         assert!(said("[[@__mcp_slot]]")[0].contains("needs a name of its own"));
         for fine in
             ["{{ '__mcp_x'|tojson }}", "{{ x.__mcp_y }}", "{{ x is eq 3 and y is not none }}", "[[@x|a=\"__mcp_\"]]"]

@@ -1,7 +1,8 @@
-//! Who may depend on whom, how heavy the macro is, and how long a source file may grow.
+//! Who may depend on whom, how heavy the macro is, how long a source file may grow, and the messages in one list.
 
 mod circles;
 mod floors;
+mod messages;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

@@ -94,12 +94,12 @@ fn nothing() -> Row {
 }
 
 fn tools() -> Row {
-    let words = "`tools` of the server's configuration does not name it";
+    let words = "it is not selected by `tools` of the server";
     row("tools", json!({ "tools": ["list_*"] }), vec![unlisted("add", add(), words), made("list_labels", none())])
 }
 
 fn exclude() -> Row {
-    let words = "`exclude` of the server's configuration names it";
+    let words = "it is excluded by `exclude` of the server";
     row("exclude", json!({ "exclude": ["ad?"] }), vec![unlisted("add", add(), words), made("list_labels", none())])
 }
 
@@ -136,7 +136,7 @@ fn denied_by_name() -> Row {
 }
 
 fn allowed_by_name() -> Row {
-    let steps = vec![unlisted("add", add(), "the policy allows `list_*` alone"), made("list_labels", none())];
+    let steps = vec![unlisted("add", add(), "the policy only allows `list_*` alone"), made("list_labels", none())];
     layered("Policy::allow", |client| Stack::new(client).policy(Policy::allow(["list_*"])), steps)
 }
 

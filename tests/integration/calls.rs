@@ -96,7 +96,7 @@ fn calls_are_what_mcp_sends() {
     }
     let twice = r#"{"name": "add", "arguments": {"a": 1, "b": 2}, "name": "fixture_make_report"}"#;
     let error = serde_json::from_str::<FixtureCall>(twice).unwrap_err().to_string();
-    assert!(error.starts_with("it is there twice at `/name`"), "another reader sees another call: {error}");
+    assert!(error.starts_with("duplicate property at `/name`"), "another reader sees another call: {error}");
 }
 
 #[test]

@@ -124,15 +124,15 @@ fn prefix_of_the_build_tells_names_of_servers_apart() {
 #[test]
 fn what_exclude_takes_away_is_said() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nexclude = [\"merge_*\"]\n");
-    let said = "nothing is left to bind: `exclude` takes away every tool that `merge_request` matches";
+    let said = "no tools to bind: `exclude` removes every tool that `merge_request` matches";
     project.refuses(quote!("hub", tools = ["list_*", "merge_request"]), said);
     project.build_refuses(Builder::new().server("hub").tools(["merge_request"]), said);
     assert!(project.binds(quote!("hub", tools = ["*"])).contains("HubListIssuesParams"));
 
     let project = Project::new("[servers.hub]\nnpm = \"x\"\ntools = [\"merge_*\"]\nexclude = [\"merge_*\"]\n");
-    project.refuses(quote!("hub"), "in `tools` of server `hub` in the configuration: nothing is left to bind");
+    project.refuses(quote!("hub"), "in `tools` of server `hub` in the configuration: no tools to bind");
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nexclude = [\"*\"]\n");
-    project.refuses(quote!("hub"), "nothing is left to bind: `*` takes away every tool");
+    project.refuses(quote!("hub"), "no tools to bind: `*` excludes every tool");
     let project = Project::new("[servers.hub]\nnpm = \"x\"\ntools = [\"merge_*\"]\n");
     let said = "the configuration's `tools` has none of the tools that `list_*` matches";
     project.refuses(quote!("hub", tools = ["list_*"]), said);
@@ -162,9 +162,9 @@ fn one_entry_of_mcp_json_is_no_fault_of_the_others() {
         r#"{"mcpServers": {"hub": {"command": "x"}, "Hub": {"command": "x"}, "git": {"type": "ws", "url": "x"}}}"#;
     project.write(".mcp.json", entries);
     let bound = project.binds(quote!("hub"));
-    let reason = "`type` of server `git` cannot be `ws`";
+    let reason = "invalid value `ws` for `type` of server `git`";
     assert!(bound.contains("pub mod hub") && bound.contains("deprecated") && bound.contains(reason), "{bound}");
-    assert!(bound.contains("`Hub` cannot be the name of a server"), "{bound}");
+    assert!(bound.contains("invalid server name `Hub`"), "{bound}");
     project.refuses(quote!("git"), reason);
     project.refuses(quote!("git", path = "mcp/git.json"), reason);
     let said = project.build(Builder::new().server("hub")).expect("it can be bound");
@@ -178,7 +178,7 @@ fn warnings_reach_those_whom_they_are_about() {
         "[servers.hub]\nnpm = \"x\"\nenv = { API_TOKEN = \"hunter2\" }\n\
          [servers.git]\nnpm = \"x\"\n",
     );
-    let expected = ["`API_TOKEN` of server `hub` looks like a secret written out"];
+    let expected = ["`API_TOKEN` of server `hub` looks like a secret in plain text"];
     let bound = project.binds(quote!("hub"));
     for expected in expected {
         assert!(bound.contains(expected), "not said: {expected}\n{bound}");
@@ -249,11 +249,11 @@ fn a_builder_that_makes_no_sense_is_refused() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     project.build_refuses(Builder::new().server("hub").server("git").server("hub"), "server `hub` is bound twice");
     let both = Builder::new().module("m").server("hub").server("git");
-    project.build_refuses(both, "`module` is for one server");
-    project.build_refuses(Builder::new().path("x.json"), "`path` is for one server");
+    project.build_refuses(both, "`module` applies to one server");
+    project.build_refuses(Builder::new().path("x.json"), "`path` applies to one server");
     for config in ["", "[defaults]\n"] {
         let nobody = Project::new(config);
-        nobody.build_refuses(Builder::new(), "no server is bound: name one with `.server(\"..\")`");
+        nobody.build_refuses(Builder::new(), "no server is bound: add one with `.server(\"..\")`");
     }
 }
 
@@ -261,15 +261,14 @@ fn a_builder_that_makes_no_sense_is_refused() {
 fn rules_of_a_builder_that_cannot_hold_are_refused() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     let hub = || Builder::new().server("hub");
-    let said =
-        "in `rename`: `list_isues` leads nowhere: there is no tool `list_isues`\n  = help: did you mean `list_issues`?";
+    let said = "in `rename`: `list_isues` not found: unknown tool `list_isues`\n  = help: did you mean `list_issues`?";
     project.build_refuses(hub().rename("list_isues", "issues"), said);
-    project.build_refuses(hub().derive(["a b"]), "in `derive`: `a b` is no path");
+    project.build_refuses(hub().derive(["a b"]), "in `derive`: invalid path `a b`");
     project.build_refuses(hub().exclude(["x_*"]), "no tool matches `x_*`");
-    project.build_refuses(hub().exclude(["*"]), "nothing is left to bind: `*` takes away every tool");
-    project.build_refuses(hub().crate_path("my crate"), "`my crate` is no path of a module");
+    project.build_refuses(hub().exclude(["*"]), "no tools to bind: `*` excludes every tool");
+    project.build_refuses(hub().crate_path("my crate"), "invalid module path `my crate`");
     let every = Builder::new().rename("list_issues", "issues").server("hub").server("git");
-    project.build_refuses(every, "`rename` is for one server");
+    project.build_refuses(every, "`rename` applies to one server");
     // What is left out of every server has to be in one, and stays out of those that leave out more.
     project.build_refuses(Builder::new().exclude(["x_*"]).server("hub").server("git"), "no tool matches `x_*`");
     let both = Builder::new().exclude(["merge_*"]).server("git").server("hub").prefix(mcp_bindgen_model::Prefix::None);
@@ -287,7 +286,7 @@ fn rules_of_the_configuration_hold_for_macro_and_builder_or_are_refused_by_both(
     assert!(both.contains("pub async fn hub_all") && both.contains("pub async fn hub_merge"), "{both}");
 
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nrust.rename = { list_issue = \"issues\" }\n");
-    let said = "in `rename`: `list_issue` leads nowhere: there is no tool `list_issue`\n --> mcp.toml:3:17";
+    let said = "in `rename`: `list_issue` not found: unknown tool `list_issue`\n --> mcp.toml:3:17";
     project.refuses(quote!("hub"), &said.replace('\n', "\\n"));
     project.build_refuses(Builder::new().server("hub"), said);
 }
@@ -306,7 +305,7 @@ fn a_packaged_crate_does_not_find_the_workspace() {
     project.write("Cargo.toml", "[workspace]\n");
     project.krate = "target/package/app-0.1.0";
     project.write("target/package/app-0.1.0/Cargo.toml", "[package]\n");
-    project.refuses(quote!("hub"), "no configuration names the server `hub`");
+    project.refuses(quote!("hub"), "server `hub` is not configured");
     project.build_refuses(Builder::new(), "no server is bound");
     project.write("target/package/app-0.1.0/mcp/hub.json", OTHER);
     assert!(project.binds(quote!("hub")).contains("HubCommitParams"), "its own files are its own");
@@ -318,7 +317,7 @@ fn a_packaged_crate_does_not_find_the_workspace() {
 fn codes_that_there_are_not_are_errors() {
     for key in ["deny", "allow"] {
         let project = Project::new(&format!("{key} = [\"MCP0001\", \"MCP0707\"]\n[servers.hub]\nnpm = \"x\"\n"));
-        let said = format!("`{key}` names a code that there is not: `MCP0707`");
+        let said = format!("`{key}` contains the unknown code `MCP0707`");
         project.refuses(quote!("hub"), &said);
         project.refuses(quote!("hub"), "did you mean `MCP0007`?");
         project.build_refuses(Builder::new().server("hub"), &said);
@@ -330,7 +329,7 @@ fn two_servers_cannot_be_one_module() {
     let project = Project::new("[servers.g-it]\nnpm = \"x\"\n[servers.g_it]\nnpm = \"x\"\n");
     project.write("mcp/g-it.json", LIST);
     project.write("mcp/g_it.json", LIST);
-    let said = "servers `g-it` and `g_it` would both be the module `g_it`";
+    let said = "servers `g-it` and `g_it` have the same module name `g_it`";
     project.refuses(quote!(), said);
     project.refuses(quote!("g-it", "g_it"), said);
     project.binds(quote!("g-it"));

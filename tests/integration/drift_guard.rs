@@ -55,7 +55,7 @@ async fn bindings_of_what_it_was_before_are_refused_where_they_broke() {
     assert_refused(fixture_add(&client, params()).await, "add", words);
     assert_refused(FixtureCall::Add(params()).call(&client).await, "add", words);
     let gone = fixture.subtract(FixtureSubtractParams::default()).await;
-    assert_refused(gone, "subtract", "the tool is gone");
+    assert_refused(gone, "subtract", "the tool was removed");
     fixture.make_report(FixtureMakeReportParams::default()).await.unwrap();
     // Nothing says what a call by its name alone is about.
     let arguments = json!({"a": 1, "b": 2}).as_object().unwrap().clone();

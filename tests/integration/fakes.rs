@@ -118,7 +118,7 @@ async fn failures_come_as_they_come_from_a_server() {
     let fixture = Fixture::with(&fake);
     assert_eq!(fixture.add(add(2, 0)).await.unwrap(), 2);
     let failed = fixture.add(add(0, 0)).await.unwrap_err();
-    assert_eq!(failed.to_string(), "fixture: `add` answered with an error: zero");
+    assert_eq!(failed.to_string(), "fixture: `add` returned an error: zero");
     let late = fixture.list_labels(FixtureListLabelsParams::new()).await.unwrap_err();
     assert!(matches!(&late, CallError::Timeout { .. }), "{late}");
     let unfit = fixture.tree_depth(FixtureTreeDepthParams::new("n")).await.unwrap_err();
@@ -136,7 +136,7 @@ async fn a_fake_cannot_give_what_json_does_not_have() {
     let asked = ToolCall::new("fixture", "measure_shape", shape.as_object().unwrap().clone());
     let error = fake.call_tool(asked).await.unwrap_err();
     assert!(matches!(&error, CallError::InvalidResponse { .. }), "{error}");
-    assert!(error.to_string().contains("no server can send it at `/area`"), "{error}");
+    assert!(error.to_string().contains("the result cannot be sent at `/area`"), "{error}");
 }
 
 #[tokio::test]
@@ -151,16 +151,15 @@ async fn what_nobody_expected_is_refused_with_what_was() {
         said,
         [
             "fixture: `list_labels` was denied: the fake does not expect this call; it expects calls of `add`, `tree_depth`",
-            "fixture: `tree_dept` was denied: the fake does not expect this call; it expects calls of `add`, `tree_depth`; \
-             was `tree_depth` meant?",
-            "github: `add` was denied: the fake does not expect this call; it expects no calls of this server, but of `fixture`",
+            "fixture: `tree_dept` was denied: the fake does not expect this call; it expects calls of `add`, `tree_depth`; did you mean `tree_depth`?",
+            "github: `add` was denied: the fake does not expect this call; it expects calls of `fixture`, not of this server",
         ]
     );
     assert_eq!(fake.refused().iter().map(ToString::to_string).collect::<Vec<_>>(), said);
     assert_eq!(fake.tool_calls().len(), 3);
     assert_eq!(labels.dispatched(), Dispatched::No);
     let nothing = Fixture::with(Fake::new()).add(add(1, 1)).await.unwrap_err();
-    assert!(nothing.to_string().contains("it expects no calls at all"), "{nothing}");
+    assert!(nothing.to_string().contains("it expects no calls"), "{nothing}");
 }
 
 #[tokio::test]
@@ -169,7 +168,7 @@ async fn arguments_that_do_not_fit_are_refused_as_by_a_server() {
     let arguments = json!({"a": 1, "b": "2"}).as_object().unwrap().clone();
     let error = fake.call_tool(ToolCall::new("fixture", "add", arguments)).await.unwrap_err();
     assert!(matches!(&error, CallError::Rpc { code: -32602, .. }), "{error}");
-    assert!(error.to_string().contains("the arguments do not fit at `/b`: "), "{error}");
+    assert!(error.to_string().contains("invalid arguments at `/b`: "), "{error}");
     assert_eq!(fake.refused().len(), 1);
     assert_eq!(fake.calls::<FixtureAddParams>(), [], "it never was a call of `add`");
     assert_eq!(fake.tool_calls()[0].arguments["b"], "2");

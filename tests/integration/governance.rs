@@ -96,10 +96,10 @@ fn all_are_made(outcomes: Vec<Result<(), CallError>>) -> usize {
 #[tokio::test]
 async fn what_tools_and_exclude_leave_out_is_called_by_nobody() {
     for (demands, why) in [
-        (json!({ "tools": ["list_*", "make_report"] }), "`tools` of the server's configuration does not name it"),
-        (json!({ "tools": [] }), "`tools` of the server's configuration does not name it"),
-        (json!({ "exclude": ["a*"] }), "`exclude` of the server's configuration names it"),
-        (json!({ "tools": ["add"], "exclude": ["add"] }), "`exclude` of the server's configuration names it"),
+        (json!({ "tools": ["list_*", "make_report"] }), "it is not selected by `tools` of the server"),
+        (json!({ "tools": [] }), "it is not selected by `tools` of the server"),
+        (json!({ "exclude": ["a*"] }), "it is excluded by `exclude` of the server"),
+        (json!({ "tools": ["add"], "exclude": ["add"] }), "it is excluded by `exclude` of the server"),
     ] {
         let server = Recorded::new();
         let client = Client::new(server.config(&demands));
@@ -220,7 +220,7 @@ async fn refusals_show_no_secret_of_the_configuration() {
     let server = Recorded::new();
     let demands = json!({ "approve": ["add"], "exclude": ["make_*"], "env": { "API_TOKEN": SECRET } });
     let client = Client::new(server.config(&demands));
-    all_are_denied(each_way(&client).await, "`approve` of the server's configuration names it");
+    all_are_denied(each_way(&client).await, "no approval handler is set");
     let error = client.call("make_report", serde_json::Map::new()).await.unwrap_err();
     assert!(!format!("{error} {error:?}").contains(SECRET), "{error:?}");
     assert!(!server.was_started());

@@ -89,7 +89,7 @@ async fn assert_over(client: &Client) {
         let error = soon(client.call_tool(any_call())).await.unwrap_err();
         assert!(matches!(error, CallError::NotConnected { .. }), "{error}");
         assert_eq!(error.dispatched(), Dispatched::No);
-        assert!(error.to_string().contains("make another client"), "{error}");
+        assert!(error.to_string().contains("create a new client"), "{error}");
     }
     let error = soon(client.connect()).await.unwrap_err();
     assert_eq!(error.kind, ConnectErrorKind::Transport);

@@ -98,7 +98,7 @@ fn a_module_that_cannot_be_called_so_is_refused() {
         (quote!("demo", mod = _), "_"),
     ] {
         let said = error(&[list], input);
-        assert!(said.contains(&format!("no module can be called `{name}`")), "{said}");
+        assert!(said.contains(&format!("invalid module name `{name}`")), "{said}");
     }
 }
 
@@ -182,5 +182,5 @@ fn pattern_may_be_about_a_broken_server() {
 fn servers_that_would_be_one_module_are_refused() {
     let lists = [("mcp/my-demo.json", LIST), ("mcp/my_demo.json", LIST)];
     let said = error(&lists, quote!("my-demo", "my_demo"));
-    assert!(said.contains("`my-demo` and `my_demo` would both be the module `my_demo`"), "{said}");
+    assert!(said.contains("`my-demo` and `my_demo` have the same module name `my_demo`"), "{said}");
 }

@@ -153,12 +153,12 @@ fn what_cannot_be_bound_is_said_at_its_place() {
         said.iter().map(|said| (said.listed, said.tool.as_str(), said.code.id, said.message.clone())).collect();
     for (listed, name, code, message) in [
         (Listed::Prompt, "half", "MCP0016", "an argument has no name"),
-        (Listed::Prompt, "half", "MCP0016", "an argument is there twice"),
-        (Listed::Prompt, "no_list", "MCP0016", "they are no list"),
+        (Listed::Prompt, "half", "MCP0016", "duplicate argument"),
+        (Listed::Prompt, "no_list", "MCP0016", "they are not an array"),
         (Listed::Prompt, "#9", "MCP0016", "it has no name"),
         (Listed::Prompt, "#10", "MCP0016", "it is not an object"),
         (Listed::Prompt, "same", "MCP0016", "another prompt has the same name"),
-        (Listed::ResourceTemplate, "open", "MCP0017", "a `{` is never closed"),
+        (Listed::ResourceTemplate, "open", "MCP0017", "a `{` is not closed"),
         (Listed::ResourceTemplate, "absent", "MCP0017", "it has no `uriTemplate`"),
         (Listed::ResourceTemplate, "#9", "MCP0017", "it has no name"),
         (Listed::ResourceTemplate, "#10", "MCP0017", "it is not an object"),

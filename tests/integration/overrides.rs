@@ -76,7 +76,7 @@ async fn the_result_as_it_came_stays_in_reach() {
 
     let error = server.create_issue(GithubCreateIssueParams::new("o", "quiet", "It broke")).await.unwrap_err();
     let CallError::Decode { message, result, .. } = error else { panic!("{error}") };
-    assert_eq!(message, "there is no structured content, and the text is not JSON");
+    assert_eq!(message, "the result has no structured content, and its text is not JSON");
     assert_eq!(result.text(), "The issue is open.");
 
     let error = server.create_issue(GithubCreateIssueParams::new("o", "missing", "It broke")).await.unwrap_err();

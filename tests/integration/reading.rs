@@ -88,19 +88,19 @@ fn refused<'t, T: Deserialize<'t> + std::fmt::Debug>(text: &'t str) -> String {
 
 #[test]
 fn a_key_that_may_have_been_meant_is_named() {
-    assert_eq!(refused::<File>(r#"{"pth": "a"}"#), "missing property `path`; there is `pth`: did you mean `path`?");
+    assert_eq!(refused::<File>(r#"{"pth": "a"}"#), "missing property `path`, found `pth`: did you mean `path`?");
     assert_eq!(refused::<File>(r#"{"colour": "a"}"#), "missing property `path`");
-    assert_eq!(refused::<Strict>(r#"{"pth": "a"}"#), "no such property; did you mean `path`? at `/pth`");
-    assert_eq!(refused::<Strict>(r#"{"path": "a", "pth": "a"}"#), "no such property at `/pth`");
+    assert_eq!(refused::<Strict>(r#"{"pth": "a"}"#), "unknown property; did you mean `path`? at `/pth`");
+    assert_eq!(refused::<Strict>(r#"{"path": "a", "pth": "a"}"#), "unknown property at `/pth`");
     assert_eq!(
         refused::<Folder>(r#"{"files": [{"path": "a"}, {"paht": "b"}]}"#),
-        "missing property `path`; there is `paht`: did you mean `path`? at `/files/1`"
+        "missing property `path`, found `paht`: did you mean `path`? at `/files/1`"
     );
 }
 
 #[test]
 fn a_property_that_is_there_twice_is_refused() {
-    assert_eq!(refused::<File>(r#"{"path": "a", "path": "b"}"#), "it is there twice at `/path`");
+    assert_eq!(refused::<File>(r#"{"path": "a", "path": "b"}"#), "duplicate property at `/path`");
 }
 
 #[test]

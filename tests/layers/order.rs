@@ -143,11 +143,11 @@ async fn orders_that_cannot_be_meant_are_refused() {
         retry(retry.clone()), total_cap(SOON) => ["Retry", "total_cap"];
         try_timeout(SOON), retry(retry.clone()) => ["try_timeout", "Retry"];
         try_timeout(SOON), approval(approval.clone()) => ["try_timeout", "Approval"];
-        cache(cache.clone()), cache(cache.clone()) => ["Cache", "itself"];
+        cache(cache.clone()), cache(cache.clone()) => ["Cache", "used twice"];
     }
     assert_eq!(log.take(), [""; 0]);
     let transaction = transacting(&log);
-    refused! { transaction(transaction.clone()), transaction(transaction.clone()) => ["Transaction", "itself"]; }
+    refused! { transaction(transaction.clone()), transaction(transaction.clone()) => ["Transaction", "used twice"]; }
     // Of the outer one; the calls it stands around failed.
     assert_eq!(log.take(), ["snapshot", "restored"]);
     assert_eq!(server.all_executions(), 0);

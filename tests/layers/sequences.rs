@@ -46,7 +46,7 @@ async fn what_failed_or_is_under_way_does_not_count() {
     server.answer_nothing("fail", 1);
     let short = mcp_bindgen::CallOptions::new().timeout(std::time::Duration::from_millis(30));
     stack.call_tool(untyped("fail", json!({})).with(short)).await.unwrap_err();
-    assert!(denied(stack.call_tool(remove("a")).await).contains("not yet"));
+    assert!(denied(stack.call_tool(remove("a")).await).contains("it has not run yet"));
 
     let stack = removing_after(&client, &["get"]);
     server.answer_nothing("get", 1);
@@ -57,10 +57,10 @@ async fn what_failed_or_is_under_way_does_not_count() {
     while server.executions("get") == 0 {
         tokio::task::yield_now().await;
     }
-    assert!(denied(stack.call_tool(remove("a")).await).contains("under way"));
+    assert!(denied(stack.call_tool(remove("a")).await).contains("still running"));
     running.abort();
     running.await.unwrap_err();
-    assert!(denied(stack.call_tool(remove("a")).await).contains("not yet"), "it was dropped");
+    assert!(denied(stack.call_tool(remove("a")).await).contains("it has not run yet"), "it was dropped");
     assert_eq!(server.executions("remove"), 0);
 }
 

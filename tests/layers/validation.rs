@@ -1,4 +1,4 @@
-//! What does not fit its schema.
+//! What cannot be combined with schema.
 
 use mcp_bindgen::middleware::{Stack, Validate};
 use mcp_bindgen::{CallError, CallTool};

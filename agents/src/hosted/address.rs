@@ -13,22 +13,22 @@ const LOCAL_NAMES: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "
 pub(super) fn check(url: &str) -> Result<(), Refusal> {
     let refused = |message: &str| Err(NotHostedReason::Address.because(format!("its `url` {message}")));
     let Some((scheme, rest)) = url.split_once("://") else {
-        return refused("is no http or https address");
+        return refused("is not an http or https URL");
     };
     if !(scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")) {
-        return refused("is no http or https address");
+        return refused("is not an http or https URL");
     }
     if url.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
-        return refused("has characters that no address may have");
+        return refused("has invalid characters");
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return refused("holds a user name; providers take those in the header `Authorization` alone");
+        return refused("contains a user name; providers only accept the `Authorization` header");
     }
     match host(authority) {
-        None => refused("names no machine"),
+        None => refused("has no host"),
         Some(host) if is_local(host) => {
-            refused("leads to this machine or a private network, where a provider cannot reach it")
+            refused("is on this machine or a private network, which a provider cannot reach")
         }
         Some(_) => Ok(()),
     }

@@ -12,21 +12,19 @@ use super::plan::{Approved, Plan};
 
 /// The value of `anthropic-beta` without which the API knows neither field.
 const BETA: &str = "mcp-client-2025-11-20";
-const NO_APPROVALS: &str = "`approve` of its configuration names them, and Anthropic's connector asks nobody";
+const NO_APPROVALS: &str = "they require approval, which Anthropic's connector does not support";
 
 /// Fields as in Anthropic's documentation of the connector. It has no approvals: a tool that needs one is off there.
 pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
     if !credentials.is_encrypted() {
-        return Err(
-            NotHostedReason::Address.because("its `url` is not https, and Anthropic's connector takes no other")
-        );
+        return Err(NotHostedReason::Address.because("its `url` is not https, which Anthropic's connector requires"));
     }
     if let Some(name) = credentials.headers.keys().next() {
         let name = printable(name);
         let message = if name.eq_ignore_ascii_case("authorization") {
-            format!("its header `{name}` is no bearer token, and Anthropic's connector sends nothing else")
+            format!("its header `{name}` is not a bearer token, and Anthropic's connector sends nothing else")
         } else {
-            format!("it has the header `{name}`, and Anthropic's connector sends none but a bearer token")
+            format!("it has the header `{name}`, and Anthropic's connector only sends a bearer token")
         };
         return Err(NotHostedReason::Headers.because(message));
     }
@@ -39,8 +37,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
             (Some(others), Some(left))
         }
         (Approved::All, _) => {
-            let message = "its calls need the approvals that `approve` of its configuration demands, and Anthropic's connector \
-                           asks nobody";
+            let message = "its calls require approval, which Anthropic's connector does not support";
             return Err(NotHostedReason::Approval.because(message));
         }
     };

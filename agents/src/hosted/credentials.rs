@@ -26,20 +26,18 @@ impl Credentials {
     /// Those of a configuration whose placeholders are values.
     pub(super) fn of(ready: &ServerConfig) -> Result<Self, Refusal> {
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &ready.transport else {
-            return Err(NotHostedReason::Transport.because("only a `url` can be handed over"));
+            return Err(NotHostedReason::Transport.because("only a `url` can be hosted"));
         };
         let mut found = Self { url: url.clone(), bearer: None, headers: BTreeMap::new() };
         for (name, value) in headers {
             let is_name =
                 !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
             if !is_name {
-                return Err(NotHostedReason::Headers.because("the name of one of its headers is none"));
+                return Err(NotHostedReason::Headers.because("it has an invalid header name"));
             }
             if !value.bytes().all(|b| (b' '..=b'~').contains(&b) || b == b'\t') {
                 let name = printable(name);
-                let message = format!(
-                    "the value of its header `{name}` has characters that no header may have, a line break perhaps"
-                );
+                let message = format!("the value of its header `{name}` has invalid characters");
                 return Err(NotHostedReason::Headers.because(message));
             }
             let token = name.eq_ignore_ascii_case("authorization").then(|| bearer(value)).flatten();
@@ -78,7 +76,7 @@ impl Credentials {
         } else {
             return Ok(());
         };
-        let message = format!("its `url` is not https, and {what} holds a secret that could be read on the way");
+        let message = format!("its `url` is not https, and {what} contains a secret");
         Err(NotHostedReason::Address.because(message))
     }
 

@@ -138,12 +138,12 @@ pub struct NotHosted {
 impl fmt::Display for NotHosted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.tools {
-            None => write!(f, "{}: left to the program's own client: {}", self.server, self.message),
+            None => write!(f, "{}: not hosted, use the program's own client: {}", self.server, self.message),
             Some(tools) => {
                 let tools: Vec<String> =
                     tools.iter().map(|tool| format!("`{}`", mcp_bindgen_model::printable(tool))).collect();
                 let (server, tools, message) = (&self.server, tools.join(", "), &self.message);
-                write!(f, "{server}: {tools} left to the program's own client: {message}")
+                write!(f, "{server}: {tools} not hosted, use the program's own client: {message}")
             }
         }
     }

@@ -123,10 +123,9 @@ impl HostedServers {
     pub fn with_bindings(self, spec: &ServerSpec) -> Result<Self, FileError> {
         let wrong = |what: String| FileError::new(format!("server `{}`: {what}", spec.name));
         let text = spec.config.ok_or_else(|| {
-            wrong("its bindings carry no configuration".to_owned()).with_help("use `HostedServers::with_tools`")
+            wrong("its bindings embed no configuration".to_owned()).with_help("use `HostedServers::with_tools`")
         })?;
-        let json =
-            serde_json::from_str(text).map_err(|error| wrong(format!("the configuration it carries: {error}")))?;
+        let json = serde_json::from_str(text).map_err(|error| wrong(format!("its embedded configuration: {error}")))?;
         let config = ServerConfig::from_json(spec.name, &json)?;
         let bound = spec.tools.iter().map(|tool| tool.name.to_owned()).collect();
         Ok(self.and(Server { only: Some(bound), ..Server::new(config) }))
@@ -233,25 +232,25 @@ impl Server {
             Provider::OpenAiResponses => openai::declaration,
             Provider::Anthropic => anthropic::declaration,
             Provider::OpenAiChat => {
-                return Err(NotHostedReason::Provider.because("Chat Completions have no client of the protocol"));
+                return Err(NotHostedReason::Provider.because("Chat Completions do not support MCP servers"));
             }
             Provider::Gemini => {
-                return Err(NotHostedReason::Provider.because(
-                    "Gemini's `mcpServers` take neither a list of allowed tools nor approvals, so nothing is handed to them",
-                ));
+                return Err(NotHostedReason::Provider
+                    .because("Gemini's `mcpServers` support neither allowed tools nor approvals"));
             }
         };
         let config = &self.config;
         if matches!(config.transport, Transport::Stdio { .. }) {
             return Err(NotHostedReason::Transport
-                .because("a provider starts no child process; only a `url` can be handed over"));
+                .because("a provider cannot start a child process; only a `url` can be hosted"));
         }
         if !config.hosted {
-            return Err(NotHostedReason::NotAsked.because("its configuration does not say `hosted = true`"));
+            return Err(NotHostedReason::NotAsked.because("its configuration does not have `hosted = true`"));
         }
         if config.drift == Some(Drift::Deny) {
             return Err(NotHostedReason::Drift.because(
-                "`drift = \"deny\"` cannot be demanded of a provider's client; set `drift` of the server to \"warn\" or \"ignore\"",
+                "a provider's client cannot enforce `drift = \"deny\"`; set `drift` of the server to \"warn\" or \
+                 \"ignore\"",
             ));
         }
         let plan = Plan::of(config, self.tools.as_deref(), self.only.as_ref())?;
@@ -279,20 +278,19 @@ fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials)
     ];
     let idle: Vec<&str> = idle.into_iter().flatten().collect();
     let mut text =
-        "the provider calls its tools: policies, transactions, time limits, checks of drift and events of this \
-                    program do not reach those calls"
+        "the provider calls its tools: this program's policies, transactions, timeouts, drift checks and events do \
+         not apply"
             .to_owned();
     if !idle.is_empty() {
-        text.push_str(&format!(", so {} of its configuration does nothing there", idle.join(", ")));
+        text.push_str(&format!(", so {} of its configuration has no effect", idle.join(", ")));
     }
     let mut notes = vec![(HostedNoteKind::NotGoverned, text)];
     if ready.secrets().iter().any(|secret| !secret.is_empty() && credentials.url.contains(secret.as_str())) {
-        let text =
-            "its `url` holds a secret, and providers repeat URLs in what they answer; a header is the place for it";
+        let text = "its `url` contains a secret, and providers repeat URLs in responses; use a header";
         notes.push((HostedNoteKind::SecretInUrl, text.to_owned()));
     }
     if !credentials.is_encrypted() {
-        let text = "its `url` is not https: what the provider sends there, headers included, can be read on the way";
+        let text = "its `url` is not https: requests and headers are not encrypted";
         notes.push((HostedNoteKind::NotEncrypted, text.to_owned()));
     }
     notes

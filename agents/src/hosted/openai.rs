@@ -12,7 +12,7 @@ use super::plan::{Approved, Plan};
 pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
     // The API refuses other labels; names of servers may begin with a digit.
     if !config.name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        let message = "OpenAI's labels of servers begin with a letter, and its name does not";
+        let message = "OpenAI requires server labels to begin with a letter";
         return Err(NotHostedReason::Name.because(message));
     }
     let Credentials { url, bearer, headers } = credentials;
@@ -41,8 +41,8 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         }
         (Approved::All, allowed) => {
             if allowed.is_none() {
-                let text = "nobody has listed its tools, so every call needs an approval, not only those that `approve` of its \
-                            configuration names; run `mcp-bindgen sync`, or name them with `HostedServers::with_tools`";
+                let text = "its tools are unknown, so every call requires approval, not only those in `approve`; run \
+                            `mcp-bindgen sync`, or list them with `HostedServers::with_tools`";
                 notes.push((HostedNoteKind::MoreApprovals, text.to_owned()));
             }
             json!("always")

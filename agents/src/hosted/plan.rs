@@ -34,11 +34,7 @@ impl Plan {
     ) -> Result<Self, Refusal> {
         if let Some(only) = only {
             let allowed = only.iter().filter(|name| config.selects(name)).cloned().collect();
-            return Self::by_name(
-                config,
-                allowed,
-                "nothing of it is bound, or in the set of tools that it is limited to, and selected",
-            );
+            return Self::by_name(config, allowed, "none of its tools is both bound and selected");
         }
         let is_restricted = config.tools.is_some() || !config.exclude.is_empty();
         let needs_approval = !config.approve.is_empty();
@@ -48,8 +44,8 @@ impl Plan {
             (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?', '!'])) => Some(tools.as_slice()),
             (None, _) if is_restricted => {
                 return Err(NotHostedReason::Tools.because(
-                    "`tools` and `exclude` of its configuration are globs, a provider takes names, and nobody has listed its \
-                     tools; run `mcp-bindgen sync`, or name them with `HostedServers::with_tools`",
+                    "`tools` and `exclude` are globs, a provider requires names, and its tools are unknown; run \
+                     `mcp-bindgen sync`, or list them with `HostedServers::with_tools`",
                 ));
             }
             (None, _) => None,
@@ -59,7 +55,7 @@ impl Plan {
             return Ok(Self { allowed: None, approved });
         };
         let allowed = names.iter().filter(|name| config.selects(name)).cloned().collect();
-        Self::by_name(config, allowed, "`tools` and `exclude` of its configuration leave none of its tools")
+        Self::by_name(config, allowed, "`tools` and `exclude` of its configuration select none of its tools")
     }
 
     /// Those tools and no others.

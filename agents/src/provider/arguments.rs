@@ -60,7 +60,9 @@ impl Arguments {
         };
         match value {
             Value::Object(arguments) => Ok(arguments),
-            other => Err(UnreadableArguments(format!("the arguments are to be a JSON object, not {}", kind(&other)))),
+            other => {
+                Err(UnreadableArguments(format!("expected a JSON object for the arguments, found {}", kind(&other))))
+            }
         }
     }
 
@@ -128,7 +130,7 @@ fn kind(value: &Value) -> &'static str {
 
 fn too_large(bytes: usize) -> UnreadableArguments {
     UnreadableArguments(format!(
-        "the arguments are {bytes} bytes or more, and at most {LARGEST} are taken; send less, or in several calls"
+        "the arguments have at least {bytes} bytes, and the limit is {LARGEST}; send less, or split the call"
     ))
 }
 

@@ -62,7 +62,7 @@ fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
         })
         .collect();
     let said = match joined(&parts) {
-        said if said.is_empty() => format!("the result is the media beside this ({})", media.len()),
+        said if said.is_empty() => format!("the result is in the attached media ({})", media.len()),
         said => said,
     };
     let mut response = Map::new();

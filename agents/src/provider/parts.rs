@@ -101,7 +101,7 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
 
 /// Returns the text of an empty result.
 fn nothing(success: bool) -> &'static str {
-    if success { "(the tool gave no result)" } else { "(the tool failed, and did not say why)" }
+    if success { "(no result)" } else { "(the tool failed without a message)" }
 }
 
 /// The reply with a message, whatever the result is: the JSON of blocks without text, without their data.
@@ -311,10 +311,10 @@ mod tests {
     #[test]
     fn nothing_is_never_shown() {
         for empty in [json!({}), json!({"content": []}), json!({"content": [{"type": "text", "text": " \n"}]})] {
-            assert_eq!(of(empty.clone(), TEXT), [text("(the tool gave no result)")], "{empty}");
+            assert_eq!(of(empty.clone(), TEXT), [text("(no result)")], "{empty}");
         }
         let failed = of(json!({"content": [], "isError": true}), TEXT);
-        assert_eq!(failed, [text("error: (the tool failed, and did not say why)")]);
+        assert_eq!(failed, [text("error: (the tool failed without a message)")]);
         assert_eq!(of(json!({"content": [], "structuredContent": {"n": 1}}), TEXT), [text(r#"{"n":1}"#)]);
         let denied = ToolReply::from(CallError::denied("s", "t", "never"));
         assert_eq!(parts(&denied, ALL, false, &mut Room::of_a_turn()), [text("s: `t` was denied: never")]);
@@ -327,7 +327,7 @@ mod tests {
         assert!(pictured.message.contains("4 characters of base64 left out"), "{}", pictured.message);
         let shown = parts(&pictured, ALL, true, &mut Room::of_a_turn());
         assert_eq!(shown, [Part::Image { mime_type: "image/png", data: "AAAA".to_owned() }]);
-        assert_eq!(with_message(reply(json!({}))).message, "(the tool gave no result)");
+        assert_eq!(with_message(reply(json!({}))).message, "(no result)");
     }
 
     #[test]

@@ -55,17 +55,17 @@ impl Check<'_> {
             None => (String::new(), String::new(), 0),
         };
         if depth >= DEEPEST && !sections.is_empty() {
-            self.problems.push(format!("section `{prefix}..` stands deeper than {DEEPEST} levels"));
+            self.problems.push(format!("section `{prefix}..` is nested more than {DEEPEST} levels deep"));
             return;
         }
         let mut keys: Vec<String> = Vec::new();
         for (position, AnySection { mut parts }) in sections.into_iter().enumerate() {
             let path = format!("{prefix}{}", printable(&parts.key));
             if keys.contains(&parts.key) {
-                self.say(&path, "stands beside another of that key; keys of siblings differ");
+                self.say(&path, "has the same key as a sibling; use different keys");
             }
             if prefix.split('.').any(|above| above == parts.key) {
-                let message = "stands below a section of the same key: a cycle of keys; give one of them another";
+                let message = "is inside a section with the same key; use different keys";
                 self.say(&path, message);
             }
             keys.push(parts.key.clone());
@@ -87,10 +87,10 @@ impl Check<'_> {
 
     fn section(&mut self, parts: &Parts, path: &str) {
         if !is_server_name(&parts.key) {
-            self.say(path, "has a key that is none: a key is `^[a-z0-9][a-z0-9_-]{0,63}$`");
+            self.say(path, "has an invalid key: expected `^[a-z0-9][a-z0-9_-]{0,63}$`");
         }
         if parts.title.trim().is_empty() || parts.title.chars().any(char::is_control) {
-            self.say(path, "has no title of one line");
+            self.say(path, "has no single-line title");
         }
         let problems = match &parts.body {
             Body::Template(template) => template::problems(self.environment, template, &parts.names),
@@ -114,7 +114,7 @@ impl Check<'_> {
         match summary.map(str::trim) {
             Some("") => self.say(path, "has a summary without text"),
             None if may_be_closed => {
-                self.say(path, "may be shown as a summary and has none; give it one with `Section::summary`");
+                self.say(path, "may be shown as a summary, but has none; add one with `Section::summary`");
             }
             _ => {}
         }
@@ -127,13 +127,10 @@ impl Check<'_> {
                 self.say(path, format!("has a tool `{name}`, {problem}"));
             }
             if let Some(fault) = tool.fault() {
-                self.say(path, format!("has a tool `{name}`, whose parameters are {fault}, and no object"));
+                self.say(path, format!("has a tool `{name}`, whose parameters are {fault} instead of an object"));
             }
             if let Some(other) = self.tools.insert(tool.name().to_owned(), path.to_owned()) {
-                self.say(
-                    path,
-                    format!("has a tool `{name}`, and so has section `{other}`; give one of them another name"),
-                );
+                self.say(path, format!("has a tool `{name}`, which section `{other}` also has; rename one of them"));
             }
         }
     }
@@ -143,15 +140,15 @@ impl Check<'_> {
         for declared in &parts.servers {
             let Declared::Fixed(server) = declared else { continue };
             if let Some(problem) = server.handle().problem(self.reserved) {
-                self.say(path, format!("has a server that it may not have: {problem}"));
+                self.say(path, format!("has an invalid server: {problem}"));
             }
             if names.contains(&server.name()) {
-                self.say(path, format!("declares two servers `{}`", printable(server.name())));
+                self.say(path, format!("declares server `{}` twice", printable(server.name())));
             }
             names.push(server.name());
         }
         if parts.servers.is_empty() && parts.tools.is_empty() && !parts.layers.is_empty() {
-            self.say(path, "has policies or layers, and neither servers nor functions that they would govern");
+            self.say(path, "has policies or layers, but no servers or functions");
         }
     }
 }

@@ -25,7 +25,7 @@ impl fmt::Display for PromptError {
         match self.problems.as_slice() {
             [only] => f.write_str(only),
             all => {
-                write!(f, "{} things are wrong with the sections", all.len())?;
+                write!(f, "{} problems in the sections", all.len())?;
                 all.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
             }
         }
@@ -39,21 +39,21 @@ impl std::error::Error for PromptError {}
 #[non_exhaustive]
 pub enum RenderError {
     /// Two values of one type were given.
-    #[error("two parameters of type `{type_name}`; give one, which all sections of that type share")]
+    #[error("duplicate parameters of type `{type_name}`; pass one, which all sections of that type share")]
     RepeatedParams {
         /// The type.
         type_name: &'static str,
     },
     /// No section wants a value of this type.
-    #[error("no section takes parameters of type `{type_name}`; leave them out, or give a section of that type")]
+    #[error("no section takes parameters of type `{type_name}`; remove them, or add a section of that type")]
     UnknownParams {
         /// The type.
         type_name: &'static str,
     },
     /// A section has no parameters.
     #[error(
-        "section `{section}` has no parameters of type `{type_name}`; give them with `PromptParams::with`, or the section a \
-         default with `Section::default_params` or `Section::or_default`"
+        "missing parameters of type `{type_name}` for section `{section}`; pass them with `PromptParams::with`, or \
+         set a default with `Section::default_params` or `Section::or_default`"
     )]
     MissingParams {
         /// The section's dotted key.
@@ -70,7 +70,7 @@ pub enum RenderError {
         message: String,
     },
     /// A template fails with these parameters.
-    #[error("the {what} of section `{section}` cannot be rendered: {message}")]
+    #[error("failed to render the {what} of section `{section}`: {message}")]
     Template {
         /// The section's dotted key.
         section: String,
@@ -80,7 +80,7 @@ pub enum RenderError {
         message: String,
     },
     /// A section is to be shown as a summary, and has none.
-    #[error("section `{section}` is to be shown as a summary and has none; give it one with `Section::summary`")]
+    #[error("section `{section}` is shown as a summary, but has none; add one with `Section::summary`")]
     NoSummary {
         /// The section's dotted key.
         section: String,
@@ -122,11 +122,12 @@ impl fmt::Display for PromptWarning {
         match self {
             Self::DuplicateServer { name, used, skipped, difference } => write!(
                 f,
-                "server `{name}` of section `{skipped}` is not used: section `{used}` declares one of that name, {difference}"
+                "server `{name}` of section `{skipped}` is not used: section `{used}` declares one with that name, \
+                 {difference}"
             ),
             Self::UnknownSection { section } => {
                 let section = mcp_bindgen_model::printable(section);
-                write!(f, "the state speaks of a section `{section}`, which this prompt does not have")
+                write!(f, "the state contains the unknown section `{section}`")
             }
         }
     }

@@ -52,8 +52,8 @@ impl Inventory {
         for server in self.servers.iter() {
             blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
             blocks.push(match lines(server, admitted) {
-                None => "Its tools are known once it is connected.".to_owned(),
-                Some(lines) if lines.is_empty() => "It offers no tools.".to_owned(),
+                None => "Its tools are listed once it is connected.".to_owned(),
+                Some(lines) if lines.is_empty() => "It has no tools.".to_owned(),
                 Some(lines) => lines.iter().map(Line::bullet).collect::<Vec<_>>().join("\n"),
             });
         }

@@ -16,18 +16,18 @@ pub const RESERVED_NAMES: [&str; 2] = ["wink", "sections"];
 pub(super) fn server_name_problem(name: &str, reserved: &[String]) -> Option<String> {
     let shown = printable(name);
     if !is_server_name(name) {
-        return Some(format!("`{shown}` is no name of a server: that is `^[a-z0-9][a-z0-9_-]{{0,63}}$`"));
+        return Some(format!("invalid server name `{shown}`: expected `^[a-z0-9][a-z0-9_-]{{0,63}}$`"));
     }
     (is_reserved(name, reserved) || [PROGRAM, SECTIONS].contains(&name))
-        .then(|| format!("the name `{shown}` is reserved; give the server another one"))
+        .then(|| format!("the name `{shown}` is reserved; rename the server"))
 }
 
 /// Why a tool may not have a name.
 pub(super) fn tool_name_problem(name: &str, reserved: &[String]) -> Option<&'static str> {
     if !is_accepted(name) {
-        return Some("no name that every provider takes: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`");
+        return Some("a name that some providers refuse: expected `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`");
     }
-    (is_reserved(name, reserved) || SET_CALLS.contains(&name)).then_some("a name that is reserved; give it another one")
+    (is_reserved(name, reserved) || SET_CALLS.contains(&name)).then_some("a reserved name; rename it")
 }
 
 fn is_reserved(name: &str, reserved: &[String]) -> bool {

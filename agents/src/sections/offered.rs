@@ -174,8 +174,8 @@ impl Offered {
             return Ok(Some(Err(PromptWarning::DuplicateServer { name, used, skipped, difference })));
         }
         let message = format!(
-            "section `{used}` declares another `{}`, {difference}, and is used, so that the policies and layers of this one \
-             would not hold; declare clones of one `SectionServer` in both, or give one of them another name",
+            "section `{used}` already declares `{}` {difference}, so the policies and layers of this one would not \
+             apply; use clones of one `SectionServer` in both, or rename one of them",
             printable(&name)
         );
         Err(RenderError::Server { section: skipped, message })

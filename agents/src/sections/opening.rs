@@ -63,17 +63,17 @@ impl Opener {
     }
 
     fn open_tool(self: Arc<Self>) -> SectionTool {
-        let description = "Opens sections of the instructions that are shown as summaries. The result is their full text; \
-                           their tools are there from your next turn on.";
+        let description = "Opens summarized sections of the instructions. The result is their full text; their tools \
+                           are available from your next turn on.";
         let schema = json!({
             "type": "object",
             "properties": {
                 "section_keys": {
                     "type": "array",
                     "items": { "type": "string" },
-                    "description": "The keys of the sections, as they stand in parentheses in their headings."
+                    "description": "The section keys, as shown in parentheses in their headings."
                 },
-                "reason": { "type": "string", "description": "Why they are needed." }
+                "reason": { "type": "string", "description": "The reason for opening them." }
             },
             "required": ["section_keys", "reason"],
             "additionalProperties": false
@@ -92,13 +92,13 @@ impl Opener {
     }
 
     fn read_tool(self: Arc<Self>) -> SectionTool {
-        let description = "Shows the full text of a section of the instructions that is shown as a summary.";
+        let description = "Shows the full text of a summarized section of the instructions.";
         let schema = json!({
             "type": "object",
             "properties": {
                 "section_key": {
                     "type": "string",
-                    "description": "The key of the section, as it stands in parentheses in its heading."
+                    "description": "The section key, as shown in parentheses in its heading."
                 }
             },
             "required": ["section_key"],
@@ -107,7 +107,7 @@ impl Opener {
         SectionTool::raw(READ_SECTION, description, schema, move |arguments| {
             let told = match arguments.get("section_key") {
                 Some(Value::String(key)) => self.read(key).map(Value::String),
-                _ => Err("`section_key` is a text: the key of a section".to_owned()),
+                _ => Err("expected a string for `section_key`".to_owned()),
             };
             Box::pin(std::future::ready(told))
         })
@@ -156,23 +156,23 @@ impl Opener {
                 Some(Seen { visibility: Visibility::Full, is_for_the_model: true, .. }) => opened_before.push(key),
                 Some(Seen { visibility: Visibility::Full, .. }) => always_open.push(key),
                 Some(Seen { is_for_the_model: true, .. }) => opened.push(key.to_owned()),
-                Some(_) => return Err(format!("`{key}` cannot be opened now")),
+                Some(_) => return Err(format!("`{key}` is not available now")),
                 None => return Err(self.hidden(&view, key, &closed)),
             }
         }
         let in_instructions = match always_open.is_empty() {
             true => String::new(),
-            false => format!("{} open already: the text is in the instructions", are(&always_open)),
+            false => format!("{} already open: the text is in the instructions", are(&always_open)),
         };
         let keys: Vec<&str> = opened.iter().map(String::as_str).chain(opened_before.iter().copied()).collect();
         if keys.is_empty() {
-            return Err(format!("{in_instructions}, and the tools are there"));
+            return Err(format!("{in_instructions}, and the tools are available"));
         }
         next.open = state.open.clone().with(opened.iter().cloned());
         let text = self.text(held, &next, &keys)?;
         let mut message = match opened.is_empty() {
-            true => format!("{} open already, and the tools are there", are(&keys)),
-            false => format!("{} open now; the tools are there from the next turn on", are(&keys)),
+            true => format!("{} already open, and the tools are available", are(&keys)),
+            false => format!("{} open now; the tools are available from the next turn on", are(&keys)),
         };
         if !in_instructions.is_empty() {
             message = format!("{message}; {in_instructions}");
@@ -210,7 +210,7 @@ impl Opener {
             Some(Seen { visibility: Visibility::Full, .. }) => {
                 return Err(format!("`{key}` is open: its text is in the instructions"));
             }
-            Some(_) => return Err(format!("`{key}` cannot be read now")),
+            Some(_) => return Err(format!("`{key}` is not available now")),
             None => return Err(self.hidden(&view, key, &closed)),
         }
         self.text(&held, &state, &[key])
@@ -252,7 +252,7 @@ impl Opener {
         let is_above = |above: &&&str| key.strip_prefix(**above).is_some_and(|below| below.starts_with('.'));
         match closed.iter().find(is_above) {
             Some(above) if view.children_below(above, key) => {
-                format!("`{key}` stands in `{above}`, which is closed; open that first")
+                format!("`{key}` is inside `{above}`, which is closed; open that section first")
             }
             _ => unknown(key, closed),
         }
@@ -260,7 +260,7 @@ impl Opener {
 }
 
 fn keys_of(arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
-    const WRONG: &str = "`section_keys` is a list of texts: the keys of sections";
+    const WRONG: &str = "expected an array of strings for `section_keys`";
     let keys = arguments.get("section_keys").and_then(Value::as_array).ok_or(WRONG)?;
     keys.iter().map(|key| key.as_str().map(str::to_owned).ok_or_else(|| WRONG.to_owned())).collect()
 }
@@ -271,13 +271,13 @@ fn unknown(key: &str, closed: &[&str]) -> String {
         Some(near) => format!("did you mean `{near}`?"),
         None => said_of(closed),
     };
-    format!("there is no section `{shown}`; {near}")
+    format!("unknown section `{shown}`; {near}")
 }
 
 fn said_of(closed: &[&str]) -> String {
     match closed.is_empty() {
         true => "all sections are open".to_owned(),
-        false => format!("those that can be opened are {}", listed(closed.iter().copied())),
+        false => format!("available sections: {}", listed(closed.iter().copied())),
     }
 }
 

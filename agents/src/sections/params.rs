@@ -69,17 +69,14 @@ impl Held {
         match (self.print)(self.get())? {
             Value::Null => Ok(Value::Object(serde_json::Map::new())),
             value @ Value::Object(_) => Ok(value),
-            _ => Err(format!(
-                "`{}` does not print as an object with the names that a template could use",
-                self.kind.name
-            )),
+            _ => Err(format!("`{}` does not serialize as an object", self.kind.name)),
         }
     }
 }
 
 fn print<P: SectionParams>(value: &dyn Any) -> Result<Value, String> {
-    let value = value.downcast_ref::<P>().ok_or_else(|| format!("a value that is no `{}`", type_name::<P>()))?;
-    serde_json::to_value(value).map_err(|error| format!("`{}` does not print: {error}", type_name::<P>()))
+    let value = value.downcast_ref::<P>().ok_or_else(|| format!("a value that is not a `{}`", type_name::<P>()))?;
+    serde_json::to_value(value).map_err(|error| format!("failed to serialize `{}`: {error}", type_name::<P>()))
 }
 
 /// Parameters for a prompt's sections: at most one value of a type, for all sections that want one of it.

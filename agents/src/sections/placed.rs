@@ -162,7 +162,7 @@ impl Inner {
             };
             for server in found {
                 if servers.iter().any(|other| other.name() == server.name()) {
-                    let message = format!("two servers are called `{}`", mcp_bindgen_model::printable(server.name()));
+                    let message = format!("duplicate server name `{}`", mcp_bindgen_model::printable(server.name()));
                     return Err(RenderError::Server { section: node.path.clone(), message });
                 }
                 servers.push(server);

@@ -281,7 +281,7 @@ impl Handle {
         let can_be_listed = self.client.is_some() || locked(&self.known).is_some() || self.bound.is_some();
         let nobody_knows = || {
             let name = mcp_bindgen_model::printable(&self.name);
-            format!("nobody knows the tools of `{name}`; give it a snapshot with `SectionServer::snapshot`")
+            format!("the tools of `{name}` are unknown; add a snapshot with `SectionServer::snapshot`")
         };
         server_name_problem(&self.name, reserved).or_else(|| (!can_be_listed).then(nobody_knows))
     }
@@ -319,7 +319,7 @@ impl Handle {
             _ if self.shares_connection(other) => None,
             (Some(one), Some(other)) if one == other => None,
             (Some(one), Some(other)) => Some(in_words(&one.transport, &other.transport).to_owned()),
-            _ => Some("called by something else".to_owned()),
+            _ => Some("with another caller".to_owned()),
         }
     }
 }

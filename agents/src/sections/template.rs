@@ -34,7 +34,7 @@ pub(super) fn problems(environment: &Environment<'_>, source: &str, names: &Name
             (None, true) => "its section has no parameters".to_owned(),
             (None, false) => format!("there are {}", listed(names.iter().map(String::as_str))),
         };
-        format!("uses `{name}`, which its parameters do not have; {help}")
+        format!("uses the unknown parameter `{name}`; {help}")
     };
     unknown.into_iter().map(problem).collect()
 }

@@ -60,7 +60,7 @@ impl Callable {
             let of_action = |problem: TemplateProblem| problem.of_action(&slot.action());
             let found = tools.find(action).and_then(|tool| {
                 let entry = toolset.entry_of(tool.server(), tool.name());
-                entry.map(|entry| (tool, entry)).ok_or_else(|| format!("there is no tool `{}`", tool.name()))
+                entry.map(|entry| (tool, entry)).ok_or_else(|| format!("unknown tool `{}`", tool.name()))
             });
             let (tool, entry) = match found {
                 Ok(found) => found,
@@ -93,7 +93,7 @@ impl Callable {
     pub(super) async fn call(&self, template: &Template, number: usize, filled: &Filled, log: &Log) -> Outcome {
         let inner = &*template.inner;
         let Some((entry, slot)) = self.entries.get(&number).zip(inner.slots.get(number)) else {
-            let message = "the tool of an action is not there".to_owned();
+            let message = "the tool of an action is missing".to_owned();
             return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::UnknownTool, message)));
         };
         let options = CallOptions::new().source(SOURCE);
@@ -107,7 +107,7 @@ impl Callable {
             server: server.to_owned(),
             tool: tool.to_owned(),
             arguments: arguments.clone(),
-            failure: Some("it was cut off; whether it had an effect is unknown".to_owned()),
+            failure: Some("it was interrupted; whether it took effect is unknown".to_owned()),
         };
         let place = log.with(|calls| {
             calls.push(begun);
@@ -153,19 +153,18 @@ impl Callable {
                         ended(None);
                         return Ok(value);
                     }
-                    None => (TemplateErrorKind::Evaluation, "the result is too deep to be used".to_owned()),
+                    None => (TemplateErrorKind::Evaluation, "the result is nested too deeply".to_owned()),
                 }
             }
-            Err(NoResult::Arguments(what)) => (
-                TemplateErrorKind::Arguments,
-                format!("the arguments of `{tool}` do not fit: {what}. Nothing was sent"),
-            ),
+            Err(NoResult::Arguments(what)) => {
+                (TemplateErrorKind::Arguments, format!("invalid arguments for `{tool}`: {what}. Nothing was sent"))
+            }
             Err(NoResult::Call(error)) => {
                 let message = error.to_string();
                 (TemplateErrorKind::Call(Box::new(error)), message)
             }
             Err(NoResult::Broken) => {
-                let message = format!("what calls `{tool}` broke down; whether the call had an effect is unknown");
+                let message = format!("the handler of `{tool}` panicked; whether the call took effect is unknown");
                 (TemplateErrorKind::Broken, message)
             }
         };
@@ -254,8 +253,8 @@ fn is_allowed(entry: &Entry, allowed: &[String]) -> bool {
 fn refusal(entry: &Entry) -> String {
     let (server, tool) = entry.identity();
     let why = match entry.lets_remote_use() {
-        Some(_) => format!("name it in `remote_use` of server `{server}`"),
+        Some(_) => format!("add it to `remote_use` of server `{server}`"),
         None => format!("allow `{server}/{tool}` with `TemplateRun::allow`"),
     };
-    format!("a template that is no local file may not call `{tool}` of `{server}`; to let it, {why}")
+    format!("a template that is not a local file may not call `{tool}` of `{server}`; to allow it, {why}")
 }

@@ -140,7 +140,7 @@ pub(super) fn to_json(value: &Value, wanted: Wanted) -> Result<Json, NoJson> {
 
 fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJson> {
     let within = |value: &Value| {
-        let depth = depth.checked_sub(1).ok_or(NoJson::Other("a value that is too deep"))?;
+        let depth = depth.checked_sub(1).ok_or(NoJson::Other("a value that is nested too deeply"))?;
         json_within(value, wanted, depth)
     };
     if let Some(data) = value.downcast_object_ref::<Data>() {
@@ -157,14 +157,16 @@ fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJs
         ValueKind::Undefined => Err(NoJson::Undefined),
         ValueKind::None => Ok(Json::Null),
         ValueKind::Bool => Ok(Json::Bool(value.is_true())),
-        ValueKind::Number => number(value).map(Json::Number).ok_or(NoJson::Other("a number that JSON does not have")),
+        ValueKind::Number => {
+            number(value).map(Json::Number).ok_or(NoJson::Other("a number that JSON cannot represent"))
+        }
         ValueKind::String => Ok(Json::String(value.as_str().unwrap_or_default().to_owned())),
         ValueKind::Seq | ValueKind::Iterable => {
-            let items = value.try_iter().map_err(|_| NoJson::Other("what cannot be listed"))?;
+            let items = value.try_iter().map_err(|_| NoJson::Other("a value that is not iterable"))?;
             items.map(|item| within(&item)).collect()
         }
         ValueKind::Map => {
-            let keys = value.try_iter().map_err(|_| NoJson::Other("what cannot be listed"))?;
+            let keys = value.try_iter().map_err(|_| NoJson::Other("a value that is not iterable"))?;
             let member = |key: Value| {
                 let member = value.get_item(&key).map_err(|_| NoJson::Undefined)?;
                 Ok((key.to_string(), within(&member)?))
@@ -172,7 +174,7 @@ fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJs
             keys.map(member).collect()
         }
         ValueKind::Bytes => Err(NoJson::Other("bytes")),
-        _ => Err(NoJson::Other("a function or the like")),
+        _ => Err(NoJson::Other("a function or a similar value")),
     }
 }
 

@@ -137,7 +137,7 @@ impl fmt::Display for TemplateError {
         match self.problems.as_slice() {
             [only] => one(f, only),
             all => {
-                write!(f, "{name}: {} things are wrong", all.len())?;
+                write!(f, "{name}: {} problems", all.len())?;
                 all.iter().try_for_each(|problem| {
                     f.write_str("\n- ")?;
                     one(f, problem)

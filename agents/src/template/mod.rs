@@ -133,7 +133,7 @@ impl Template {
                 Self::read(name, &text, !is_local)
             }
             Err(error) => {
-                let message = format!("the template cannot be read: {error}");
+                let message = format!("failed to read the template: {error}");
                 Err(TemplateProblem::of_all(TemplateErrorKind::Unreadable, message).alone(&name))
             }
         }
@@ -165,7 +165,7 @@ impl Template {
         for dynamic in slots.iter().flat_map(|slot| &slot.dynamics) {
             if let Err(error) = environment.compile_expression(&dynamic.code) {
                 let code = dynamic.code.trim();
-                faults.push((dynamic.place, format!("`{code}` is no expression: {}", jinja::in_words(&error))));
+                faults.push((dynamic.place, format!("invalid expression `{code}`: {}", jinja::in_words(&error))));
             }
         }
         if faults.is_empty() {

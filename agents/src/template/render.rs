@@ -103,11 +103,11 @@ fn problem(error: &Error, place: Option<Place>, missing: Option<(Place, String)>
     let place = place.unwrap_or(Place { line: 1, column: 1 });
     let (place, message) = match (missing, error.kind()) {
         (Some((place, what)), _) => (place, what),
-        (None, ErrorKind::UndefinedError) => (place, "something is not there that is used here".to_owned()),
+        (None, ErrorKind::UndefinedError) => (place, "an undefined value is used here".to_owned()),
         (None, ErrorKind::OutOfFuel) => {
-            (place, "the template takes too many steps: is there a loop without end?".to_owned())
+            (place, "the template exceeds its step limit: check for an endless loop".to_owned())
         }
-        (None, ErrorKind::WriteFailure) => (place, "the template makes too much text".to_owned()),
+        (None, ErrorKind::WriteFailure) => (place, "the template exceeds its output limit".to_owned()),
         (None, _) => (place, jinja::in_words(error)),
     };
     Box::new(TemplateProblem::new(kind, place, message))
@@ -121,7 +121,7 @@ pub(super) fn environment() -> Environment<'static> {
         let pass = slot.as_ref().and_then(|slot| slot.downcast_object_ref::<Function>());
         let write = |out: &mut Output<'_>, text: &str| {
             pass.map_or(Ok(()), |Function(_, pass)| pass.prints(text.len()))?;
-            out.write_str(text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text cannot be written"))
+            out.write_str(text).map_err(|_| Error::new(ErrorKind::WriteFailure, "failed to write the output"))
         };
         match value.as_str() {
             Some(text) => write(out, text),
@@ -133,7 +133,7 @@ pub(super) fn environment() -> Environment<'static> {
     });
     environment.add_filter("tojson", |value: Value| {
         let json = data::to_json(&value, data::Wanted::Data)
-            .map_err(|_| Error::new(ErrorKind::InvalidOperation, "it is no value of JSON"))?;
+            .map_err(|_| Error::new(ErrorKind::InvalidOperation, "the value has no JSON form"))?;
         Ok::<String, Error>(json.to_string())
     });
     environment
@@ -177,14 +177,14 @@ impl Pass {
     /// Where it is too much.
     fn prints(&self, bytes: usize) -> Result<(), Error> {
         let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(bytes));
-        taken.map(drop).map_err(|_| Error::new(ErrorKind::WriteFailure, "too much text"))
+        taken.map(drop).map_err(|_| Error::new(ErrorKind::WriteFailure, "output limit exceeded"))
     }
 
     /// The value of a slot, as soon as it is there.
     fn value(&self, arguments: &[Value]) -> Result<Value, Error> {
         let number = arguments.first().and_then(Value::as_usize);
         let slot = number.and_then(|number| Some((number, self.slots.get(number)?)));
-        let (number, slot) = slot.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "there is no such slot"))?;
+        let (number, slot) = slot.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "unknown slot"))?;
         let values: Vec<Value> = arguments.get(1).map(Value::try_iter).transpose()?.into_iter().flatten().collect();
         let filled = slot
             .filled(&values, &|bytes| self.prints(bytes).is_ok())
@@ -212,22 +212,20 @@ impl Pass {
             return None;
         }
         if !is_variable(name) || name.starts_with(RESERVED) {
-            let what = "the name of this result comes to something that is no name: take letters, digits and `_` alone";
+            let what = "the name of this result is invalid: use letters, digits and `_`";
             return Some(what.to_owned());
         }
         let is_taken = self.taken.contains(name);
-        is_taken.then(|| {
-            "the name of this result comes to one that is taken already: begin it with another word".to_owned()
-        })
+        is_taken.then(|| "the name of this result is already used: start it with another word".to_owned())
     }
 
     fn unfilled(&self, slot: &Slot, unfilled: Unfilled) -> Error {
         let dynamic = slot.dynamics.get(unfilled.dynamic);
         let code = dynamic.map(|dynamic| dynamic.code.trim()).unwrap_or_default();
         let (kind, what) = match unfilled.why {
-            NoJson::Undefined => (ErrorKind::UndefinedError, format!("`{code}` is not there")),
-            NoJson::TooMuch => (ErrorKind::WriteFailure, "the template makes too much text".to_owned()),
-            NoJson::Other(what) => (ErrorKind::InvalidOperation, format!("`{code}` is {what}, and no value of JSON")),
+            NoJson::Undefined => (ErrorKind::UndefinedError, format!("`{code}` is undefined")),
+            NoJson::TooMuch => (ErrorKind::WriteFailure, "the template exceeds its output limit".to_owned()),
+            NoJson::Other(what) => (ErrorKind::InvalidOperation, format!("`{code}` is {what}, which has no JSON form")),
         };
         self.seen().missing = dynamic.map(|dynamic| (dynamic.place, what.clone()));
         Error::new(kind, what)

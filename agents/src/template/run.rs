@@ -86,7 +86,7 @@ impl TemplateRun {
         let name = name.into();
         match serde_json::to_value(value) {
             Ok(value) => drop(self.variables.insert(name, value)),
-            Err(error) => self.unusable.push(format!("variable `{name}` is no JSON: {error}")),
+            Err(error) => self.unusable.push(format!("variable `{name}` has no JSON form: {error}")),
         }
         self
     }
@@ -95,8 +95,8 @@ impl TemplateRun {
     pub fn with_all(mut self, variables: impl Serialize) -> Self {
         match serde_json::to_value(variables) {
             Ok(Json::Object(variables)) => self.variables.extend(variables),
-            Ok(_) => self.unusable.push("the variables are to be an object, with a field for each".to_owned()),
-            Err(error) => self.unusable.push(format!("the variables are no JSON: {error}")),
+            Ok(_) => self.unusable.push("expected an object with a field for each variable".to_owned()),
+            Err(error) => self.unusable.push(format!("the variables have no JSON form: {error}")),
         }
         self
     }
@@ -145,7 +145,7 @@ impl TemplateRun {
         let log = Log::default();
         let Some(timeout) = self.timeout else { return self.run_untimed(&log).await };
         let name = self.template.inner.name.clone();
-        let message = format!("the template did not come to its end within {timeout:?}");
+        let message = format!("the template did not finish within {timeout:?}");
         match tokio::time::timeout(timeout, self.run_untimed(&log)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(TemplateProblem::of_all(TemplateErrorKind::Limit, message).alone(&name).after(log.calls())),
@@ -178,7 +178,7 @@ impl TemplateRun {
             // Whoever asked is there until it is answered.
             let _ = ask.answer.send(value);
         }
-        let broken = |_| Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render broke down"));
+        let broken = |_| Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render panicked"));
         let (segments, variables) = rendered.await.map_err(broken).and_then(|rendered| rendered).map_err(failed)?;
         Ok(RenderedTemplate { segments, variables, calls: log.calls() })
     }
@@ -191,7 +191,7 @@ impl TemplateRun {
         for (name, value) in &self.variables {
             match data::of_json(value.clone()) {
                 Some(value) => drop(variables.insert(name.clone(), value)),
-                None => problems.push(of_variable(&format!("variable `{name}` is too deep"))),
+                None => problems.push(of_variable(&format!("variable `{name}` is nested too deeply"))),
             }
         }
         let inner = &*self.template.inner;
@@ -200,9 +200,9 @@ impl TemplateRun {
                 let near = nearest(name, self.variables.keys().map(String::as_str).chain(inner.parsed.names()));
                 let help = match near.first() {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("give it with `TemplateRun::with(\"{name}\", ..)`"),
+                    None => format!("pass it with `TemplateRun::with(\"{name}\", ..)`"),
                 };
-                let message = format!("nothing is called `{name}`; {help}");
+                let message = format!("undefined variable `{name}`; {help}");
                 problems.push(TemplateProblem::new(TemplateErrorKind::Undefined, wanted.place, message));
             }
         }
@@ -213,7 +213,7 @@ impl TemplateRun {
         }
         let open = inner.slots.iter().find(|slot| matches!(slot.kind, Kind::Completion { .. }));
         if let (Some(slot), None) = (open, &self.completer) {
-            let message = "nobody fills this slot; give a completer with `TemplateRun::completer`";
+            let message = "this slot needs a completer; set one with `TemplateRun::completer`";
             problems.push(TemplateProblem::new(TemplateErrorKind::Completion, slot.place, message));
         }
         problems.sort_by_key(|problem| problem.place);
@@ -284,7 +284,7 @@ impl Answering<'_> {
         let failed = |message: String| Box::new(TemplateProblem::new(TemplateErrorKind::Completion, place, message));
         let name = &ask.filled.variable;
         // It was asked for before anything ran.
-        let Some(completer) = &self.run.completer else { return Err(failed("nobody fills this slot".to_owned())) };
+        let Some(completer) = &self.run.completer else { return Err(failed("this slot needs a completer".to_owned())) };
         let request = CompletionRequest {
             template: self.run.template.inner.name.clone(),
             place,
@@ -294,16 +294,16 @@ impl Answering<'_> {
             prompt: ask.prompt.clone(),
         };
         let answer = completer.complete_dyn(request).await;
-        let answer = answer.map_err(|words| failed(format!("`{name}` could not be filled: {words}")))?;
+        let answer = answer.map_err(|words| failed(format!("failed to fill `{name}`: {words}")))?;
         let value = match answer {
             Json::String(text) if kind == Some("json") => {
                 if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
-                    return Err(failed(format!("the answer to `{name}` is no JSON: {error}")));
+                    return Err(failed(format!("the answer to `{name}` is not JSON: {error}")));
                 }
                 Some(data::of_text(text))
             }
             answer => data::of_json(answer),
         };
-        value.ok_or_else(|| failed(format!("the answer to `{name}` is too deep to be used")))
+        value.ok_or_else(|| failed(format!("the answer to `{name}` is nested too deeply")))
     }
 }

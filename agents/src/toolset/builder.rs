@@ -235,9 +235,9 @@ impl ToolsetBuilder {
                     listed.insert(name, tool);
                     continue;
                 }
-                Some(_) => "the server lists a tool of this name before it",
+                Some(_) => "the server already has a tool with this name",
                 None if tool.is_object() => "it has no name",
-                None => "it is no object",
+                None => "it is not an object",
             };
             self.left_out.push(ToolDiagnostic {
                 kind: DiagnosticKind::LeftOut,

@@ -25,12 +25,10 @@ impl Room {
     /// Where there is not as much: why; nothing is taken then.
     pub(crate) fn take(&mut self, load: Load) -> Result<(), String> {
         let short = |what: &str, wanted: usize, left: usize| {
-            format!(
-                "it has {wanted} {what}, and the strict tools before it leave room for {left}; a subset may have more"
-            )
+            format!("it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset")
         };
         if self.tools == 0 {
-            return Err("the request has all the strict tools that it may have; a subset has fewer tools".to_owned());
+            return Err("the request already has the maximum number of strict tools; use a subset".to_owned());
         }
         if load.optional > self.optional {
             return Err(short("optional parameters", load.optional, self.optional));

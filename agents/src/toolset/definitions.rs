@@ -12,7 +12,7 @@ use crate::provider::Declaration;
 use crate::text::{line, plain, shortened};
 
 /// The end of a description that was cut.
-const CUT: &str = " (The description goes on; it was cut here.)";
+const CUT: &str = " (description truncated)";
 /// The room for a rewrite's losses in a description that has to be cut.
 const LOSSES_AT_MOST: usize = 512;
 
@@ -76,7 +76,7 @@ impl Toolset {
                 tools.push(defining.declared(entry));
             } else {
                 let why = format!(
-                    "the provider takes {at_most} tools, and the set has {}; take a subset, or the list with `find_tools`",
+                    "the provider accepts {at_most} tools, and the set has {}; use a subset, or `find_tools`",
                     self.entries.len()
                 );
                 defining.say(entry, DiagnosticKind::TooMany, "", why);
@@ -98,7 +98,7 @@ impl Defining {
     fn declared(&mut self, entry: &Entry) -> Value {
         let ready = self.chosen(entry);
         if ready.is_any_object {
-            self.say(entry, DiagnosticKind::AnyObject, "", "what it declares is no schema of an object".to_owned());
+            self.say(entry, DiagnosticKind::AnyObject, "", "its schema is not an object schema".to_owned());
         }
         self.are_all_strict &= ready.rewrite.is_strict;
         let description = self.description(entry, ready);
@@ -145,7 +145,7 @@ impl Defining {
             _ => shortened(&losses, LOSSES_AT_MOST),
         };
         let room = at_most - CUT.chars().count() - losses.chars().count();
-        let why = format!("it has {length} characters, and the provider takes {at_most}");
+        let why = format!("it has {length} characters, and the provider accepts {at_most}");
         self.say(entry, DiagnosticKind::DescriptionCut, "", why);
         Some(match said.chars().count() {
             // The losses alone were too long, and say so by where they end.

@@ -130,10 +130,9 @@ impl Toolset {
     /// Where the tool is gone, in words.
     async fn listed_anew(&self, entry: &Entry, live: &Client) -> Result<(), String> {
         let gone = message_for_model(&entry.public, &CallError::tool_not_found(&*entry.server, &*entry.tool));
-        let tools = live
-            .list_tools_raw()
-            .await
-            .map_err(|error| format!("{gone}, and cannot be asked which it has: {}", printable(&error.message)))?;
+        let tools = live.list_tools_raw().await.map_err(|error| {
+            format!("{gone}, and its current tools cannot be listed: {}", printable(&error.message))
+        })?;
         let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
         if names.contains(&&*entry.tool) {
             return Ok(());

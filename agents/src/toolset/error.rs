@@ -108,14 +108,13 @@ impl fmt::Display for ToolsetFault {
         match self {
             Self::Repeated { server, tool } => write!(
                 f,
-                "tool {} of {} was added twice; give each server and each group of functions a name of its own",
+                "tool {} of {} was added twice; use different names for servers and function groups",
                 shown(tool),
                 shown(server)
             ),
             Self::SameName { name, servers } => write!(
                 f,
-                "{} are all called {} where tools go by their own name alone; take one of them, or names with the server \
-                 (`NameStyle::ServerTool`)",
+                "{} have the same name {} without the server; remove all but one, or use `NameStyle::ServerTool`",
                 servers.iter().map(|server| format!("a tool of {}", shown(server))).collect::<Vec<_>>().join(" and "),
                 shown(name)
             ),
@@ -123,20 +122,19 @@ impl fmt::Display for ToolsetFault {
                 write!(f, "the bindings of {} have no tool {}{}", shown(server), shown(pattern), meant(nearest))
             }
             Self::NoSuchPattern { pattern, nearest } => {
-                write!(f, "no tool of the set fits {}{}", shown(pattern), meant(nearest))
+                write!(f, "no tool of the set matches {}{}", shown(pattern), meant(nearest))
             }
             Self::Schema { server, tool, message } => {
-                write!(f, "the schema of tool {} of {} is no JSON: {message}", shown(tool), shown(server))
+                write!(f, "the schema of tool {} of {} is not JSON: {message}", shown(tool), shown(server))
             }
             Self::Parameters { function, message } => write!(
                 f,
-                "the parameters of function {} are {message}, and models send objects; take a struct with named fields, \
-                 and an empty one (`struct Nothing {{}}`) for none",
+                "the parameters of function {} are {message}, but models send objects; use a struct with named \
+                 fields, or an empty one (`struct Nothing {{}}`)",
                 shown(function)
             ),
             Self::NothingToList => f.write_str(
-                "tools can be listed through a client, or a stack around one, and there is none; give them with \
-                 `ToolsetBuilder::server`",
+                "listing tools requires a client, or a stack around one; without it use `ToolsetBuilder::server`",
             ),
         }
     }

@@ -110,7 +110,7 @@ where
         let parameters = match parameters {
             Ok(parameters) => parameters,
             Err(error) => {
-                let message = format!("the arguments do not fit: {}", line(&error.to_string()));
+                let message = format!("invalid arguments: {}", line(&error.to_string()));
                 return Box::pin(ready(Err(message)));
             }
         };
@@ -121,7 +121,7 @@ where
 
 fn outcome<T: Serialize, E: Display>(outcome: Result<T, E>) -> Result<Value, String> {
     let value = outcome.map_err(|error| error.to_string())?;
-    serde_json::to_value(value).map_err(|error| format!("the function's result is no JSON: {error}"))
+    serde_json::to_value(value).map_err(|error| format!("the function's result has no JSON form: {error}"))
 }
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(double.run(object(json!({ "n": 4 }))).await, Ok(json!(8)));
         assert_eq!(double.run(object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
         let unfit = double.run(object(json!({ "n": "four" }))).await.unwrap_err();
-        assert!(unfit.contains("do not fit") && unfit.contains("i64"), "{unfit}");
+        assert!(unfit.contains("invalid arguments") && unfit.contains("i64"), "{unfit}");
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<
             let near = nearest(key, missing.iter().copied());
             let near = printable(near.first()?);
             let place = printable(&format!("{pointer}/{}", pointer_segment(key)));
-            Some(format!("`{place}` is not declared: was `{near}` meant?"))
+            Some(format!("`{place}` is not declared: did you mean `{near}`?"))
         })
         .take(MOST_SUGGESTIONS)
         .collect()
@@ -148,7 +148,7 @@ mod tests {
         let item = said(json!({"title": "t", "labels": ["bug", "featur"]}));
         assert!(item.contains("`/labels/1`") && item.contains("was `feature` meant?"), "{item}");
         let name = said(json!({"titel": "t"}));
-        assert!(name.contains("`/titel` is not declared: was `title` meant?"), "{name}");
+        assert!(name.contains("`/titel` is not declared: did you mean `title`?"), "{name}");
         let strange = said(json!({"title": "t", "zzz": 1}));
         assert!(!strange.contains("meant?") && strange.contains("zzz"), "{strange}");
         assert!(strange.contains("the parameters are `title` (required), `state`"), "{strange}");
@@ -159,11 +159,12 @@ mod tests {
         let arguments = json!({"state": "opne", "labels": ["bug", 5], "titel": "t"});
         let violations = Validator::new(&schema()).expect("it compiles").violations(&arguments, 8);
         let text = explained(&schema(), &arguments, &violations);
-        for part in ["`title`", "at `/state`", "was `open` meant?", "`/labels/1`", "was `title` meant?", "; also: "] {
+        for part in ["`title`", "at `/state`", "was `open` meant?", "`/labels/1`", "did you mean `title`?", "; also: "]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert_eq!(text.matches("the parameters are").count(), 1, "{text}");
-        assert_eq!(text.matches("was `title` meant?").count(), 1, "{text}");
+        assert_eq!(text.matches("did you mean `title`?").count(), 1, "{text}");
     }
 
     #[test]

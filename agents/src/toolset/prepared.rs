@@ -37,7 +37,7 @@ impl Prepared {
         let made = || {
             let unusable = |error: UnusableSchema| {
                 let why = printable(&error.to_string());
-                tracing::debug!("arguments are not checked, since the schema cannot be used: {why}");
+                tracing::debug!("arguments are not validated, because the schema is unusable: {why}");
             };
             Validator::new(schema).map_err(unusable).ok()
         };

@@ -26,7 +26,7 @@ impl Toolset {
     ///     .build()?;
     /// assert_eq!(set.subset(["shop/find_*"])?.names().collect::<Vec<_>>(), ["shop_find_order"]);
     /// let error = set.subset(["shop/fnd_order"]).unwrap_err();
-    /// assert_eq!(error.to_string(), "no tool of the set fits `shop/fnd_order`; was `shop/find_order` meant?");
+    /// assert_eq!(error.to_string(), "no tool of the set matches `shop/fnd_order`; was `shop/find_order` meant?");
     /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     ///

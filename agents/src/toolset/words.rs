@@ -7,8 +7,7 @@ use mcp_bindgen_runtime::{CallError, Dispatched};
 
 /// Longer names are shown in part, and are near to no other.
 const LONGEST_NAME: usize = 128;
-const UNKNOWN: &str = "the outcome is unknown: it may have taken effect, so do not simply repeat it; \
-                       find out first whether it did";
+const UNKNOWN: &str = "the outcome is unknown: it may have taken effect, so check before you repeat it";
 
 /// A name that a model sent, or that a server gave, as it can be shown.
 pub(super) fn shown(name: &str) -> String {
@@ -30,7 +29,7 @@ pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n st
 /// There is no tool of this name, or not for this model.
 pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let near = suggestions(name, names);
-    format!("there is no tool `{}` here{near}. Nothing was called", shown(name))
+    format!("unknown tool `{}`{near}. Nothing was called", shown(name))
 }
 
 /// Says for a model what became of a call that failed: whether it may have taken effect, and what to do next. The tool has the
@@ -47,35 +46,33 @@ pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n s
 pub fn message_for_model(public: &str, error: &CallError) -> String {
     match error {
         CallError::NotConnected { message, .. } => {
-            format!("`{public}` was not called: its server cannot be reached: {message}")
+            format!("`{public}` was not called: its server is unreachable: {message}")
         }
-        CallError::ToolNotFound { .. } => format!("`{public}` was not called: its server does not have this tool now"),
+        CallError::ToolNotFound { .. } => format!("`{public}` was not called: its server no longer has this tool"),
         CallError::InvalidArguments { pointer, message, .. } => {
             let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
             invalid(public, &format!("{message}{place}"))
         }
         CallError::Denied { reason, .. } => {
-            format!(
-                "`{public}` was denied: {reason}. It was not carried out, and calling it again will not change that"
-            )
+            format!("`{public}` was denied: {reason}. It did not run, and calling it again will not help")
         }
         CallError::Timeout { after, dispatched, .. } => {
             format!("`{public}` did not answer within {after:?}; {}", outcome(*dispatched))
         }
         CallError::Cancelled { dispatched, .. } => format!("`{public}` was cancelled; {}", outcome(*dispatched)),
         CallError::Transport { message, .. } => {
-            format!("`{public}` was not carried out: {message}; it may be called again{}", later(error.retry_after()))
+            format!("`{public}` did not run: {message}; it may be called again{}", later(error.retry_after()))
         }
         CallError::OutcomeUnknown { message, .. } => {
             format!("the connection was lost during `{public}`: {message}; {UNKNOWN}{}", later(error.retry_after()))
         }
         CallError::InvalidResponse { message, .. } => {
-            format!("`{public}` was called, but its answer cannot be read: {message}; do not simply repeat it")
+            format!("`{public}` was called, but its response cannot be read: {message}; do not just repeat it")
         }
-        CallError::Rpc { code, message, .. } => format!("`{public}` failed with error {code} of its server: {message}"),
+        CallError::Rpc { code, message, .. } => format!("`{public}` failed with server error {code}: {message}"),
         CallError::Decode { pointer, message, .. } => {
             let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
-            format!("`{public}` was carried out, but its result is not what it promises{place}: {message}")
+            format!("`{public}` ran, but its result does not match its schema{place}: {message}")
         }
         CallError::Incompatible { message, .. } => format!(
             "`{public}` was not called: it has changed since this program was built: {message}. It cannot be used until \
@@ -87,19 +84,19 @@ pub fn message_for_model(public: &str, error: &CallError) -> String {
 
 /// Arguments that were not sent, and what is wrong with them.
 pub(super) fn invalid(public: &str, what: &str) -> String {
-    format!("the arguments of `{public}` do not fit: {what}. Nothing was sent; mend the arguments and call it again")
+    format!("invalid arguments for `{public}`: {what}. Nothing was sent; fix the arguments and call it again")
 }
 
 /// The tool, or what stands around it, broke down.
 pub(super) fn broken(public: &str) -> String {
-    format!("`{public}` broke off by a fault in the program that runs it; {UNKNOWN}")
+    format!("`{public}` was interrupted by an internal error; {UNKNOWN}")
 }
 
 /// The reply ended before the call did.
 pub(super) fn unfinished(name: &str) -> String {
     format!(
-        "the reply was cut or withheld before this call of `{}` was whole, so it was not carried out; make it again, with \
-         shorter arguments where they were long",
+        "the reply was truncated or withheld before this call of `{}` was complete, so it did not run; call again, \
+         with shorter arguments if they were long",
         shown(name)
     )
 }
@@ -112,5 +109,5 @@ fn outcome(dispatched: Dispatched) -> &'static str {
 }
 
 fn later(retry_after: Option<Duration>) -> String {
-    retry_after.map_or_else(String::new, |after| format!(" (its server wants to be left alone for {after:?})"))
+    retry_after.map_or_else(String::new, |after| format!(" (its server asks to wait {after:?})"))
 }

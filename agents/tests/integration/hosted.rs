@@ -95,7 +95,7 @@ async fn anthropic_gets_a_server_and_a_toolset() {
         (left.reason, left.tools.as_deref()),
         (NotHostedReason::Approval, Some(["merge".to_owned()].as_slice()))
     );
-    assert!(left.to_string().contains("tracker: `merge` left to the program's own client"), "{left}");
+    assert!(left.to_string().contains("tracker: `merge` not hosted, use the program's own client"), "{left}");
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn what_cannot_be_handed_over_as_it_is_configured_is_not() {
         let none = declared(provider, tracker()).await;
         assert!(none.tools.is_empty() && none.mcp_servers.is_empty() && none.hosted.is_empty());
         assert_eq!((none.not_hosted[0].reason, &none.not_hosted[0].tools), (NotHostedReason::Provider, &None));
-        assert!(none.not_hosted[0].to_string().contains("left to the program's own client"));
+        assert!(none.not_hosted[0].to_string().contains("not hosted, use the program's own client"));
     }
 }
 
@@ -158,7 +158,7 @@ async fn what_the_provider_cannot_be_held_to_is_said() {
     let declared = declared(Provider::OpenAiResponses, config).await;
     let [note] = declared.notes.as_slice() else { panic!("{:?}", declared.notes) };
     assert_eq!(note.kind, HostedNoteKind::NotGoverned);
-    assert!(note.message.contains("`timeout`, `drift` of its configuration does nothing there"), "{note}");
+    assert!(note.message.contains("`timeout`, `drift` of its configuration has no effect"), "{note}");
 
     for (url, kind) in [
         ("https://mcp.example.com/?api_key=5ecret-5ecret", HostedNoteKind::SecretInUrl),

@@ -130,7 +130,7 @@ fn only_what_may_be_used_is_shown() {
     assert!(all.ends_with("- `github_create_issue`\n- `github_list_issues`"), "{all}");
     let only = text(McpSection::new([server.only(["list_*"])]));
     assert!(only.ends_with("### github\n\n- `github_list_issues`"), "{only}");
-    assert!(text(McpSection::new([support::server("s", &[])])).ends_with("### s\n\nIt offers no tools."));
+    assert!(text(McpSection::new([support::server("s", &[])])).ends_with("### s\n\nIt has no tools."));
 }
 
 #[test]
@@ -225,7 +225,7 @@ async fn one_that_is_connected_at_once_says_who_failed() {
     assert_eq!((connects.load(Ordering::Relaxed), failed.len(), mcp.is_connected()), (1, 1, false));
     let shown = text(&mcp);
     assert!(
-        shown.contains("- `grower_grow`") && shown.ends_with("Its tools are known once it is connected."),
+        shown.contains("- `grower_grow`") && shown.ends_with("Its tools are listed once it is connected."),
         "{shown}"
     );
     mcp.close().await;
@@ -254,7 +254,7 @@ async fn it_may_have_all_that_sections_have() {
     let open = rendered(&prompt, &closed.open_sections(&["mcp".to_owned()], "").state);
     assert_eq!(offered(&open).await, ["open_sections"], "what a policy refuses by its name is not offered");
     let read = open.read_section("mcp").message;
-    assert!(read.ends_with("### grower\n\nIt offers no tools."), "nor shown: {read}");
+    assert!(read.ends_with("### grower\n\nIt has no tools."), "nor shown: {read}");
     assert!(text(&mcp).contains("`grower_grow`"), "its list is the section's");
     let denied = call(&open.servers()[0].caller(), "grower", "grow").await.expect_err("the policy denies it");
     assert!(denied.to_string().contains("denies"), "{denied}");

@@ -250,21 +250,21 @@ fn opening_answers_the_model_whatever_it_asks() {
         assert!(opened.opened.is_empty() && opened.state == PromptState::new(), "nothing is opened: {opened:?}");
         assert!(!first.is_outdated());
     };
-    refused(&[], "`section_keys` is empty; those that can be opened are `a`, `text`");
-    refused(&["txt"], "there is no section `txt`; did you mean `text`?");
-    refused(&["a", "zzzzzz"], "there is no section `zzzzzz`; those that can be opened are `a`, `text`");
-    refused(&["d"], "`d` is open already: the text is in the instructions, and the tools are there");
-    refused(&["a.b"], "`a.b` stands in `a`, which is closed; open that first");
-    refused(&["a.off"], "there is no section `a.off`");
-    refused(&["\u{202e}a\u{1b}[31m"], "there is no section `\\u{202e}a\\u{1b}[31m`");
-    refused(&[&"x".repeat(10_000_000)], "there is no section `xxxx");
+    refused(&[], "`section_keys` is empty; available sections: `a`, `text`");
+    refused(&["txt"], "unknown section `txt`; did you mean `text`?");
+    refused(&["a", "zzzzzz"], "unknown section `zzzzzz`; available sections: `a`, `text`");
+    refused(&["d"], "`d` is already open: the text is in the instructions, and the tools are available");
+    refused(&["a.b"], "`a.b` is inside `a`, which is closed; open that section first");
+    refused(&["a.off"], "unknown section `a.off`");
+    refused(&["\u{202e}a\u{1b}[31m"], "unknown section `\\u{202e}a\\u{1b}[31m`");
+    refused(&[&"x".repeat(10_000_000)], "unknown section `xxxx");
 
     let opened = first.open_sections(&keys(&["a", "d", "a"]), "it is needed");
     assert_eq!((opened.opened.as_slice(), opened.reason.as_str()), (&keys(&["a"])[..], "it is needed"));
-    assert!(opened.reply.message.contains("`a` is open now") && opened.reply.message.contains("`d` is open already"));
+    assert!(opened.reply.message.contains("`a` is open now") && opened.reply.message.contains("`d` is already open"));
     assert!(first.is_outdated() && first.state() == opened.state);
     let again = first.open_sections(&keys(&["a"]), "");
-    assert!(again.reply.message.starts_with("`a` is open already") && again.opened.is_empty(), "{:?}", again.reply);
+    assert!(again.reply.message.starts_with("`a` is already open") && again.opened.is_empty(), "{:?}", again.reply);
     assert!(again.reply.message.contains("All of a."), "a model that has forgotten it reads it again");
     let second = first.open_sections(&keys(&["text"]), "");
     assert_eq!(second.state.open.paths().collect::<Vec<_>>(), ["a", "text"], "two calls of a turn add up");
@@ -306,9 +306,9 @@ fn reading_shows_a_section_and_changes_nothing() {
         assert!(!reply.success && reply.message.contains(wanted), "{key}: {reply:?}");
     };
     refused("d", "`d` is open: its text is in the instructions");
-    refused("a.b", "stands in `a`, which is closed");
+    refused("a.b", "is inside `a`, which is closed");
     refused("txt", "did you mean `text`?");
-    refused("", "there is no section ``");
+    refused("", "unknown section ``");
 }
 
 #[tokio::test]
@@ -316,7 +316,7 @@ async fn the_tools_of_a_rendered_prompt_do_the_same() {
     let first = rendered(&nested(), &PromptState::new());
     let all = first.offered().await;
     let wrong = run(&all, "open_sections", json!({ "section_keys": "a" })).await.expect_err("no list");
-    assert!(wrong.contains("is a list of texts"), "{wrong}");
+    assert!(wrong.contains("expected an array of strings"), "{wrong}");
     run(&all, "open_sections", json!({ "section_keys": [1] })).await.expect_err("no texts");
     run(&all, "read_section", Value::Object(Map::new())).await.expect_err("no key");
     run(&all, "open_sections", json!({ "section_keys": ["nope"], "reason": "" })).await.expect_err("no such section");

@@ -82,7 +82,7 @@ async fn a_policy_that_would_not_hold_is_an_error() {
     for second in [Section::new("b", "B"), closed("b")] {
         let error = render(second.server(opaque()).policy(Policy::deny(["*"]))).expect_err("it would not hold");
         assert!(matches!(&error, RenderError::Server { section, .. } if section == "b"), "{error}");
-        assert!(error.to_string().contains("would not hold; declare clones of one `SectionServer`"), "{error}");
+        assert!(error.to_string().contains("would not apply; use clones of one `SectionServer`"), "{error}");
     }
 }
 

@@ -242,23 +242,23 @@ fn everything_that_is_wrong_is_said_at_once() {
         .expect_err("the sections are wrong");
     let wanted = [
         "`a` has a template that does not compile",
-        "`a` stands beside another of that key",
-        "`a` has a template that uses `nowhere`",
-        "`a.b` has a key that is none",
-        "`b` has no title",
-        "`c` has no title of one line",
-        "`d` may be shown as a summary and has none",
+        "`a` has the same key as a sibling",
+        "`a` has a template that uses the unknown parameter `nowhere`",
+        "`a.b` has an invalid key",
+        "`b` has no single-line title",
+        "`c` has no single-line title",
+        "`d` may be shown as a summary, but has none",
         "`e` has a summary without text",
-        "`f` may be shown as a summary and has none",
-        "`g.h.g` stands below a section of the same key: a cycle",
-        "`i` has policies or layers, and neither servers nor functions",
-        "`j` declares two servers `s`",
-        "`Not A Name` is no name of a server",
-        "nobody knows the tools of `mute`",
-        "`m.n` has a tool `same`, and so has section `m`",
-        "`o` has a tool `no name`, no name",
-        "`p` has a template that uses `tool_names`, which its parameters do not have; there are `server_names`",
-        "`q` has a summary that uses `ownr`, which its parameters do not have; did you mean `owner`?",
+        "`f` may be shown as a summary, but has none",
+        "`g.h.g` is inside a section with the same key",
+        "`i` has policies or layers, but no servers or functions",
+        "`j` declares server `s` twice",
+        "invalid server name `Not A Name`",
+        "the tools of `mute`",
+        "`m.n` has a tool `same`, which section `m` also has",
+        "`o` has a tool `no name`, a name that some providers refuse",
+        "`p` has a template that uses the unknown parameter `tool_names`; there are `server_names`",
+        "`q` has a summary that uses the unknown parameter `ownr`; did you mean `owner`?",
     ];
     for wanted in wanted {
         assert!(wrong.problems().iter().any(|problem| problem.contains(wanted)), "{wanted}:\n{wrong}");
@@ -272,7 +272,7 @@ fn sections_do_not_stand_without_end_in_each_other() {
         .rev()
         .fold(Section::new("last", "Last"), |child, depth| Section::new(format!("s{depth}"), "S").child(child));
     let error = problems(Prompt::new().section(nested).build());
-    assert!(error.contains("deeper than 16 levels"), "{error}");
+    assert!(error.contains("more than 16 levels"), "{error}");
 }
 
 #[test]
@@ -326,7 +326,7 @@ async fn the_first_server_of_a_name_wins() {
     };
     assert_eq!(
         warning.to_string(),
-        "server `git` of section `b` is not used: section `a` declares one of that name, with another command"
+        "server `git` of section `b` is not used: section `a` declares one with that name, with another command"
     );
 
     let tools = offers(&[("log", ""), ("push", ""), ("tag", "")]);

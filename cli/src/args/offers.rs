@@ -58,8 +58,8 @@ pub(crate) struct ReadResource {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "mcp-bindgen prompt get [OPTIONS] SERVER NAME [--NAME VALUE | --args JSON]...",
-    after_help = "The flags of a prompt: `mcp-bindgen prompt get SERVER NAME --help`. The options above can stand behind NAME \
-                  as well."
+    after_help = "The flags of a prompt: `mcp-bindgen prompt get SERVER NAME --help`. The options above are also \
+                  accepted after NAME."
 )]
 pub(crate) struct GetPrompt {
     #[command(flatten)]

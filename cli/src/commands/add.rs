@@ -132,7 +132,8 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = path.unwrap_or_else(|| project::crate_of(&here, None).unwrap_or_else(|| here.clone()).join("mcp.toml"));
     if path.extension().is_some_and(|extension| extension == "json") {
         let message = format!(
-            "{} is a file of other programs, which is read and never written\n  = help: `mcp-bindgen import --from {0}` takes its servers over into an mcp.toml",
+            "{} belongs to another program, and mcp-bindgen never writes it\n  = help: run `mcp-bindgen import --from \
+             {0}` to copy its servers to an mcp.toml",
             path.display()
         );
         return Err(Failure::new(message));
@@ -147,14 +148,14 @@ async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> R
     let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
     let snapshot = asked.map_err(|error| {
         let mut failure = live::unconfigured_failure(error, server);
-        failure.message.push_str("\n  = help: nothing was written; `--no-sync` adds it without asking");
+        failure.message.push_str("\n  = help: nothing was written; use `--no-sync` to add it without connecting");
         failure
     })?;
     let options = project::options(config, &server.name, None)?;
     if let Some(idle) = options.idle_patterns(&snapshot).into_iter().next() {
         let pattern = printable(&idle.pattern);
         return Err(Failure::new(format!(
-            "server `{}` has no tool that `{pattern}` in `{}` matches\n  = help: {}",
+            "no tool of server `{}` matches `{pattern}` in `{}`\n  = help: {}",
             server.name, idle.key, idle.help
         )));
     }
@@ -187,10 +188,10 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
         }
     }
     if url.is_some() && (!wanted.args.is_empty() || !wanted.env.is_empty() || !wanted.inherit_env.is_empty()) {
-        return Err(Failure::usage("a server at a URL has no arguments and no environment; `--header` is for it"));
+        return Err(Failure::usage("a server at a URL takes no arguments or environment; use `--header`"));
     }
     if url.is_none() && !wanted.header.is_empty() {
-        return Err(Failure::usage("`--header` is for servers at a `--url`; `--env` is for those that are started"));
+        return Err(Failure::usage("`--header` requires `--url`; use `--env` for a child process"));
     }
     let list = |items: &[String]| items.iter().map(String::as_str).collect::<Array>();
     for argument in &wanted.args {
@@ -202,7 +203,7 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
     if let Some(pairs) = pairs(wanted.env.iter().map(|given| variable_of_environment(given)), |name| name)? {
         if let Some(name) = wanted.inherit_env.iter().find(|name| pairs.contains_key(name)) {
             let message = format!(
-                "`{}` is given with `--env` and with `--inherit-env`\n  = help: leave one of them out",
+                "`{}` is set by both `--env` and `--inherit-env`\n  = help: remove one of them",
                 printable(name)
             );
             return Err(Failure::usage(message));
@@ -216,7 +217,7 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
         table.insert("headers", value(pairs));
     }
     if wanted.tools.iter().any(String::is_empty) {
-        return Err(Failure::usage("`--tools` wants names of tools or patterns such as `list_*`, not nothing"));
+        return Err(Failure::usage("`--tools` is empty: expected tool names or patterns such as `list_*`"));
     }
     if !wanted.tools.is_empty() {
         table.insert("tools", value(list(&wanted.tools)));
@@ -248,7 +249,7 @@ fn pairs(
     for pair in given {
         let (name, text) = pair?;
         if !known.insert(told_apart(name.clone())) {
-            return Err(Failure::usage(format!("`{}` is given twice", printable(&name))));
+            return Err(Failure::usage(format!("duplicate `{}`", printable(&name))));
         }
         pairs.insert(name, text.into());
     }
@@ -260,15 +261,15 @@ fn inherited(given: &[String]) -> Result<Array, Failure> {
     let mut known = BTreeSet::new();
     for name in given {
         if let Some((name, _)) = name.split_once('=') {
-            let message = format!("`--inherit-env {0}` takes no value; write `--env {0}=VALUE`", printable(name));
+            let message = format!("`--inherit-env {0}` takes no value; use `--env {0}=VALUE`", printable(name));
             return Err(Failure::usage(message));
         }
-        check_variable(name, "`--inherit-env` wants `NAME`")?;
+        check_variable(name, "expected `--inherit-env NAME`")?;
         if not_secret("--inherit-env ", ("inherit_env", name)).is_err() {
             return Err(secret("the value of `--inherit-env`", "write the name of the variable"));
         }
         if !known.insert(name) {
-            return Err(Failure::usage(format!("`{}` is given twice", printable(name))));
+            return Err(Failure::usage(format!("duplicate `{}`", printable(name))));
         }
     }
     Ok(given.iter().map(String::as_str).collect())
@@ -278,7 +279,7 @@ fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
     if !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Ok(());
     }
-    Err(Failure::usage(format!("`{}` cannot be the name of a variable; {wanted}", printable(name))))
+    Err(Failure::usage(format!("invalid variable name `{}`; {wanted}", printable(name))))
 }
 
 /// `NAME=VALUE`, or the name of a variable that is handed on.
@@ -287,7 +288,7 @@ fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
         Some((name, text)) => (name.trim(), text.trim().to_owned()),
         None => (given.trim(), format!("${{{}}}", given.trim())),
     };
-    check_variable(name, "`--env` wants `NAME=VALUE`")?;
+    check_variable(name, "expected `--env NAME=VALUE`")?;
     not_secret("--env ", (name, &text))?;
     Ok((name.to_owned(), text))
 }
@@ -300,9 +301,9 @@ fn header(given: &str) -> Result<(String, String), Failure> {
             not_secret("--header ", (name, text))?;
             Ok((name.to_owned(), text.to_owned()))
         }
-        Some((name, _)) => Err(Failure::usage(format!("`{}` cannot be the name of a header", printable(name)))),
+        Some((name, _)) => Err(Failure::usage(format!("invalid header name `{}`", printable(name)))),
         // It may be the value alone.
-        None => Err(Failure::usage("`--header` wants `NAME: VALUE`")),
+        None => Err(Failure::usage("expected `--header NAME: VALUE`")),
     }
 }
 
@@ -332,8 +333,8 @@ fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
     };
     let typed = printable(&typed);
     let why = match filled_in {
-        Some(_) => format!("your shell has put the value of `{variable}` there: quote it, `{typed}`"),
-        None => format!("write a placeholder, `{typed}`, and set the variable `{variable}`"),
+        Some(_) => format!("the shell expanded `{variable}`: quote it, `{typed}`"),
+        None => format!("use a placeholder, `{typed}`, and set the variable `{variable}`"),
     };
     Err(secret(&format!("the value of `{}`", printable(key)), &why))
 }
@@ -346,8 +347,8 @@ pub(super) fn without_secret(server: &ServerConfig, before: Option<&ServerConfig
         return Ok(());
     };
     let variable = variable(&key);
-    let why = format!("write a placeholder, `'${{{variable}}}'`, in its place, and set the variable `{variable}`");
-    Err(secret(&format!("what is given to `{}` in {place}", printable(&key)), &why))
+    let why = format!("use a placeholder, `'${{{variable}}}'`, and set the variable `{variable}`");
+    Err(secret(&format!("the value of `{}` in {place}", printable(&key)), &why))
 }
 
 /// The secrets that are written out: the place, the key and the value of each.
@@ -363,8 +364,8 @@ fn secrets(server: &ServerConfig) -> Vec<(String, String, String)> {
 
 fn secret(what: &str, why: &str) -> Failure {
     Failure::usage(format!(
-        "{what} looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: nothing was written; what \
-         was typed is in the history of your shell now"
+        "{what} looks like a secret, which must not be stored in mcp.toml\n  = help: {why}\n  = note: nothing was \
+         written; the value may be in your shell history"
     ))
 }
 
@@ -374,13 +375,13 @@ pub(super) fn warn_of_filled_in(name: &str, key: &str, text: &str, output: &mut 
     if text.is_empty() && is_secret_key(key) {
         let variable = variable(key);
         output.warning(&format!(
-            "`{shown}` is given without a value, as by a shell that does not know the variable\n  = help: quote the \
-             placeholder: `'..${{{variable}}}'`"
+            "`{shown}` has no value; the shell may have expanded an unset variable\n  = help: quote the placeholder: \
+             `'..${{{variable}}}'`"
         ));
     } else if let Some(variable) = variable_of(text) {
         output.warning(&format!(
-            "`{shown}` is what `{variable}` is set to here, and is written out\n  = help: for a placeholder quote it: \
-             `'{shown}=${{{variable}}}'`"
+            "`{shown}` is the current value of `{variable}`, and is stored in plain text\n  = help: for a \
+             placeholder, quote it: `'{shown}=${{{variable}}}'`"
         ));
     }
 }

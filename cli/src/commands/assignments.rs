@@ -14,7 +14,7 @@ pub(super) fn values(option: &str, assignments: &[String]) -> Result<Map<String,
     for assignment in assignments {
         let (name, value) = parsed(option, assignment)?;
         if values.insert(name.to_owned(), value).is_some() {
-            return Err(Failure::usage(format!("`{option}` gives `{name}` twice")));
+            return Err(Failure::usage(format!("duplicate `{name}` in `{option}`")));
         }
     }
     Ok(values)
@@ -22,22 +22,20 @@ pub(super) fn values(option: &str, assignments: &[String]) -> Result<Map<String,
 
 fn parsed<'a>(option: &str, assignment: &'a str) -> Result<(&'a str, Value), Failure> {
     let Some((left, right)) = assignment.split_once('=') else {
-        let message = format!("`{option} {}` gives no value", printable(assignment));
-        return Err(Failure::usage(format!(
-            "{message}\n  = help: write `{option} NAME=TEXT` or `{option} NAME:=JSON`"
-        )));
+        let message = format!("missing value in `{option} {}`", printable(assignment));
+        return Err(Failure::usage(format!("{message}\n  = help: use `{option} NAME=TEXT` or `{option} NAME:=JSON`")));
     };
     let (name, is_json) = left.strip_suffix(':').map_or((left, false), |name| (name, true));
     if !is_name(name) {
-        let message = format!("`{}` in `{option}` is no name of a variable", printable(name));
-        return Err(Failure::usage(format!("{message}\n  = help: names are letters, digits and `_`")));
+        let message = format!("invalid variable name `{}` in `{option}`", printable(name));
+        return Err(Failure::usage(format!("{message}\n  = help: use letters, digits and `_`")));
     }
     if !is_json {
         return Ok((name, Value::from(right)));
     }
     let value = serde_json::from_str(right).map_err(|error| {
         let message = format!("the value of `{name}` in `{option}` is not JSON: {error}");
-        Failure::usage(format!("{message}\n  = help: `{option} {name}=TEXT` takes text as it is"))
+        Failure::usage(format!("{message}\n  = help: use `{option} {name}=TEXT` for text"))
     })?;
     Ok((name, value))
 }
@@ -67,12 +65,12 @@ mod tests {
     #[test]
     fn what_is_no_assignment_is_refused() {
         for (assignments, said) in [
-            (&["a"][..], "gives no value"),
-            (&["=a"], "no name"),
-            (&["1a=b"], "no name"),
-            (&["a b=c"], "no name"),
+            (&["a"][..], "missing value"),
+            (&["=a"], "invalid variable name"),
+            (&["1a=b"], "invalid variable name"),
+            (&["a b=c"], "invalid variable name"),
             (&["a:=b"], "not JSON"),
-            (&["a=1", "a:=1"], "twice"),
+            (&["a=1", "a:=1"], "duplicate"),
         ] {
             let error = read(assignments).err().unwrap_or_default();
             assert!(error.contains(said), "{assignments:?}: {error}");

@@ -79,7 +79,7 @@ fn warn_of_acceptances(config: &Config, entry: &Entry, is_offline: bool, output:
     for accepted in &server.drift_rules.accept {
         let covers = |change: &Change| accepted.covers(change.kind, &change.tool, &change.pointer);
         let (fact, help) = if !changes().any(covers) {
-            ("accepted change is gone", "remove the entry")
+            ("accepted change no longer exists", "remove the entry")
         } else if accepted.is_expired(Date::today()) {
             ("acceptance has expired", "review the change, then extend `until` or remove the entry")
         } else {

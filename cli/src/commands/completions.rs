@@ -31,7 +31,7 @@ pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit, Failure> {
 pub(crate) fn man(folder: &Path, output: &mut Output) -> Result<Exit, Failure> {
     let failed = |error| Failure::new(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder)
-        .map_err(|error| FileError::new(format!("cannot make the folder: {error}")).in_file(folder))?;
+        .map_err(|error| FileError::new(format!("failed to create the folder: {error}")).in_file(folder))?;
     clap_mangen::generate_to(Arguments::command(), folder).map_err(failed)?;
     output.status("Wrote", &format!("the man pages to {}", folder.display()));
     Ok(Exit::Done)

@@ -28,7 +28,7 @@ struct Side {
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut Output) -> Result<Exit, Failure> {
     let (old, new) = (Place::of(&wanted.old), Place::of(&wanted.new));
     if config.is_some() && !old.is_of_server() && !new.is_of_server() {
-        return Err(Failure::usage("files are compared without a configuration: leave `--config` out"));
+        return Err(Failure::usage("comparing files does not use a configuration: remove `--config`"));
     }
     let old = side(config, old, &wanted.old, output).await?;
     let new = side(config, new, &wanted.new, output).await?;
@@ -47,7 +47,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     let said = match (is_same, changes.is_empty()) {
         (true, _) => "no difference".to_owned(),
         // What `check` would have written anew.
-        (false, true) => "what is offered is the same, the text is not".to_owned(),
+        (false, true) => "same tools, different text".to_owned(),
         (false, false) => classes(&changes),
     };
     output.status("Finished", &format!("{} to {}: {said}", old.name, new.name));
@@ -114,7 +114,7 @@ async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut 
     let Some(revision) = revision else { return read(word, read_text(&path)?, rules) };
     match git::text_at(&path, revision)? {
         Some(text) => read(word, text, rules),
-        None => Err(Failure::new(format!("there is no {} at `{revision}`", path.display()))),
+        None => Err(Failure::new(format!("{} does not exist at `{revision}`", path.display()))),
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output:
     let count = |level: Level| told.iter().filter(|(_, finding)| finding.level == level).count();
     let (errors, warnings) = (count(Level::Error), count(Level::Warning));
     let said = format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"));
-    output.status("Finished", &format!("{} looked at: {said}", counted(servers.len(), "server")));
+    output.status("Finished", &format!("{} checked: {said}", counted(servers.len(), "server")));
     Ok(if errors > 0 { Exit::Failed } else { Exit::Done })
 }
 

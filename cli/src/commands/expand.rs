@@ -25,7 +25,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
     let is_named = arguments.source.server.is_some() || arguments.source.snapshot.is_some();
     if !is_named && arguments.output.is_none() {
         let help =
-            "name a SERVER, a snapshot with `--snapshot FILE --server NAME`, or a folder for all with `-o FOLDER`";
+            "specify a SERVER, a snapshot with `--snapshot FILE --server NAME`, or a folder for all with `-o FOLDER`";
         return Err(Failure::usage(help));
     }
     let prefix = prefix(arguments)?;
@@ -83,8 +83,8 @@ fn prefix(arguments: &args::Expand) -> Result<Option<Prefix>, Failure> {
     let Some(word) = &arguments.prefix else { return Ok(None) };
     match Prefix::named(word) {
         None => {
-            let help = "write a word that begins with a letter, or `--no-prefix` for names without one";
-            Err(Failure::usage(format!("`{}` cannot begin names\n  = help: {help}", printable(word))))
+            let help = "use a word that begins with a letter, or `--no-prefix` for none";
+            Err(Failure::usage(format!("invalid prefix `{}`\n  = help: {help}", printable(word))))
         }
         prefix => Ok(prefix),
     }
@@ -105,8 +105,9 @@ fn servers_of_own_files(servers: Vec<Bound>, exits: &mut Vec<Exit>, output: &mut
     for (module, mut servers) in modules {
         if servers.len() > 1 {
             let names: Vec<String> = servers.iter().map(|bound| format!("`{}`", bound.options.server_name())).collect();
-            let help = "rename one of them, or write each by its name with `-o FILE`";
-            let message = format!("servers {} would all be the file `{module}.rs`\n  = help: {help}", names.join(", "));
+            let help = "rename one of them, or write each one with `-o FILE`";
+            let message =
+                format!("servers {} have the same file name `{module}.rs`\n  = help: {help}", names.join(", "));
             told(&Failure::new(message), exits, output);
         } else {
             own.append(&mut servers);
@@ -129,7 +130,7 @@ fn expand(
     }
     let format = if file.is_some() { format_file } else { format };
     let source =
-        format(tokens).map_err(|error| Failure::new(format!("the generated code cannot be formatted: {error}")))?;
+        format(tokens).map_err(|error| Failure::new(format!("failed to format the generated code: {error}")))?;
     match file {
         Some(file) => {
             let text = format!("{}\n\n{source}", header(config, arguments, bound, file)?);
@@ -155,9 +156,9 @@ fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<(
     if let Some(current) = current.as_deref().filter(|current| !current.trim().is_empty() && !current.starts_with(MARK))
     {
         let what = if current.lines().count() == 1 { "a line" } else { "text" };
-        let error = FileError::new(format!("the file has {what} that this program has not written, and is left alone"))
+        let error = FileError::new(format!("the file has {what} that mcp-bindgen did not write, and was not changed"))
             .in_file(file)
-            .with_help("name another file with `-o`, or remove this one");
+            .with_help("choose another file with `-o`, or remove this one");
         return Err(error.into());
     }
     let is_same = current.as_deref().is_some_and(|current| plan::is_same(current, text));
@@ -174,7 +175,7 @@ fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<(
         let names = (format!("{shown} (as it is)"), format!("{shown} (as `expand` writes it)"));
         output.data(&plan::diff(current.as_deref().unwrap_or_default(), &names.0, text, &names.1))?;
     }
-    output.error(&format!("{shown} is not what `expand` writes\n  = help: run the same without `--check`"));
+    output.error(&format!("{shown} is out of date\n  = help: run the same command without `--check`"));
     Ok((Exit::OutOfDate, "out-of-date"))
 }
 

@@ -56,7 +56,7 @@ pub(super) fn shared_module(config: &Config, names: &[&str]) -> Option<FileError
 }
 
 fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> FileError {
-    let message = format!("servers `{one}` and `{other}` would both be the module `{module}`");
+    let message = format!("servers `{one}` and `{other}` have the same module name `{module}`");
     let mut error = FileError::new(message).with_help("rename one of them; `mcp_tools!()` cannot bind both");
     error.path.clone_from(&config.path);
     error

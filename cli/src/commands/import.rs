@@ -63,14 +63,14 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
             if !is_asked {
                 let commands = select::commands(&found.entries, wanted.from.as_deref());
                 return Err(Failure::usage(format!(
-                    "say which servers are meant\n  = help: {}",
+                    "specify the servers\n  = help: {}",
                     commands.join("\n          ")
                 )));
             }
-            write!(io::stderr(), "Which? Numbers (1 3-5), `all`, or nothing for none: ")?;
+            write!(io::stderr(), "Servers to import: numbers (1 3-5), `all`, or Enter for none: ")?;
             let answered = select::answered(&mut io::stdin().lock(), &found.entries)?;
             if answered.0.is_empty() && !answered.1 {
-                output.status("Finished", "nothing was taken over");
+                output.status("Finished", "nothing was imported");
                 return Ok(Exit::Done);
             }
             answered
@@ -78,7 +78,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     };
     if all && !found.errors.is_empty() {
         return Err(Failure::new(
-            "not every file could be read, and nothing was written\n  = help: mend it, or name the servers, or one of the programs with `--from`",
+            "some files could not be read, and nothing was written\n  = help: fix them, or specify servers, or a \
+             program with `--from`",
         ));
     }
     let chosen = select::choose(&found.entries, &servers, all)?;
@@ -90,7 +91,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
         if let Some(hidden) = &hidden {
             let hidden = hidden.display();
             output.warning(&format!(
-                "where there is an mcp.toml, {hidden} is no longer read: take over all of its servers that the project uses"
+                "{hidden} is ignored once there is an mcp.toml: import all of its servers that the project uses"
             ));
         }
     }
@@ -114,7 +115,8 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<(PathBuf, Option<PathB
     if let Some(path) = explicit {
         return match is_json(path) {
             true => Err(Failure::usage(format!(
-                "{} is a file of other programs, which is read and never written\n  = help: name an mcp.toml with `--config`, and this one with `--from`",
+                "{} belongs to another program, and mcp-bindgen never writes it\n  = help: use `--config` for an \
+                 mcp.toml, and `--from` for this file",
                 path.display()
             ))),
             false => Ok((path.to_owned(), None)),
@@ -141,12 +143,10 @@ fn found(wanted: &args::Import, folders: &Folders, target: &Path, here: &Path) -
         let names = Host::ALL.map(Host::name);
         let help = match nearest(from, names).first() {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the programs are {}", names.join(", ")),
+            None => format!("known programs: {}", names.join(", ")),
         };
         let from = printable(from);
-        return Err(Failure::usage(format!(
-            "`{from}` is neither a program that is known nor a file\n  = help: {help}"
-        )));
+        return Err(Failure::usage(format!("`{from}` is neither a known program nor a file\n  = help: {help}")));
     }
     let mut found = import::of_file(&path, folders, target);
     match found.errors.pop() {
@@ -161,12 +161,12 @@ fn nothing(found: &Found, from: Option<&str>) -> Failure {
     let of = from.map(|from| format!(" of {}", printable(from))).unwrap_or_default();
     let mut message = format!("no servers{of} were found");
     if !found.files.is_empty() {
-        message.push_str(&format!("\n  = note: there are none in{}", list(&found.files)));
+        message.push_str(&format!("\n  = note: no servers in{}", list(&found.files)));
     }
     if !found.missing.is_empty() {
-        message.push_str(&format!("\n  = note: there is no file at{}", list(&found.missing)));
+        message.push_str(&format!("\n  = note: not found:{}", list(&found.missing)));
     }
-    message.push_str("\n  = help: name a file with `--from`, or add a server with `mcp-bindgen add`");
+    message.push_str("\n  = help: specify a file with `--from`, or add a server with `mcp-bindgen add`");
     Failure::new(message)
 }
 
@@ -194,7 +194,7 @@ fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Fai
             Ok(server) => about(entry, &settled(server, &server_name(&entry.name))),
             Err(_) => (entry.notes.clone(), Vec::new()),
         };
-        let off = entry.off.iter().map(|off| format!("switched off: {off}"));
+        let off = entry.off.iter().map(|off| format!("disabled: {off}"));
         let needs = variables.iter().map(|variable| format!("needs {}: {}", variable.name, variable.why));
         let said = off.chain(needs).chain(notes);
         lines.extend(said.map(|said| format!("       = {}", printable(&said))));
@@ -212,7 +212,7 @@ fn hosts(entry: &Entry) -> String {
 fn how(entry: &Entry) -> String {
     match &entry.found {
         Ok(server) => printable(&reach(&settled(server, &server_name(&entry.name)).0)),
-        Err(why) => format!("cannot be taken over: {why}"),
+        Err(why) => format!("cannot be imported: {why}"),
     }
 }
 
@@ -236,7 +236,7 @@ fn about(entry: &Entry, settled: &(ServerConfig, Vec<Variable>, Vec<String>)) ->
                 let has_default = if text.contains(&format!("${{{name}:-")) { "; it has a default" } else { "" };
                 variables.push(Variable { name, why: format!("{}{has_default}", described.why) });
             }
-            None if is_needed => variables.push(Variable { name, why: "which has a placeholder for it".to_owned() }),
+            None if is_needed => variables.push(Variable { name, why: "for its placeholder".to_owned() }),
             None => {}
         }
     }
@@ -270,7 +270,8 @@ fn added<'e>(file: &mut ConfigFile, entries: &'e [Entry], chosen: Vec<Choice>) -
     let names: Vec<String> = clashes.iter().map(|name| format!("`{name}`")).collect();
     let first = clashes.first().map(String::as_str).unwrap_or_default();
     Err(Failure::new(format!(
-        "{} has other servers of these names already: {}\n  = help: give one another name, `{first}=NAME`, or take its table out of the file\n  = note: nothing was written",
+        "{} already has other servers with these names: {}\n  = help: rename one, `{first}=NAME`, or remove its table \
+         from the file\n  = note: nothing was written",
         file.path().display(),
         names.join(", ")
     )))
@@ -305,7 +306,8 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
         if read != *server || warned.contains(server.name.as_str()) {
             let name = &server.name;
             return Err(Failure::new(format!(
-                "server `{name}` cannot be written as it is\n  = help: add it with `mcp-bindgen add {name}`\n  = note: nothing was written"
+                "cannot write server `{name}`\n  = help: add it with `mcp-bindgen add {name}`\n  = note: nothing was \
+                 written"
             )));
         }
     }
@@ -330,13 +332,13 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
     for Taken { entry, server, variables: needed, notes, is_kept, .. } in taken {
         let name = &server.name;
         if *is_kept {
-            output.status("Kept", &format!("{name}, which is in {path} already"));
+            output.status("Kept", &format!("{name}, which already exists in {path}"));
             continue;
         }
         let places: Vec<String> = entry.origins.iter().map(|origin| origin.path.display().to_string()).collect();
         output.status(word, &format!("{name} from {}", places.join(" and ")));
         if let Some(off) = &entry.off {
-            output.warning(&format!("server `{name}` is switched off where it comes from: {off}"));
+            output.warning(&format!("server `{name}` is disabled in its source: {off}"));
         }
         for note in notes {
             output.warning(&format!("server `{name}`: {}", printable(note)));
@@ -352,23 +354,22 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
             match (&entry.found, &entry.off) {
                 _ if indices.contains(&index) => {}
                 (Err(why), _) => {
-                    output.warning(&format!("server `{name}` cannot be taken over: {}", printable(why)));
+                    output.warning(&format!("cannot import server `{name}`: {}", printable(why)));
                     entry
                         .notes
                         .iter()
                         .for_each(|note| output.warning(&format!("server `{name}`: {}", printable(note))));
                 }
                 (_, Some(off)) => {
-                    output.status("Skipped", &format!("{name} of {}, which is switched off: {off}", hosts(entry)))
+                    output.status("Skipped", &format!("{name} of {}, which is disabled: {off}", hosts(entry)))
                 }
-                _ => output
-                    .status("Skipped", &format!("{name} of {}, in whose place another one was named", hosts(entry))),
+                _ => output.status("Skipped", &format!("{name} of {}, which another server replaces", hosts(entry))),
             }
         }
     }
     tell_of_files(found, output);
     for (name, whys) in variables {
-        let is_set = if env::var_os(name).is_some() { "; it is set here" } else { "" };
+        let is_set = if env::var_os(name).is_some() { "; it is set in this environment" } else { "" };
         output.status("Set", &format!("{name} {}{is_set}", printable(&whys.join("; "))));
     }
     if !is_dry && taken.iter().any(|taken| !taken.is_kept) {
@@ -376,7 +377,7 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
         output.status(
             "Finished",
             &format!(
-                "{} in {path}; `mcp-bindgen sync` takes {}",
+                "{} in {path}; run `mcp-bindgen sync` to write {}",
                 counted(count, "more server"),
                 if count == 1 { "its snapshot" } else { "their snapshots" }
             ),

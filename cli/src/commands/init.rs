@@ -31,7 +31,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     let snapshots = root.join(&folder);
     // First of all: where it cannot be done, nothing is.
     if snapshots.is_file() {
-        let error = FileError::new("this is a file, and has to be a folder: snapshots go there")
+        let error = FileError::new("expected a directory for snapshots, found a file")
             .in_file(project::seen_from(&snapshots, &here))
             .with_help("move it away");
         return Err(error.into());
@@ -75,7 +75,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     }
     if !snapshots.is_dir() {
         fs::create_dir_all(&snapshots)
-            .map_err(|error| FileError::new(format!("cannot make the folder: {error}")).in_file(&snapshots))?;
+            .map_err(|error| FileError::new(format!("failed to create the folder: {error}")).in_file(&snapshots))?;
         output.status("Made", &format!("{}/, for snapshots", project::seen_from(&snapshots, &here).display()));
         made.push(snapshots);
     }
@@ -85,10 +85,10 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
         output.data_json(&json!({ "format": 1, "config": project::seen_from(&path, &here), "made": made }))?;
     }
     if lacks_runtime(&here) {
-        output.status("Next", "cargo add tokio --features macros,rt-multi-thread, which calls run on");
+        output.status("Next", "cargo add tokio --features macros,rt-multi-thread, the runtime for calls");
     }
     let next = match is_json {
-        true => format!("mcp-bindgen import --from {shown}, which takes its servers over into an mcp.toml"),
+        true => format!("mcp-bindgen import --from {shown}, which copies its servers to an mcp.toml"),
         false => "mcp-bindgen add NAME --npm PACKAGE, or mcp-bindgen import".to_owned(),
     };
     output.status("Next", &next);
@@ -99,7 +99,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
 fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
     match explicit {
         Some(path) if is_json(path) => Err(Failure::usage(format!(
-            "{} is a file of other programs, which is read and never written\n  = help: name an mcp.toml with `--config`",
+            "{} belongs to another program, and mcp-bindgen never writes it\n  = help: use `--config` for an mcp.toml",
             path.display()
         ))),
         Some(path) => Ok(here.join(path)),
@@ -160,13 +160,13 @@ async fn dependency(
     let Some(folder) = project::crate_of(here, None) else {
         if let Some(path) = &wanted.path {
             return Err(Failure::usage(format!(
-                "there is no crate here that could depend on `{}`\n  = help: run `cargo init` first, or leave out `--path`",
+                "no crate found that could depend on `{}`\n  = help: run `cargo init` first, or remove `--path`",
                 path.display()
             )));
         }
         output.status(
             "Skipped",
-            "the dependency: there is no Cargo.toml here or above; run `cargo init` and this once more",
+            "the dependency: no Cargo.toml in this folder or above; run `cargo init`, then this command again",
         );
         return Ok(None);
     };
@@ -244,10 +244,11 @@ fn cargo(folder: &Path) -> Command {
 
 fn cargo_failed(wanted: &args::Init, said: &str) -> Failure {
     let help = match &wanted.path {
-        Some(_) => "`--path PATH` names the folder of the crate `mcp-bindgen`",
-        None => "where no registry has it, `--path PATH` takes it from a folder, such as a clone of its repository",
+        Some(_) => "`--path PATH` must be the folder of the crate `mcp-bindgen`",
+        None => "if no registry has it, use `--path PATH` with a clone of its repository",
     };
     Failure::new(format!(
-        "cargo failed to add `mcp-bindgen`: {said}\n  = help: {help}; `--no-dependency` leaves Cargo.toml alone\n  = note: nothing was written"
+        "cargo failed to add `mcp-bindgen`: {said}\n  = help: {help}; `--no-dependency` does not change Cargo.toml\n  \
+         = note: nothing was written"
     ))
 }

@@ -57,8 +57,9 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
     let is_failure = output.json() && servers.is_empty() && !exits.is_empty();
     if let Some(file) = wanted.output.as_deref().filter(|_| !exits.is_empty()) {
         // What was there before is better than half of what was asked for.
-        let help = "mend what failed, or name the servers that are to be listed";
-        output.error(&format!("nothing is written, because of that\n --> {}\n  = help: {help}", file.display()));
+        let help = "fix the failures, or specify the servers to list";
+        output
+            .error(&format!("nothing was written because of this failure\n --> {}\n  = help: {help}", file.display()));
     } else if !is_failure && (!output.is_text() || wanted.output.is_some()) {
         print(&servers, wanted.output.as_deref(), output)?;
     }

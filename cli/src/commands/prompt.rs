@@ -51,7 +51,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
     let words = get.words.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
     let words = words.map_err(|word| Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())))?;
     let Some((name, words)) = words.split_first() else {
-        return Err(Failure::usage("the name of a prompt is missing"));
+        return Err(Failure::usage("missing prompt name"));
     };
     let own = own_options_of::<OfferOptions>();
     let early = early::<OfferOptions>("prompt get", &own, words, output)?;
@@ -111,9 +111,7 @@ fn name_of(prompt: &Value) -> Option<&str> {
 /// The protocol has texts for the arguments of prompts, and nothing else.
 fn texts_alone(arguments: &Map<String, Value>) -> Result<(), Failure> {
     match arguments.iter().find(|(_, value)| !value.is_string()) {
-        Some((name, _)) => {
-            Err(Failure::usage(format!("the argument `{}` of a prompt has to be text", printable(name))))
-        }
+        Some((name, _)) => Err(Failure::usage(format!("argument `{}` of a prompt must be text", printable(name)))),
         None => Ok(()),
     }
 }
@@ -121,7 +119,7 @@ fn texts_alone(arguments: &Map<String, Value>) -> Result<(), Failure> {
 fn unknown(client: &Client, prompts: &[Value], name: &str) -> Failure {
     let help = match nearest(name, prompts.iter().filter_map(name_of)).first() {
         Some(near) => format!("did you mean `{}`?", printable(near)),
-        None => format!("`mcp-bindgen prompt list {}` lists what it has", client.name()),
+        None => format!("run `mcp-bindgen prompt list {}` to list its prompts", client.name()),
     };
     Failure::new(format!("server `{}` has no prompt `{}`\n  = help: {help}", client.name(), printable(name)))
 }

@@ -73,7 +73,10 @@ fn ask(question: &str) -> Result<(), Failure> {
     match terminal::is_there().then(|| terminal::agrees(question)).transpose()? {
         Some(true) => Ok(()),
         Some(false) => Err(Failure::new("nothing was removed")),
-        None => Err(Failure::usage("cannot ask without a terminal\n  = help: `--yes` removes without asking")),
+        None => Err(Failure::usage(
+            "cannot ask for confirmation without a terminal\n  = help: use `--yes` to remove \
+                                    without confirmation",
+        )),
     }
 }
 

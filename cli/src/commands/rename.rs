@@ -35,8 +35,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Out
     for (from, to) in edit::files(&config, old).into_iter().zip(edit::files(&config, new)) {
         let mut contents = changes::read(&from)?;
         if from.is_symlink() {
-            let error = FileError::new("this is a symbolic link, which is not moved").in_file(shown(&from));
-            return Err(error.with_help("put the file that it names in its place, and rename then").into());
+            let error = FileError::new("symbolic links are not moved").in_file(shown(&from));
+            return Err(error.with_help("replace the link with its file, then rename").into());
         }
         if contents.take_if(|contents| !edit::is_of(contents, old)).is_some() {
             others.push(from.clone());

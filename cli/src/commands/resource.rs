@@ -138,7 +138,7 @@ fn blob(contents: &ResourceContents) -> Option<Blob<'_>> {
 async fn not_read(client: &Client, uri: &str, error: CallError, mut patience: Patience) -> Failure {
     if matches!(error, CallError::Rpc { code: METHOD_NOT_FOUND, .. }) {
         let server = client.name();
-        let help = format!("`mcp-bindgen list {server}` shows what its snapshot has");
+        let help = format!("run `mcp-bindgen list {server}` to show its snapshot");
         return Failure::new(format!("server `{server}` has no resources\n  = help: {help}"));
     }
     let is_unknown = matches!(error, CallError::ResourceNotFound { .. });
@@ -147,7 +147,7 @@ async fn not_read(client: &Client, uri: &str, error: CallError, mut patience: Pa
         let uris = resources.iter().filter_map(|resource| resource.get("uri")?.as_str());
         let help = match nearest(uri, uris).first() {
             Some(near) => format!("did you mean `{}`?", printable(near)),
-            None => format!("`mcp-bindgen resource list {}` lists what it has", client.name()),
+            None => format!("run `mcp-bindgen resource list {}` to list its resources", client.name()),
         };
         failure.message.push_str(&format!("\n  = help: {help}"));
     }

@@ -106,8 +106,8 @@ async fn with_servers(
             if servers.found.get(server).is_some_and(|found| !found.server.lets_remote_use(tool)) {
                 let tool = printable(tool);
                 let message = format!(
-                    "a template that is no local file may not call `{tool}` of `{server}`; to let it, name the tool in \
-                     `remote_use` of the server"
+                    "a template that is not a local file may not call `{tool}` of `{server}`; to allow it, add the \
+                     tool to `remote_use` of the server"
                 );
                 faults.push(Fault::new(place, message));
             }
@@ -150,7 +150,7 @@ async fn with_servers(
 
 async fn filled(fillings: Map<String, Value>, request: CompletionRequest) -> Result<Value, String> {
     let name = &request.name;
-    fillings.get(name).cloned().ok_or_else(|| format!("give it with `--fill {name}=..`"))
+    fillings.get(name).cloned().ok_or_else(|| format!("pass it with `--fill {name}=..`"))
 }
 
 /// Refuses values that the template has no use for, and slots that nobody fills.
@@ -176,9 +176,9 @@ fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
     }
     let open = |(_, name): &(Place, Option<&str>)| name.is_some_and(|name| !input.fillings.contains_key(name));
     if let Some((place, Some(name))) = script.completions().find(open) {
-        let fault = Fault::new(place, format!("a model is to fill `{name}`, and this command has none"));
+        let fault = Fault::new(place, format!("slot `{name}` needs a model, and this command has none"));
         return Err(Failure::usage(format!(
-            "{}\n  = help: give it with `--fill {name}=..`, or run the template from a program, with a completer",
+            "{}\n  = help: pass it with `--fill {name}=..`, or run the template from a program with a completer",
             located(&fault, &input.path, &input.text)
         )));
     }
@@ -238,7 +238,7 @@ fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut O
 fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Result<Exit, Failure> {
     let is_used = |name: &&String| rendered.variables.contains_key(*name);
     for name in input.fillings.keys().filter(|name| !is_used(name)) {
-        output.warning(&format!("`--fill {name}` was not used: the template did not come to its slot"));
+        output.warning(&format!("`--fill {name}` was not used: the template did not reach its slot"));
     }
     if !output.json() {
         let text = rendered.text();
@@ -280,7 +280,7 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
             None => message,
         };
         if matches!(problem.kind, TemplateErrorKind::Undefined) {
-            text.push_str("\n  = help: variables are given with `--set NAME=TEXT` or `--set NAME:=JSON`");
+            text.push_str("\n  = help: set variables with `--set NAME=TEXT` or `--set NAME:=JSON`");
         }
         output.error(&text);
     }

@@ -91,7 +91,7 @@ async fn over_http(
         exit = signals.received() => exit,
         () = tell(events, states, output) => Exit::Done,
     };
-    output.status("Closing", &format!("what is under way, for {} seconds at most", DRAIN.as_secs()));
+    output.status("Closing", &format!("pending requests, for at most {} seconds", DRAIN.as_secs()));
     server.close().await;
     Ok(exit)
 }
@@ -114,7 +114,7 @@ fn complete(mut servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<S
         }
     });
     if servers.is_empty() {
-        return Err(Failure::new("no server is left to serve\n  = help: `mcp-bindgen doctor` shows what is not set"));
+        return Err(Failure::new("no servers to serve\n  = help: run `mcp-bindgen doctor` to find missing settings"));
     }
     Ok(servers)
 }
@@ -134,8 +134,8 @@ async fn tell(mut events: ProxyEvents, mut states: States, output: &mut Output) 
             Event::ToolInvoked(call) => {
                 let outcome = match &call.outcome {
                     CallOutcome::Success => "done".to_owned(),
-                    CallOutcome::ToolError => "the tool answered with an error".to_owned(),
-                    CallOutcome::InputRequired => "something is asked first".to_owned(),
+                    CallOutcome::ToolError => "the tool returned an error".to_owned(),
+                    CallOutcome::InputRequired => "input required".to_owned(),
                     CallOutcome::Failed { kind, .. } => format!("failed: {kind}"),
                     _ => "cancelled".to_owned(),
                 };
@@ -191,7 +191,7 @@ fn http_options(address: std::net::SocketAddr, arguments: &args::Serve) -> Resul
     if let Some(name) = &arguments.bearer_env {
         // What is wrong with it is said without it.
         let token = env::var(name).map_err(|_| {
-            Failure::usage(format!("the environment variable `{name}` of `--bearer-env` is not set, or no text"))
+            Failure::usage(format!("the environment variable `{name}` of `--bearer-env` is not set, or not text"))
         })?;
         options = options.bearer(token);
     }
@@ -208,14 +208,14 @@ fn http_options(address: std::net::SocketAddr, arguments: &args::Serve) -> Resul
 
 /// In the words of the command line.
 fn failure(error: ServeError) -> Failure {
-    let reached = |address| format!("address {address} can be reached from other machines");
+    let reached = |address| format!("address {address} is reachable from other machines");
     match error {
         ServeError::PublicAddress { address } => {
-            Failure::usage(format!("{}\n  = help: say `--public` where that is meant", reached(address)))
+            Failure::usage(format!("{}\n  = help: use `--public` to allow this", reached(address)))
         }
         ServeError::Unauthenticated { address } => Failure::usage(format!(
-            "{}, and whoever reaches it could call the tools\n  = help: name the variable with a token in `--bearer-env`, \
-             or say `--no-auth` where something before it asks who they are",
+            "{}, and anyone could call the tools\n  = help: set a token with `--bearer-env VARIABLE`, or use \
+             `--no-auth` behind an authenticating proxy",
             reached(address)
         )),
         ServeError::Option { option, problem } => {

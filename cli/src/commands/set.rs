@@ -73,7 +73,7 @@ impl<'w> Edits<'w> {
         let mut known = BTreeSet::new();
         for path in set.iter().map(|(path, _)| path).chain(&unset) {
             if !known.insert(path.iter().map(Key::get).collect::<Vec<_>>()) {
-                return Err(Failure::usage(format!("`{}` is given twice\n  = help: give it once", name(path))));
+                return Err(Failure::usage(format!("duplicate `{}`\n  = help: pass it once", name(path))));
             }
         }
         Ok(Self { server: &wanted.server, set, unset })

@@ -28,7 +28,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         if output.json() {
             listed.extend(shapes.iter().map(|shape| to_json(server, shape)));
         } else if shapes.is_empty() {
-            output.status("Finished", &format!("`{server}`: no shape stands in more than one place"));
+            output.status("Finished", &format!("`{server}`: no repeated shapes"));
         } else {
             let shapes: Vec<String> = shapes.iter().map(|shape| text(server, shape)).collect();
             output.data(&shapes.join("\n"))?;

@@ -108,7 +108,7 @@ pub(crate) fn listed(
 /// That a configuration is named where none is read.
 fn without(config: Option<&Path>) -> Result<(), Failure> {
     match config {
-        Some(_) => Err(Failure::usage("`--snapshot` reads a file without a configuration: leave `--config` out")),
+        Some(_) => Err(Failure::usage("`--snapshot` does not use a configuration: remove `--config`")),
         None => Ok(()),
     }
 }
@@ -118,8 +118,8 @@ fn kept(inputs: impl IntoIterator<Item = (PathBuf, &'static str)>, wanted: &List
     let Some(file) = &wanted.output else { return Ok(()) };
     let place = place_of(file);
     let Some((_, what)) = inputs.into_iter().find(|(path, _)| place_of(path) == place) else { return Ok(()) };
-    let error = FileError::new(format!("this is the place of {what}, and is left alone"));
-    Err(error.in_file(file).with_help("name another file with `-o`").into())
+    let error = FileError::new(format!("this is the path of {what}, and was not changed"));
+    Err(error.in_file(file).with_help("choose another file with `-o`").into())
 }
 
 /// Where a file is or would be, by whatever way it is named.
@@ -159,7 +159,7 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
     let options = project::options(config, server, file)?.beside(config);
     let loaded = load(&path).map_err(|error| match error.help {
-        None => error.with_help(format!("run `mcp-bindgen sync {server}` to take it anew")),
+        None => error.with_help(format!("run `mcp-bindgen sync {server}` to write it again")),
         Some(_) => error,
     })?;
     let bound = Bound::of(path, loaded, options, config.diagnostics.clone()).map_err(misfits)?;
@@ -172,7 +172,7 @@ pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
         let message = match idle.reason {
             Idle::NoTool => {
                 let (key, pattern) = (idle.key, printable(&idle.pattern));
-                format!("server `{server}` has no tool that `{pattern}` in `{key}` matches")
+                format!("no tool of server `{server}` matches `{pattern}` in `{key}`")
             }
             _ => format!("in `{}` of server `{server}`: {idle}", idle.key),
         };
@@ -187,10 +187,12 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = match name {
         Some(name) if is_server_name(name) => name,
-        Some(name) => return Err(Failure::usage(format!("`{name}` cannot be the name of a server"))),
-        None => [snapshot.server.as_deref(), stem].into_iter().flatten().find(|name| is_server_name(name)).ok_or_else(
-            || Failure::usage(format!("{} does not say whose snapshot it is: add `--server NAME`", path.display())),
-        )?,
+        Some(name) => return Err(Failure::usage(format!("invalid server name `{name}`"))),
+        None => [snapshot.server.as_deref(), stem]
+            .into_iter()
+            .flatten()
+            .find(|name| is_server_name(name))
+            .ok_or_else(|| Failure::usage(format!("{} has no server name: add `--server NAME`", path.display())))?,
     };
     let options = Options::new(name);
     Bound::of(path.to_owned(), (text, snapshot), options, DiagnosticLevels::default()).map_err(misfits)

@@ -23,7 +23,7 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
             output.error(&format!("{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"))
         }
         Status::Broken => {
-            output.error(&format!("{server}: {error}\n  = help: run `mcp-bindgen sync {server}` to take it anew"));
+            output.error(&format!("{server}: {error}\n  = help: run `mcp-bindgen sync {server}` to write it again"));
         }
         Status::Failed => output.error(error),
         Status::Removed => {}
@@ -31,8 +31,11 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
             if let Some(diff) = entry.diff.as_deref().filter(|_| output.is_text()) {
                 output.data(diff)?;
             }
-            let said =
-                if entry.changes.is_empty() { "is not as `sync` writes it" } else { "is not what its snapshot says" };
+            let said = if entry.changes.is_empty() {
+                "is not formatted as `sync` writes it"
+            } else {
+                "differs from its snapshot"
+            };
             let mut error = format!("{server} {said}\n --> {path}");
             // All of it is the error: what changed and what to do are said to who wants nothing else, too.
             for line in told(&entry.changes) {
@@ -51,11 +54,11 @@ pub(super) fn since(entry: &Entry, output: &mut Output) {
     let Some(since) = &entry.since else { return };
     let (server, revision) = (&entry.server, &since.revision);
     if entry.status == Status::Removed {
-        output.status("Since", &format!("{revision}: {server} is no server any more"));
+        output.status("Since", &format!("{revision}: server {server} was removed"));
     } else if since.is_gone {
-        output.status("Since", &format!("{revision}: the snapshot of {server} is gone"));
+        output.status("Since", &format!("{revision}: the snapshot of {server} was removed"));
     } else if since.is_new {
-        output.status("Since", &format!("{revision}: {server} is new"));
+        output.status("Since", &format!("{revision}: server {server} was added"));
     } else if !since.changes.is_empty() {
         output.status("Since", &format!("{revision}: {server} has {}", classes(&since.changes)));
         changes(&since.changes, output);
@@ -65,7 +68,7 @@ pub(super) fn since(entry: &Entry, output: &mut Output) {
 /// Tells what of the configuration and the overrides does not fit what the server says now.
 pub(super) fn misfits(server: &str, misfits: &[Fault], output: &mut Output) {
     for misfit in misfits {
-        output.error(&format!("what {server} offers now does not fit: {}", misfit.text));
+        output.error(&format!("the current tools of {server} do not fit: {}", misfit.text));
     }
 }
 
@@ -80,7 +83,7 @@ fn told(changes: &[Change]) -> Vec<String> {
     let mut lines = drift::told(changes, MOST_TOLD);
     let more = drift::untold(changes, MOST_TOLD);
     if more > 0 {
-        lines.push(format!("and {more} more changes, all of them with `--format json`"));
+        lines.push(format!("and {more} more changes; use `--format json` for all"));
     }
     lines
 }

@@ -66,7 +66,7 @@ impl ConfigFile {
         let path = self.path.clone();
         let Some(servers) = self.servers() else { return Ok(()) };
         if old == new {
-            return Err(FileError::new(format!("server `{new}` has this name already")).in_file(path).into());
+            return Err(FileError::new(format!("server `{new}` already exists")).in_file(path).into());
         }
         if servers.contains_key(new) {
             let error = FileError::new(format!("server `{new}` already exists")).in_file(path);
@@ -366,6 +366,6 @@ mod tests {
     fn unknown_servers_are_named_with_the_nearest() {
         let text = "[servers.github]\nnpm = 'x'\n";
         assert!(removed(text, "gitub").unwrap_err().contains("did you mean `github`?"));
-        assert!(removed("", "a").unwrap_err().contains("there is no server `a`"));
+        assert!(removed("", "a").unwrap_err().contains("unknown server `a`"));
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
             let shown = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
             Finding::error(
                 SUBJECT,
-                format!("{shown} binds `{}`, which is no server of the configuration", printable(&name)),
+                format!("{shown} binds `{}`, which is not a configured server", printable(&name)),
                 help,
             )
         })

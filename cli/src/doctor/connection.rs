@@ -60,7 +60,7 @@ pub(super) fn connection(server: &ServerConfig, live: &Result<Snapshot, ConnectE
     let error = match live {
         Ok(snapshot) => {
             let tools = counted(snapshot.tools.len(), "tool");
-            return Finding::fine(SUBJECT, format!("the server answers and offers {tools}"));
+            return Finding::fine(SUBJECT, format!("the server is up and has {tools}"));
         }
         Err(error) => error,
     };
@@ -75,8 +75,8 @@ pub(super) fn connection(server: &ServerConfig, live: &Result<Snapshot, ConnectE
 fn diagnosis(server: &ServerConfig, error: &ConnectError) -> Diagnosis {
     if has_any(&error.message, &UNTRUSTED) {
         return Diagnosis::of(
-            "a certificate is not trusted",
-            "name a file with the certificate of its authority in SSL_CERT_FILE, for Node.js in NODE_EXTRA_CA_CERTS",
+            "the certificate is not trusted",
+            "set SSL_CERT_FILE to the certificate of its authority, or NODE_EXTRA_CA_CERTS for Node.js",
         );
     }
     match &server.transport {
@@ -103,13 +103,13 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
         }
         if has_any(&error.message, &NO_REGISTRY) {
             return Diagnosis::of(
-                format!("{package} cannot be downloaded"),
-                "check the network, the proxy (HTTPS_PROXY) and the registry of packages",
+                format!("failed to download {package}"),
+                "check the network, the proxy (HTTPS_PROXY) and the package registry",
             );
         }
     }
     if let Some(name) = evidence.stderr.iter().find_map(|line| variable_asked_for(server, line)) {
-        let cause = format!("the server asks for the environment variable `{name}`, which it does not get");
+        let cause = format!("the server needs the environment variable `{name}`, which is not passed to it");
         if server.inherit_env.iter().any(|passed| passed == name) {
             return Diagnosis::of(cause, format!("set it: `export {name}=..`"));
         }
@@ -119,12 +119,12 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
     let is_silent = evidence.stderr.is_empty() && evidence.stray_output.is_empty();
     match (error.kind, &evidence.exit_status) {
         _ if !evidence.stray_output.is_empty() && evidence.stderr.is_empty() => Diagnosis::of(
-            "the program writes to stdout what is not MCP",
+            "the program writes something other than MCP to stdout",
             "start it as an MCP server: many programs need an argument such as `mcp` or `stdio`; logs belong on stderr",
         ),
         (Kind::Timeout, _) => Diagnosis::new(format!(
-            "where the start takes longer, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP \
-             server never answers",
+            "if it starts slowly, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP server \
+             never answers",
             server.name
         )),
         (_, Some(_)) if is_silent => Diagnosis::of(
@@ -132,7 +132,7 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
             format!("run it in a terminal with `args` and `env` of server `{}`", server.name),
         ),
         (_, Some(_)) => Diagnosis::new(format!(
-            "correct what its output reports; server `{}` gets its own `env`, and few variables of your shell",
+            "fix the reported error; server `{}` gets its own `env`, and few variables of your shell",
             server.name
         )),
         _ => Diagnosis::new(of_configuration(server)),
@@ -156,8 +156,9 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
             let secrets = secrets.iter().map(SecretRef::to_string).collect::<Vec<_>>().join(", ");
             let value = if secrets.is_empty() { "its value".to_owned() } else { format!("`{secrets}`") };
             // The error names that one.
-            let cause = authorization.is_none().then(|| format!("the server refuses the header `{}`", printable(name)));
-            let next_step = format!("check that {value} is a valid token with the rights that the server demands");
+            let cause =
+                authorization.is_none().then(|| format!("the server rejected the header `{}`", printable(name)));
+            let next_step = format!("check that {value} is a valid token with the required permissions");
             Diagnosis { cause, next_step }
         }
         (_, Some(status @ (404 | 405 | 410 | 501))) => Diagnosis::of(
@@ -166,10 +167,10 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
         ),
         (_, Some(429 | 500..)) => Diagnosis::new("try again later, or look at the logs of the server"),
         (Kind::Timeout, _) => Diagnosis::new(format!(
-            "check that `url` is that of an MCP server; where it takes longer, set `connect_timeout = \"2m\"` of server `{}`",
+            "check that `url` is an MCP server; if it is slow, set `connect_timeout = \"2m\"` of server `{}`",
             server.name
         )),
-        _ => Diagnosis::new("check that `url` is that of an MCP server, and its transport (`http` or `sse`)"),
+        _ => Diagnosis::new("check that `url` is an MCP server, and its transport (`http` or `sse`)"),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
     let missing: Vec<String> =
         server.expand_with(|_| Some(String::new())).err().map(|error| error.to_string()).into_iter().collect();
     let mut found: Vec<Finding> =
-        missing.into_iter().map(|error| Finding::error(SUBJECT, error, "mend the placeholder")).collect();
+        missing.into_iter().map(|error| Finding::error(SUBJECT, error, "fix the placeholder")).collect();
     for secret in server.placeholders() {
         let SecretRef::Variable(name) = &secret else { continue };
         if env::var_os(name).is_some() {
@@ -55,8 +55,8 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
     }
     let list = kept.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let text = format!(
-        "{} set here and not given to the server",
+        "{} set here and not passed to the server",
         if kept.len() == 1 { "a variable is" } else { "variables are" }
     );
-    Some(Finding::warning(SUBJECT, text, format!("where it needs them: `inherit_env = [{list}]`")))
+    Some(Finding::warning(SUBJECT, text, format!("to pass them: `inherit_env = [{list}]`")))
 }

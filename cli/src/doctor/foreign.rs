@@ -17,15 +17,15 @@ pub(super) fn passed_over(config: &Config, server: &ServerConfig) -> Vec<Finding
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = of_file(path, &Folders::of_this_process(folder), folder);
     let help = format!(
-        "`mcp-bindgen import --from {}` writes an mcp.toml of it, and says what else has no place there",
+        "`mcp-bindgen import --from {}` converts it to an mcp.toml, and reports unsupported settings",
         path.display()
     );
     let mut said = Vec::new();
     for entry in found.entries.into_iter().filter(|entry| entry.name == server.name) {
-        said.extend(entry.off.map(|off| format!("it is switched off for other programs, and not here: {off}")));
+        said.extend(entry.off.map(|off| format!("it is disabled for other programs, but not here: {off}")));
         let is_without = |theirs: &ServerConfig| theirs.timeout.is_some() && server.timeout.is_none();
         if entry.found.as_ref().is_ok_and(is_without) {
-            said.push("`timeout` is a number, whose unit nobody knows, and is passed over".to_owned());
+            said.push("`timeout` is a number without a unit, and is ignored".to_owned());
         }
         said.extend(entry.notes);
     }

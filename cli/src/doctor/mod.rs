@@ -102,24 +102,22 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
     };
     let file = match plan::SnapshotFile::read(config, &server.name) {
         Ok(file) => file,
-        Err(error) => return Finding::error(SUBJECT, error.to_string(), "see that it can be read"),
+        Err(error) => return Finding::error(SUBJECT, error.to_string(), "check its permissions"),
     };
     let shown = file.shown();
     match (&file.text, file.known()) {
-        (None, _) => Finding::error(SUBJECT, format!("{shown} is not there"), sync),
+        (None, _) => Finding::error(SUBJECT, format!("{shown} not found"), sync),
         (Some(text), None) if mcp_bindgen_model::Snapshot::is_newer(text) => {
             let help = mcp_bindgen_model::Snapshot::parse(text).err().and_then(|error| error.help);
             let help =
                 help.unwrap_or_else(|| "run `cargo install mcp-bindgen-cli` and update the dependency".to_owned());
             Finding::error(SUBJECT, format!("{shown} was written by a newer mcp-bindgen"), help)
         }
-        (Some(_), None) => Finding::error(SUBJECT, format!("{shown} cannot be understood"), sync),
+        (Some(_), None) => Finding::error(SUBJECT, format!("{shown} is invalid"), sync),
         (Some(_), Some(known)) => {
             let faults = file.override_faults(&known);
             match faults.first() {
-                Some(fault) => {
-                    Finding::error(SUBJECT, fault.clone(), "mend the overrides, or remove what no longer fits")
-                }
+                Some(fault) => Finding::error(SUBJECT, fault.clone(), "fix the overrides, or remove the obsolete ones"),
                 None => Finding::fine(SUBJECT, shown),
             }
         }

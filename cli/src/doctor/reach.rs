@@ -25,24 +25,24 @@ pub(super) fn program(server: &Filled) -> Option<Finding> {
     let here = env::current_dir().ok()?;
     let folder = cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
     if !folder.is_dir() {
-        let text = format!("its folder {} is not there", server.shown(&folder.display().to_string()));
-        return Some(Finding::error(SUBJECT, text, "mend `cwd` of the server, or make the folder"));
+        let text = format!("its folder {} does not exist", server.shown(&folder.display().to_string()));
+        return Some(Finding::error(SUBJECT, text, "fix `cwd` of the server, or create the folder"));
     }
     let path = own.map(OsString::from).or_else(|| env::var_os("PATH")).unwrap_or_default();
     Some(match which::which_in(command, Some(&path), &folder) {
         Ok(found) => Finding::fine(SUBJECT, server.shown(&found.display().to_string())),
         Err(_) => {
             let help = match command.as_str() {
-                "npx" | "node" | "npm" => "install node.js (https://nodejs.org), which brings npx along",
-                "uvx" | "uv" => "install uv (https://docs.astral.sh/uv), which brings uvx along",
+                "npx" | "node" | "npm" => "install Node.js (https://nodejs.org), which includes npx",
+                "uvx" | "uv" => "install uv (https://docs.astral.sh/uv), which includes uvx",
                 "docker" => "install docker",
-                command if command.contains(char::is_whitespace) => "write the arguments into `args`",
-                _ => "install it, or name it by its whole path in `command`",
+                command if command.contains(char::is_whitespace) => "move the arguments to `args`",
+                _ => "install it, or use its full path in `command`",
             };
             let command = server.shown(command);
             // A path is looked for where it leads, and nowhere else.
             let text = if Path::new(&command).components().count() > 1 {
-                format!("`{command}` is not there, or no program")
+                format!("`{command}` does not exist, or is not executable")
             } else {
                 let folders = env::split_paths(&path).map(|folder| server.shown(&folder.display().to_string()));
                 format!("`{command}` was not found in {}", folders.collect::<Vec<_>>().join(", "))
@@ -56,8 +56,8 @@ pub(super) fn program(server: &Filled) -> Option<Finding> {
 fn unseen(subject: &'static str) -> Finding {
     Finding::warning(
         subject,
-        "it is not looked at: what its placeholders stand for is not known",
-        "set their variables, and ask again",
+        "not checked: the values of its placeholders are unknown",
+        "set their variables, and run this again",
     )
 }
 
@@ -71,7 +71,7 @@ pub(super) fn isolation(server: &Filled) -> Option<Finding> {
     Some(match bubblewrap(&server.config) {
         Ok(found) => Finding::fine(SUBJECT, found?.display().to_string()),
         Err(message) => {
-            let (text, help) = message.rsplit_once("; ").unwrap_or((&message, "mend `isolation` of the server"));
+            let (text, help) = message.rsplit_once("; ").unwrap_or((&message, "fix `isolation` of the server"));
             Finding::error(SUBJECT, server.shown(text), help)
         }
     })
@@ -91,30 +91,26 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
     let route = match Route::to(origin) {
         Ok(route) => route,
         Err(error) => {
-            return Some(Finding::error(SUBJECT, server.shown(&error), "mend `url`: `https://HOST/PATH`"));
+            return Some(Finding::error(SUBJECT, server.shown(&error), "fix `url`: `https://HOST/PATH`"));
         }
     };
     let mut place = server.shown(&route.place());
     if let Some(proxy) = route.proxy() {
-        place.push_str(&format!(", by the proxy {}", server.shown(&proxy)));
+        place.push_str(&format!(", through the proxy {}", server.shown(&proxy)));
     }
     Some(match route.open(PATIENCE).await {
         Ok(()) if exposes_headers(&server.config) => {
-            let said = format!("{place} gets secret headers over plain HTTP, where others can read them");
-            Finding::warning(SUBJECT, said, "set `url` to `https://`")
+            let said = format!("{place} receives secret headers over unencrypted HTTP");
+            Finding::warning(SUBJECT, said, "use `https://` in `url`")
         }
         Ok(()) => Finding::fine(SUBJECT, place),
         Err(RouteError::Closed(error)) => {
             let error = server.shown(&error);
-            Finding::error(
-                SUBJECT,
-                format!("{place} cannot be reached: {error}"),
-                mends(&error, route.proxy().is_some()),
-            )
+            Finding::error(SUBJECT, format!("failed to reach {place}: {error}"), mends(&error, route.proxy().is_some()))
         }
         Err(error) => {
             let error = server.shown(&error.to_string());
-            let help = "look at the network, or call a tool of it: whether it can be reached is not known";
+            let help = "check the network, or call one of its tools: its state is unknown";
             Finding::warning(SUBJECT, format!("{place}: {error}"), help)
         }
     })
@@ -124,12 +120,12 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
 fn mends(error: &str, has_proxy: bool) -> &'static str {
     let error = error.to_ascii_lowercase();
     if error.contains("certificate") || error.contains("unknownissuer") {
-        "have the system trust who signed the server's certificate, or name a file of such in SSL_CERT_FILE"
+        "add the server's certificate authority to the system, or set SSL_CERT_FILE to its certificate"
     } else if error.contains("corrupt message") {
-        "write `http://` in `url` where the server has no TLS"
+        "use `http://` in `url` if the server has no TLS"
     } else if has_proxy {
-        "mend HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY where it needs no proxy"
+        "fix HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or add the host to NO_PROXY"
     } else {
-        "start the server, mend `url`, or set HTTPS_PROXY where a proxy stands in between"
+        "start the server, fix `url`, or set HTTPS_PROXY"
     }
 }

@@ -35,18 +35,18 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
         }
     }
     let mut more = format!(
-        "Every flag can be `--NAME:=JSON` as well, and a value `@FILE` where it is text. `--args JSON` gives all \
-                    arguments at once. Options of `mcp-bindgen {command}` can stand here too."
+        "Every flag also accepts `--NAME:=JSON`, and `@FILE` for text. `--args JSON` passes all arguments at once. \
+         Options of `mcp-bindgen {command}` are also accepted here."
     );
     if flags.list().iter().any(|flag| flag.repeats) {
-        more.push_str(" A flag with `...` gives one element each time, or one JSON array that is all of them.");
+        more.push_str(" A flag with `...` adds one element each time, or takes one JSON array for all of them.");
     }
     if flags.list().is_empty() {
         let kind = if command == "call" { "tool" } else { "prompt" };
-        more = format!("The {kind} declares no arguments. Options of `mcp-bindgen {command}` can stand here too.");
+        more = format!("The {kind} declares no arguments. Options of `mcp-bindgen {command}` are also accepted here.");
     }
     if flags.takes_undeclared() {
-        more.push_str(" `--arg NAME=VALUE` sends an argument that is not declared.");
+        more.push_str(" `--arg NAME=VALUE` sends an undeclared argument.");
     }
     lines.push(String::new());
     lines.extend(wrapped(&more, width));

@@ -57,7 +57,7 @@ impl Command {
             match flag.as_str() {
                 "--header" => {
                     let Some((name, value)) = rest.next().and_then(|header| header.split_once(':')) else {
-                        bridged.notes.push("`--header` of mcp-remote without a value is not taken over".to_owned());
+                        bridged.notes.push("`--header` of mcp-remote without a value was not imported".to_owned());
                         continue;
                     };
                     used.extend(
@@ -81,12 +81,12 @@ impl Command {
                         Some(name) => {
                             bridged
                                 .notes
-                                .push(format!("`{}` of mcp-remote is not taken over", super::variable::shown(name)));
+                                .push(format!("`{}` of mcp-remote was not imported", super::variable::shown(name)));
                             if is_valued && !flag.contains('=') {
                                 rest.next();
                             }
                         }
-                        None => bridged.notes.push("an argument of mcp-remote is not taken over".to_owned()),
+                        None => bridged.notes.push("an argument of mcp-remote was not imported".to_owned()),
                     }
                 }
             }
@@ -94,16 +94,15 @@ impl Command {
         used.sort_unstable();
         used.dedup();
         for name in &used {
-            bridged.notes.push(format!("`{name}` in `env` is part of the headers or the address now"));
+            bridged.notes.push(format!("`{name}` in `env` is now part of the headers or the URL"));
         }
         for (name, _) in self.env.iter().filter(|(name, _)| !used.contains(&name.as_str())) {
-            bridged.notes.push(format!("`{name}` in `env` is not taken over: a server at a URL has no environment"));
+            bridged.notes.push(format!("`{name}` in `env` was not imported: a server at a URL has no environment"));
         }
         if !bridged.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-            bridged.notes.push(
-                "mcp-remote logs in by OAuth where the server asks for it; here that is the program's part: `ClientOptions::authorization`"
-                    .to_owned(),
-            );
+            bridged
+                .notes
+                .push("mcp-remote logs in with OAuth; in a program, use `ClientOptions::authorization`".to_owned());
         }
         Some(bridged)
     }

@@ -54,7 +54,7 @@ impl Source<'_> {
         let mut entry = Entry {
             name: name.to_owned(),
             origins: vec![origin],
-            found: Err("it is no table".to_owned()),
+            found: Err("it is not a table".to_owned()),
             off: None,
             variables: Vec::new(),
             notes: Vec::new(),
@@ -95,7 +95,7 @@ impl Source<'_> {
                 |plain: &&String| server.placeholders().iter().any(|known| plain_form(plain) == known.to_string());
             for plain in translation.plain.iter().filter(stands) {
                 let (text, host) = (shown(plain), self.host.name());
-                entry.notes.push(format!("`{text}` is plain text for {host}, and stands for a variable in mcp.toml"));
+                entry.notes.push(format!("`{text}` is plain text for {host}, but a placeholder in mcp.toml"));
             }
         }
         entry
@@ -113,7 +113,7 @@ impl Source<'_> {
         let is_remote = match way.as_deref() {
             Some("stdio" | "local") => Some(false),
             Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "sse" | "remote") => Some(true),
-            Some(other) => return Err(format!("it speaks `{}`, which there is no transport for", shown(other))),
+            Some(other) => return Err(format!("unsupported transport `{}`", shown(other))),
             None => None,
         };
         const URLS: [&str; 4] = ["httpUrl", "serverUrl", "url", "uri"];
@@ -126,7 +126,7 @@ impl Source<'_> {
             && !["http://", "https://", "${"].iter().any(|start| url.starts_with(start))
         {
             let scheme = url.split_once("://").map_or("something else", |(scheme, _)| scheme);
-            return Err(format!("its address begins with `{}`, and not with `https://`", shown(scheme)));
+            return Err(format!("its URL begins with `{}` instead of `https://`", shown(scheme)));
         }
         self.rest(fields, &mut server);
         Ok(server)
@@ -168,7 +168,7 @@ impl Source<'_> {
         let Some(command) = fields.text(&["command"]).filter(|command| !command.trim().is_empty()) else {
             let of_extension = ["settings", "extension", "source"].iter().any(|key| fields.has(key));
             return Err(match of_extension {
-                true => format!("it belongs to an extension of {}, which starts it itself", self.host.name()),
+                true => format!("it belongs to an extension of {}, which starts it", self.host.name()),
                 false => "it has neither `command` nor `url`".to_owned(),
             });
         };
@@ -208,9 +208,9 @@ impl Source<'_> {
         match own_cwd {
             Some(cwd) => {
                 if in_workspace && inner != "." {
-                    fields.notes.push(
-                        "`cwd` is not the folder of the project: look whether its arguments are right".to_owned(),
-                    );
+                    fields
+                        .notes
+                        .push("`cwd` is not the project folder: check that its arguments are still right".to_owned());
                 }
                 server = server.cwd(cwd);
             }
@@ -232,7 +232,7 @@ impl Source<'_> {
                 names.push(name.to_owned());
             } else {
                 let (name, source) = (shown(name), shown(source));
-                fields.notes.push(format!("`{name}` in `{key}` (`source` {source}) is not taken over"));
+                fields.notes.push(format!("`{name}` in `{key}` (`source` {source}) was not imported"));
             }
         }
         names
@@ -260,14 +260,17 @@ impl Source<'_> {
             server = match is_variable(&variable) {
                 true => server.header(key, format!("${{{variable}}}")),
                 false => {
-                    fields.notes.push(format!("`{key}` in `env_http_headers` is not taken over: it names no variable"));
+                    fields.notes.push(format!(
+                        "`{key}` in `env_http_headers` was not imported: it is not a variable \
+                                               name"
+                    ));
                     server
                 }
             };
         }
         if let Some(variable) = fields.text(&["bearer_token_env_var"]) {
             if !is_variable(&variable) {
-                return Err("`bearer_token_env_var` names no variable".to_owned());
+                return Err("`bearer_token_env_var` is not a variable name".to_owned());
             }
             server = server.header("Authorization", format!("Bearer ${{{variable}}}"));
         }

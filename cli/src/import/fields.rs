@@ -13,25 +13,25 @@ const LONGEST_TEXT: usize = 32 * 1024;
 
 /// Why what people often write is not taken over.
 const REASONS: [(&[&str], &str); 10] = [
-    (&["headersHelper"], "it is a command, which is not run: write the headers, with placeholders"),
-    (&["envFile", "envfile", "env_file"], "the file is not read: name its variables in `inherit_env`"),
+    (&["headersHelper"], "it is a command, which is not run: add the headers with placeholders"),
+    (&["envFile", "envfile", "env_file"], "the file is not read: list its variables in `inherit_env`"),
     (
         &["oauth", "auth", "scopes", "oauth_resource", "authProviderType", "CLIENT_ID", "targetAudience"],
-        "logging in by OAuth is the program's part: `ClientOptions::authorization`",
+        "for OAuth, use `ClientOptions::authorization` in the program",
     ),
     (
         &["trust", "autoApprove", "alwaysAllow", "approval_mode", "default_tools_approval_mode"],
-        "tools that need an approval are named in `approve`",
+        "list the tools that require approval in `approve`",
     ),
-    (&["sandbox", "sandboxEnabled"], "what a server may see of the machine is said in `isolation`"),
-    (&["alwaysLoad", "dev", "required", "gallery"], "it is about the program that it was written for"),
-    (&["settings", "extension", "source"], "it belongs to an extension of the program that it was written for"),
-    (&["tcp"], "there is no transport for it"),
+    (&["sandbox", "sandboxEnabled"], "use `isolation` to limit what the server can access"),
+    (&["alwaysLoad", "dev", "required", "gallery"], "it only applies to the other program"),
+    (&["settings", "extension", "source"], "it belongs to an extension of the other program"),
+    (&["tcp"], "its transport is unsupported"),
     (
         &["url", "serverUrl", "httpUrl", "command", "args", "env", "cwd", "headers", "env_vars", "http_headers"],
-        "the server is reached in another way",
+        "the server uses another transport",
     ),
-    (&["remote"], "it has no part in reaching the server"),
+    (&["remote"], "it does not affect the connection"),
 ];
 
 /// The keys of a table that nobody has asked for yet.
@@ -69,7 +69,7 @@ impl Fields {
         match text {
             Some(text) => self.sound(&key, text),
             None => {
-                self.fault.get_or_insert(format!("`{key}` is no text"));
+                self.fault.get_or_insert(format!("`{key}` is not a string"));
                 None
             }
         }
@@ -86,7 +86,7 @@ impl Fields {
             match scalar(value) {
                 Some(text) => texts.extend(self.sound(&key, text)),
                 None => {
-                    self.fault.get_or_insert(format!("`{key}` holds something that is no text"));
+                    self.fault.get_or_insert(format!("`{key}` contains a value that is not a string"));
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Fields {
     pub(super) fn pairs(&mut self, keys: &[&str]) -> Vec<(String, String)> {
         let Some((key, value)) = self.take(keys) else { return Vec::new() };
         let Value::Object(map) = value else {
-            self.fault.get_or_insert(format!("`{key}` is no table"));
+            self.fault.get_or_insert(format!("`{key}` is not a table"));
             return Vec::new();
         };
         let mut pairs = Vec::new();
@@ -105,10 +105,10 @@ impl Fields {
             match scalar(&value) {
                 // A name is never a placeholder, so what is secret in it cannot be kept out of mcp.toml.
                 Some(_) if shown(&name) != name || name.contains("${") => {
-                    self.notes.push(format!("`{}` in `{key}` is not taken over: it is no name", shown(&name)));
+                    self.notes.push(format!("`{}` in `{key}` was not imported: it is not a valid name", shown(&name)));
                 }
                 Some(text) => pairs.extend(self.sound(&key, text).map(|text| (name, text))),
-                None => self.notes.push(format!("`{name}` in `{key}` is not taken over: it is no text")),
+                None => self.notes.push(format!("`{name}` in `{key}` was not imported: it is not a string")),
             }
         }
         pairs
@@ -119,7 +119,7 @@ impl Fields {
         let (_, value) = self.take(&[key])?;
         let is_on = value.as_bool();
         if is_on.is_none() {
-            self.notes.push(format!("`{key}` is not taken over: it is neither true nor false"));
+            self.notes.push(format!("`{key}` was not imported: it is not a boolean"));
         }
         is_on
     }
@@ -135,7 +135,7 @@ impl Fields {
         };
         let whole = time.and_then(|time| u64::try_from(time.as_millis()).ok()).filter(|milliseconds| *milliseconds > 0);
         if whole.is_none() {
-            self.notes.push(format!("`{key}` is not taken over: it is no time above zero"));
+            self.notes.push(format!("`{key}` was not imported: it is not a positive duration"));
         }
         whole.map(Duration::from_millis)
     }
@@ -150,8 +150,8 @@ impl Fields {
     /// The text, unless no program could be started with it.
     fn sound(&mut self, key: &str, text: String) -> Option<String> {
         let why = match () {
-            () if text.contains('\0') => "holds a text with a NUL",
-            () if text.len() > LONGEST_TEXT => "holds a text of more than 32 KiB",
+            () if text.contains('\0') => "contains a string with a NUL",
+            () if text.len() > LONGEST_TEXT => "contains a string of more than 32 KiB",
             () => return Some(text),
         };
         self.fault.get_or_insert(format!("`{key}` {why}"));
@@ -168,8 +168,8 @@ pub(super) fn left_out(key: &str, value: &Value) -> String {
     };
     let inside = if inside.is_empty() { String::new() } else { format!(" (with {})", inside.join(", ")) };
     let reason = REASONS.iter().find(|(keys, _)| keys.contains(&key));
-    let reason = reason.map_or("mcp.toml has nothing like it", |(_, reason)| reason);
-    format!("`{}`{inside} is not taken over: {reason}", shown(key))
+    let reason = reason.map_or("mcp.toml has no equivalent", |(_, reason)| reason);
+    format!("`{}`{inside} was not imported: {reason}", shown(key))
 }
 
 /// Numbers and booleans are texts for most hosts.

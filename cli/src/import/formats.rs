@@ -37,14 +37,14 @@ pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError
     let document = match extension {
         "toml" => text::toml(text),
         "yaml" | "yml" => {
-            Err(FileError::new("files in YAML are not read").with_help("add its servers with `mcp-bindgen add`"))
+            Err(FileError::new("YAML files are not supported").with_help("add its servers with `mcp-bindgen add`"))
         }
         _ => text::json(text),
     };
     let Document { root, twice } = document.map_err(|error| error.in_file(source.path))?;
     let mut reader = Reader { source, reading: Reading { entries: Vec::new(), notes: Vec::new() } };
     for key in twice {
-        reader.reading.notes.push(format!("the key `{}` is there twice: the last one holds", shown(&key)));
+        reader.reading.notes.push(format!("duplicate key `{}`: the last one is used", shown(&key)));
     }
     reader.root(root)?;
     Ok(reader.reading)
@@ -99,7 +99,7 @@ impl Reader<'_, '_> {
                 let entries = servers.into_iter().map(|(name, value)| self.source.entry(&name, value, &mut inputs));
                 self.reading.entries.extend(entries);
             }
-            Some(_) => self.reading.notes.push(format!("`{key}` is no table")),
+            Some(_) => self.reading.notes.push(format!("`{key}` is not a table")),
             None => {}
         }
         self.reading.notes.extend(inputs.unused());
@@ -128,14 +128,14 @@ impl Reader<'_, '_> {
             }
         }
         if others > 0 {
-            self.reading.notes.push(format!("{others} more servers belong to other projects, and are not looked at"));
+            self.reading.notes.push(format!("{others} more servers belong to other projects, and were skipped"));
         }
         let own = self.reading.entries.len();
         self.servers(&mut root, "mcpServers", Value::Null);
         self.reading.entries.iter_mut().skip(own).for_each(|entry| entry.is_of_user = true);
         for entry in &mut self.reading.entries {
             if disabled.contains(&entry.name) {
-                entry.off.get_or_insert("`disabledMcpServers` names it".to_owned());
+                entry.off.get_or_insert("it is listed in `disabledMcpServers`".to_owned());
             }
         }
     }
@@ -178,7 +178,7 @@ impl Reader<'_, '_> {
             let start = format!("mcp:{}:", entry.name);
             let approved = permissions.into_iter().flatten().filter(|(key, _)| key.starts_with(&start));
             let approved = approved.map(|(key, _)| {
-                format!("`{}` in `tool_permissions` is not taken over: name the tool in `approve`", shown(key))
+                format!("`{}` in `tool_permissions` was not imported: add the tool to `approve`", shown(key))
             });
             let notes: Vec<String> = chosen.chain(approved).collect();
             entry.notes.extend(notes);
@@ -192,9 +192,9 @@ impl Reader<'_, '_> {
         let excluded = names(mcp.remove("excluded").as_ref());
         for entry in &mut self.reading.entries {
             if excluded.contains(&entry.name) {
-                entry.off.get_or_insert("`mcp.excluded` names it".to_owned());
+                entry.off.get_or_insert("it is listed in `mcp.excluded`".to_owned());
             } else if allowed.as_ref().is_some_and(|allowed| !allowed.contains(&entry.name)) {
-                entry.off.get_or_insert("`mcp.allowed` does not name it".to_owned());
+                entry.off.get_or_insert("it is not listed in `mcp.allowed`".to_owned());
             }
         }
         self.rest(mcp);
@@ -220,9 +220,9 @@ impl Reader<'_, '_> {
         let holder = HOLDERS.iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object));
         let Some((key, host)) = holder else {
             let keys: Vec<String> = HOLDERS.iter().map(|(key, _)| format!("`{key}`")).collect();
-            return Err(FileError::new("the file holds no servers")
+            return Err(FileError::new("the file has no servers")
                 .in_file(self.source.path)
-                .with_help(format!("servers are looked for under {}", keys.join(", "))));
+                .with_help(format!("expected servers under {}", keys.join(", "))));
         };
         let host = match (host, *key) {
             (Some(host), _) => *host,

@@ -19,7 +19,7 @@ pub(super) fn of_one_host(files: Vec<Vec<Entry>>, entries: &mut Vec<Entry>) {
                 let Some(used) = entries.get_mut(*index) else { continue };
                 let place = entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default();
                 if !is_same(used, &entry) {
-                    used.notes.push(format!("another one of this name, in {place}, is not used by its program"));
+                    used.notes.push(format!("another server of this name, in {place}, is not used by its program"));
                 }
             }
             None => {
@@ -64,22 +64,22 @@ pub(super) fn of_all(entries: Vec<Entry>) -> Vec<Entry> {
         };
         let place = entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default();
         if !is_same(other, &entry) {
-            other.notes.push(format!("{place} has it with other secrets"));
+            other.notes.push(format!("{place} has it with different secrets"));
         }
         if entry.name != other.name {
             other.notes.push(format!("{place} has it as `{}`", shown(&entry.name)));
         }
         match (&other.off, &entry.off) {
             (Some(off), None) => {
-                let off = format!("switched off in {}: {off}", first_place(other));
+                let off = format!("disabled in {}: {off}", first_place(other));
                 other.notes.push(off);
                 other.off = None;
             }
-            (None, Some(off)) => other.notes.push(format!("switched off in {place}: {off}")),
+            (None, Some(off)) => other.notes.push(format!("disabled in {place}: {off}")),
             _ => {}
         }
         if times(other) != times(&entry) {
-            other.notes.push(format!("{place} has other time limits"));
+            other.notes.push(format!("{place} has different timeouts"));
         }
         for note in entry.notes.drain(..) {
             if !other.notes.contains(&note) {

@@ -94,7 +94,7 @@ impl Found {
             for entry in files.iter_mut().flatten() {
                 let is_shared = entry.origins.iter().all(|origin| origin.path.ends_with(".mcp.json"));
                 if is_shared && disabled.contains(&entry.name) {
-                    entry.off.get_or_insert("`disabledMcpjsonServers` names it".to_owned());
+                    entry.off.get_or_insert("it is listed in `disabledMcpjsonServers`".to_owned());
                 }
             }
         }

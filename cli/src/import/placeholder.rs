@@ -23,7 +23,7 @@ impl Inputs {
     pub(super) fn read(list: Value, notes: &mut Vec<String>) -> Self {
         let mut inputs = BTreeMap::new();
         let Value::Array(list) = list else {
-            notes.push("`inputs` is no list".to_owned());
+            notes.push("`inputs` is not an array".to_owned());
             return Self::default();
         };
         let mut variables = BTreeSet::new();
@@ -31,7 +31,7 @@ impl Inputs {
             let Value::Object(mut input) = input else { continue };
             let mut text = |key: &str| input.remove(key).and_then(|value| value.as_str().map(str::to_owned));
             let Some(id) = text("id") else {
-                notes.push("an input without `id` is of no use".to_owned());
+                notes.push("ignoring an input without `id`".to_owned());
                 continue;
             };
             let (kind, description, default) = (text("type"), text("description"), text("default"));
@@ -48,7 +48,7 @@ impl Inputs {
                 why.push_str(&format!(", \"{}\"", shown(&description)));
             }
             if kind.as_deref() == Some("command") {
-                why.push_str(", which a command gives that is not run");
+                why.push_str(", which comes from a command that is not run");
             }
             if let Some(Value::Array(options)) = input.remove("options") {
                 why.push_str(&format!(", one of {} options", options.len()));
@@ -56,12 +56,12 @@ impl Inputs {
             let default = default.filter(|default| {
                 let is_plain = !is_password && !default.contains(['}', '$']);
                 if !is_plain {
-                    notes.push(format!("the `default` of input `{}` is left out", shown(&id)));
+                    notes.push(format!("the `default` of input `{}` was not imported", shown(&id)));
                 }
                 is_plain
             });
             for key in input.keys() {
-                notes.push(format!("`{}` of input `{}` is not taken over", shown(key), shown(&id)));
+                notes.push(format!("`{}` of input `{}` was not imported", shown(key), shown(&id)));
             }
             inputs.insert(id, Input { variable: name, why, default, is_used: false });
         }
@@ -71,7 +71,7 @@ impl Inputs {
     /// Those that no server asks for.
     pub(super) fn unused(&self) -> Vec<String> {
         let unused = self.0.iter().filter(|(_, input)| !input.is_used);
-        unused.map(|(_, input)| format!("{} is asked for by no server", input.why)).collect()
+        unused.map(|(_, input)| format!("no server uses {}", input.why)).collect()
     }
 }
 
@@ -131,7 +131,7 @@ impl Translation<'_> {
                 Meaning::Is(ours) => translated.push_str(&ours),
                 Meaning::Elsewhere => {
                     let name = variable(self.server, place.key);
-                    let why = format!("what `{}` stands for in {}, which is not looked at", shown(whole), place.label);
+                    let why = format!("the value of `{}` in {}, which is not resolved", shown(whole), place.label);
                     translated.push_str(&format!("${{{name}}}"));
                     self.need(name, why);
                 }
@@ -242,7 +242,7 @@ impl Translation<'_> {
             self.need(name, why);
             return placeholder;
         }
-        self.notes.push(format!("input `{}` in {} is described nowhere", shown(id), place.label));
+        self.notes.push(format!("input `{}` in {} is not defined", shown(id), place.label));
         let name = in_capitals(id);
         let name = if is_variable(&name) { name } else { format!("_{name}") };
         self.need(name.clone(), format!("input `{}`", shown(id)));

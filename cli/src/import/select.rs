@@ -56,7 +56,7 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
         _ => match text.rsplit_once('=') {
             Some((text, name)) if !is_server_name(name) => {
                 return Err(Failure::usage(format!(
-                    "`{}` cannot be the name of a server\n  = help: {NAME_RULE}; `{}` is what it would be of",
+                    "invalid server name `{}`\n  = help: {NAME_RULE}; it would rename `{}`",
                     printable(name),
                     printable(text)
                 )));
@@ -72,7 +72,7 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
             if let Err(why) = &entry.found {
                 let name = shown(&entry.name);
                 return Err(Failure::new(format!(
-                    "server `{name}` cannot be taken over: {why}\n  = note: nothing was written"
+                    "cannot import server `{name}`: {why}\n  = note: nothing was written"
                 )));
             }
             let name = name.map_or_else(|| server_name(&entry.name), str::to_owned);
@@ -86,7 +86,7 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
                 .map(|entry| format!("`{}`", exactly(entry)))
                 .collect();
             Err(Failure::usage(format!(
-                "there are {} servers `{}`: {}\n  = help: say which, {}",
+                "found {} servers `{}`: {}\n  = help: specify one, {}",
                 several.len(),
                 printable(text),
                 places.join(", "),
@@ -129,7 +129,8 @@ fn told_apart(entries: &[Entry], chosen: &[Choice]) -> Result<(), Failure> {
             let last = entries.last().map(|entry| exactly(entry)).unwrap_or_default();
             let first = entries.first().map(|entry| exactly(entry)).unwrap_or_default();
             format!(
-                "{} servers would be `{name}`: {}\n  = help: name the one that is meant, `{first}`, or give one another name, `{last}=NAME`",
+                "{} servers would be named `{name}`: {}\n  = help: specify one, `{first}`, or rename one, \
+                 `{last}=NAME`",
                 entries.len(),
                 places.join(", ")
             )
@@ -169,7 +170,7 @@ fn unknown(entries: &[Entry], text: &str) -> Failure {
         Some(near) => format!("did you mean `{}`?", typed(near)),
         None => format!("there are {}", listed(entries)),
     };
-    Failure::usage(format!("there is no server `{}` to take over\n  = help: {help}", printable(text)))
+    Failure::usage(format!("unknown server `{}`\n  = help: {help}", printable(text)))
 }
 
 fn listed(entries: &[Entry]) -> String {
@@ -218,7 +219,7 @@ pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Ve
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=entries.len()).contains(number));
         let (Some(first), Some(last)) = (number(first), number(last)) else {
-            let message = format!("`{}` is none of the numbers from 1 to {}", printable(part), entries.len());
+            let message = format!("invalid number `{}`: expected 1 to {}", printable(part), entries.len());
             return Err(Failure::usage(message));
         };
         wanted.extend(entries.iter().take(last).skip(first - 1).map(|entry| {
@@ -257,7 +258,7 @@ mod tests {
             entry("My Server", Host::Cursor, Ok("c"), false),
             entry("my-server", Host::Cursor, Ok("d"), false),
             entry("off", Host::Zed, Ok("e"), true),
-            entry("socket", Host::Zed, Err("it speaks `ws`"), false),
+            entry("socket", Host::Zed, Err("unsupported transport `ws`"), false),
         ]
     }
 
@@ -285,13 +286,13 @@ mod tests {
     #[test]
     fn what_is_not_clear_is_refused() {
         for (wanted, all, said) in [
-            (&["git"][..], false, "say which, `git@cursor` or `git@codex`"),
-            (&["git@cursor", "git@codex"], false, "2 servers would be `git`: `git` of cursor, `git` of codex"),
+            (&["git"][..], false, "specify one, `git@cursor` or `git@codex`"),
+            (&["git@cursor", "git@codex"], false, "2 servers would be named `git`: `git` of cursor, `git` of codex"),
             (&["My Server", "my-server"], false, "`My Server` of cursor, `my-server` of cursor"),
-            (&[], true, "2 servers would be `git`"),
-            (&["socket"], false, "cannot be taken over: it speaks `ws`"),
-            (&["gti@cursor"], false, "there is no server `gti@cursor`"),
-            (&["git@cursor=A B"], false, "`A B` cannot be the name"),
+            (&[], true, "2 servers would be named `git`"),
+            (&["socket"], false, "cannot import server `socket`: unsupported transport `ws`"),
+            (&["gti@cursor"], false, "unknown server `gti@cursor`"),
+            (&["git@cursor=A B"], false, "invalid server name `A B`"),
         ] {
             let message = chosen(wanted, all).unwrap_err();
             assert!(message.contains(said), "{message}");
@@ -304,6 +305,6 @@ mod tests {
         assert_eq!(answer("all\n"), Ok((vec![], true)));
         assert_eq!(answer("\n"), Ok((vec![], false)));
         assert_eq!(answer("1, 4-5\n").unwrap().0, ["git@cursor", "my-server@cursor", "off@zed"]);
-        assert!(answer("7").unwrap_err().contains("from 1 to 6") && answer("x").is_err());
+        assert!(answer("7").unwrap_err().contains("expected 1 to 6") && answer("x").is_err());
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn json(text: &str) -> Result<Document, FileError> {
         None => Ok(document),
         Some(value) => match from_json(value, &mut document.twice) {
             Value::Object(root) => Ok(Document { root, ..document }),
-            _ => Err(FileError::new("the file is no JSON object").at(1, 1)),
+            _ => Err(FileError::new("the file is not a JSON object").at(1, 1)),
         },
     }
 }

@@ -33,11 +33,14 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Va
     let mut taken: Vec<String> = found.placeholders().iter().map(ToString::to_string).collect();
     let mut server = found.replace_secrets_exactly(|field, text, secret| {
         if matches!(field, ConfigField::Note(_) | ConfigField::Name(_)) {
-            notes.push(format!("what looks like a secret in {} is left out: nothing there is replaced", field.label()));
+            notes.push(format!(
+                "a likely secret in {} was not imported: it cannot be a placeholder there",
+                field.label()
+            ));
             return "..".to_owned();
         }
         if secret.is_default {
-            notes.push(format!("a default of a placeholder in {} looks like a secret, and is left out", field.label()));
+            notes.push(format!("a placeholder default in {} looks like a secret, and was not imported", field.label()));
             return String::new();
         }
         let value = text.get(secret.range.clone()).unwrap_or_default();
@@ -55,12 +58,12 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Va
 
 /// Describes the purpose of a variable, and how much of the text it stands for where that is not plain.
 fn why(field: ConfigField<'_>, text: &str, secret: &Secret) -> String {
-    let said = format!("what is written out in {}", field.label());
+    let said = format!("the plain text in {}", field.label());
     let value = text.get(secret.range.clone()).unwrap_or_default();
     let is_part = secret.range != (0..text.len());
     if is_part && value.contains(|c: char| c.is_whitespace() || c == ';') {
-        let until = if secret.range.end == text.len() { ", to its end" } else { ", blanks and all" };
-        return format!("{said} behind `{}`{until}", shown(&secret.key));
+        let until = if secret.range.end == text.len() { ", to its end" } else { ", including spaces" };
+        return format!("{said} after `{}`{until}", shown(&secret.key));
     }
     said
 }

@@ -49,7 +49,7 @@ pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
         }
         if hidden > 0 {
             let more = counted(hidden, &format!("more {level}"));
-            let more = format!("and {more}: `mcp-bindgen check --format json` has all of them");
+            let more = format!("and {more}; run `mcp-bindgen check --format json` for all");
             lines.push(annotation(rank, None, None, "mcp-bindgen", &more));
         }
     }
@@ -69,8 +69,8 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     if let Some(error) = &entry.error {
         all.push(match entry.status {
             Status::Broken => {
-                let title = format!("the snapshot of {server} cannot be read");
-                said(ERROR, Place::Fault(error), title, format!("{}\n{run_sync} to take it anew", error.text))
+                let title = format!("failed to read the snapshot of {server}");
+                said(ERROR, Place::Fault(error), title, format!("{}\n{run_sync} to write it again", error.text))
             }
             _ => said(ERROR, Place::Fault(error), format!("{server} failed"), error.text.clone()),
         });
@@ -79,13 +79,13 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         all.push(said(ERROR, Place::Fault(fault), format!("{server} does not build"), fault.text.clone()));
     }
     for misfit in &entry.misfits {
-        let title = format!("{server} does not build with what it offers now");
+        let title = format!("{server} does not build with its current tools");
         all.push(said(ERROR, Place::Fault(misfit), title, misfit.text.clone()));
     }
     match entry.status {
         Status::Missing => all.push(said(ERROR, Place::Snapshot, format!("{server} has no snapshot"), run_sync)),
         Status::OutOfDate if entry.changes.is_empty() => {
-            let title = format!("the snapshot of {server} is not as `sync` writes it");
+            let title = format!("the snapshot of {server} is not formatted as `sync` writes it");
             all.push(said(ERROR, Place::Snapshot, title, run_sync));
         }
         _ => {}
@@ -107,13 +107,13 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         all.push(said(
             NOTICE,
             Place::Snapshot,
-            format!("{server} is new"),
+            format!("{server} was added"),
             format!("{revision} has no snapshot of it"),
         ));
     }
     if since.is_gone {
-        let message = format!("{revision} has it: what is built with it does not build any more");
-        all.push(said(WARNING, Place::Snapshot, format!("{server} is removed"), message));
+        let message = format!("{revision} has it: code that uses it no longer builds");
+        all.push(said(WARNING, Place::Snapshot, format!("{server} was removed"), message));
     }
     // What is in the work is reviewed, and is not out of date: it is no error.
     for (change, message) in by_tool(&since.changes) {
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(lines[8], "::error title=s8 failed::gone");
         assert_eq!(
             lines[9],
-            "::error title=mcp-bindgen::and 16 more errors: `mcp-bindgen check --format json` has all of them"
+            "::error title=mcp-bindgen::and 16 more errors; run `mcp-bindgen check --format json` for all"
         );
         // Each tool has a property of its own name.
         let list = |count: usize, of: &str| {
@@ -262,7 +262,7 @@ mod tests {
         let levels: Vec<&str> = lines.iter().filter_map(|line| line.split([':', ' ']).nth(2)).collect();
         assert_eq!(levels, [["error"; 10], ["notice"; 10]].concat());
         assert!(
-            lines[19].ends_with("and 3 more notices: `mcp-bindgen check --format json` has all of them"),
+            lines[19].ends_with("and 3 more notices; run `mcp-bindgen check --format json` for all"),
             "{}",
             lines[19]
         );

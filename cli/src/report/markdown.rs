@@ -27,7 +27,7 @@ const MOST_ROWS: usize = 200;
 /// The comment. What strangers say stands in code alone, where nothing of it is a mention, a link or an image.
 pub(crate) fn comment(entries: &[Entry]) -> String {
     let verdict = if entries.iter().all(|entry| entry.status.is_good() && entry.faults.is_empty()) {
-        "Every MCP snapshot is as it should be"
+        "All MCP snapshots are up to date"
     } else {
         "MCP snapshots need attention"
     };
@@ -47,7 +47,7 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     if left > 0 {
         let _ = writeln!(
             text,
-            "\nThe details of {} have no room here; `mcp-bindgen check --format json` has them.",
+            "\nThe details of {} were omitted; run `mcp-bindgen check --format json` to see them.",
             counted(left, "server")
         );
     }
@@ -107,11 +107,11 @@ fn section(entry: &Entry, room: usize) -> String {
     if let Some(since) = since {
         let (server, revision) = (code(&entry.server), code(&since.revision));
         if let Some(error) = &since.error {
-            let _ = write!(text, "\nWhat became of {server} since {revision} cannot be told:\n\n{}\n", block(error));
+            let _ = write!(text, "\nFailed to compare {server} with {revision}:\n\n{}\n", block(error));
         } else if since.is_new {
-            let _ = write!(text, "\n{server} is new since {revision}.\n");
+            let _ = write!(text, "\n{server} was added since {revision}.\n");
         } else if since.is_gone {
-            let _ = write!(text, "\n{server} was there at {revision}, and is removed.\n");
+            let _ = write!(text, "\n{server} was removed since {revision}.\n");
         } else {
             let title = format!("Since <code>{}</code>", escaped(&since.revision));
             text.push_str(&details(&title, &entry.server, &since.changes, left(&text, BELOW_TABLE)));
@@ -124,7 +124,7 @@ fn section(entry: &Entry, room: usize) -> String {
     };
     if let Some(command) = command {
         let server = &entry.server;
-        let _ = write!(text, "\nRun {} and look at what it says.\n", code(&format!("mcp-bindgen {command} {server}")));
+        let _ = write!(text, "\nRun {} for details.\n", code(&format!("mcp-bindgen {command} {server}")));
     }
     text
 }
@@ -155,7 +155,7 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     }
     if shown < changes.len() {
         let more = counted(changes.len() - shown, "more change");
-        let _ = writeln!(text, "\nand {more}, for which there is no room here.");
+        let _ = writeln!(text, "\nand {more}, omitted here.");
     }
     text.push_str("\n</details>\n");
     text
@@ -260,17 +260,15 @@ mod tests {
         let one = comment(&[changed(0, 400)]);
         assert!(one.chars().count() <= 65_536 && one.chars().count() > 60_000, "{}", one.chars().count());
         let rows = one.lines().filter(|line| line.starts_with("| compatible |")).count();
-        assert!(
-            one.contains(&format!("\nand {} more changes, for which there is no room here.\n\n</details>", 400 - rows))
-        );
-        assert!(one.ends_with("Run `mcp-bindgen sync s0` and look at what it says.\n"), "{one}");
+        assert!(one.contains(&format!("\nand {} more changes, omitted here.\n\n</details>", 400 - rows)));
+        assert!(one.ends_with("Run `mcp-bindgen sync s0` for details.\n"), "{one}");
         let many: Vec<Entry> = (0..2000).map(|server| changed(server, 1)).collect();
         let many = comment(&many);
         assert!(many.chars().count() <= 65_536, "{}", many.chars().count());
         assert!(
             many.contains("**: 2000 servers checked: 2000 out of date.") && many.contains("\nand 1800 more servers.")
         );
-        assert!(many.ends_with("have no room here; `mcp-bindgen check --format json` has them.\n"));
+        assert!(many.ends_with("were omitted; run `mcp-bindgen check --format json` to see them.\n"));
         let mut failed = Entry::new("s", Status::Failed);
         failed.error = Some(Fault::new("`".repeat(70_000)));
         assert!(comment(&[failed]).contains("\nRun `mcp-bindgen check s`"));

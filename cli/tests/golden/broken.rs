@@ -138,7 +138,7 @@ fn warning_of_a_configuration_is_printed_once_by_every_command() {
         "serve",
     ] {
         let run = session.ended(line).exits_with(0);
-        let count = run.stderr.matches("looks like a secret written out").count();
+        let count = run.stderr.matches("looks like a secret in plain text").count();
         assert_eq!(count, 1, "{line}: {}", run.stderr);
     }
 }

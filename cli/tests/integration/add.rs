@@ -15,7 +15,7 @@ fn an_option_that_cannot_be_is_named_and_no_line_of_a_file_that_was_never_writte
     for (words, said) in [
         (
             ["--url", "127.0.0.1:9/mcp"],
-            "error: `--url` is not an http or https address\n  = help: begin it with `https://`\n",
+            "error: `--url` is not an http or https URL\n  = help: start it with `https://`\n",
         ),
         (["--npm", " "], "error: `--npm` is empty\n"),
         (["--command", ""], "error: `--command` is empty\n"),
@@ -27,7 +27,7 @@ fn an_option_that_cannot_be_is_named_and_no_line_of_a_file_that_was_never_writte
     // A line that is there is named.
     project.write("mcp.toml", "[servers.a]\nurl = \"x\"\n");
     let run = project.run(&["add", "z", "--npm", "x", "--no-sync"]).exits_with(1);
-    run.says("error: `url` of server `a` is not an http or https address\n --> mcp.toml:2:7\n");
+    run.says("error: `url` of server `a` is not an http or https URL\n --> mcp.toml:2:7\n");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn an_empty_folder_becomes_a_project() {
     assert!(project.read("Cargo.toml").contains("mcp-bindgen = "));
     assert_eq!(project.read(".gitattributes"), "mcp/*.json text eol=lf\n");
     // The file that it writes is one that it takes.
-    project.run(&["check"]).exits_with(1).says("no server is configured\n --> mcp.toml");
+    project.run(&["check"]).exits_with(1).says("no servers are configured\n --> mcp.toml");
 
     let written = project.read("mcp.toml");
     project.write("mcp.toml", "# ours\n");
@@ -69,7 +69,7 @@ fn an_empty_folder_becomes_a_project() {
     project
         .run(&["add", "fixture", "--command", server, "--tools", "no_such_*"])
         .exits_with(1)
-        .says("has no tool that `no_such_*` in `tools` matches");
+        .says("matches `no_such_*` in `tools`");
     assert!(!project.path("mcp/fixture.json").exists());
 
     let added = project
@@ -85,7 +85,7 @@ fn an_empty_folder_becomes_a_project() {
     assert!(project.read("mcp.toml").starts_with(written.trim_end()), "{}", project.read("mcp.toml"));
     project.run(&["check"]).exits_with(0);
     assert!(project.run(&["call", "fixture", "add", "--args", r#"{"a":1,"b":2}"#]).exits_with(0).stdout.contains('3'));
-    project.run(&["add", "fixture", "--npm", "x"]).exits_with(1).says("there is a server `fixture` already");
+    project.run(&["add", "fixture", "--npm", "x"]).exits_with(1).says("server `fixture` already exists");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn what_cannot_be_written_leaves_nothing() {
     project.write("mcp.toml", "# ours\n");
     project.write("mcp", "no folder");
     let said = project.run(&["add", "fixture", "--command", server]).exits_with(1).says("mcp/fixture.json");
-    assert!(said.stderr.contains("`mcp` is a file, and has to be a folder"), "{}", said.stderr);
+    assert!(said.stderr.contains("`mcp` is a file, expected a directory"), "{}", said.stderr);
     assert_eq!((project.read("mcp.toml").as_str(), project.read("mcp").as_str()), ("# ours\n", "no folder"));
 }
 
@@ -135,12 +135,10 @@ fn what_a_shell_made_of_a_placeholder_is_told() {
         common::Run::of(&command.output().unwrap()).exits_with(0)
     };
     run("a", &["--npm", "p", "--env", "ROOT=/srv/of-the-project"])
-        .says("warning: `ROOT` is what `MY_FOLDER` is set to here, and is written out")
+        .says("warning: `ROOT` is the current value of `MY_FOLDER`, and is stored in plain text")
         .says("'ROOT=${MY_FOLDER}'");
-    run("b", &["--npm", "p", "--env", "API_KEY="])
-        .says("warning: `API_KEY` is given without a value")
-        .says("${API_KEY}");
-    run("c", &["--url", "http://c", "--header", "X-Api-Key: "]).says("warning: `X-Api-Key` is given without a value");
+    run("b", &["--npm", "p", "--env", "API_KEY="]).says("warning: `API_KEY` has no value").says("${API_KEY}");
+    run("c", &["--url", "http://c", "--header", "X-Api-Key: "]).says("warning: `X-Api-Key` has no value");
     let fine = run("d", &["--npm", "p", "--env", "ROOT=${MY_FOLDER}", "--env", "LEVEL=debug", "--env", "API_KEY"]);
     assert!(!fine.stderr.contains("warning"), "{}", fine.stderr);
 }
@@ -148,28 +146,28 @@ fn what_a_shell_made_of_a_placeholder_is_told() {
 #[test]
 fn what_is_missing_is_said_with_the_command_that_makes_it() {
     let project = Project::empty();
-    project.run(&["list"]).exits_with(1).says("= help: `mcp-bindgen init` writes an mcp.toml");
-    project.run(&["init"]).exits_with(0).says("run `cargo init` and this once more");
+    project.run(&["list"]).exits_with(1).says("= help: run `mcp-bindgen init` or `mcp-bindgen add`");
+    project.run(&["init"]).exits_with(0).says("run `cargo init`, then this command again");
 }
 
 #[test]
 fn nothing_is_added_that_would_not_be_obeyed() {
     let project = Project::empty();
     for (arguments, said) in [
-        (&["add", "Bad Name", "--npm", "x"][..], "cannot be the name of a server"),
+        (&["add", "Bad Name", "--npm", "x"][..], "invalid server name"),
         (&["add", "x"], "required"),
         (&["add", "x", "--npm", "a", "--url", "http://b"], "cannot be used with"),
-        (&["add", "x", "--url", "http://b", "--env", "A=b"], "`--header` is for it"),
-        (&["add", "x", "--npm", "a", "--header", "A: b"], "`--env` is for those that are started"),
+        (&["add", "x", "--url", "http://b", "--env", "A=b"], "use `--header`"),
+        (&["add", "x", "--npm", "a", "--header", "A: b"], "use `--env` for a child process"),
         (&["add", "x", "--npm", "a", "--env", "API_KEY=hunter2-hunter2"], "looks like a secret"),
         (&["add", "x", "--npm", "a", "--", "--token=ghp_0123456789abcdefghijABCDEFGHIJ012345"], "looks like a secret"),
         (
             &["add", "x", "--npm", "a", "--", "--api-key", "hunter2-hunter2"],
-            "given to `api-key` in `args` looks like a secret",
+            "the value of `api-key` in `args` looks like a secret",
         ),
         (
             &["add", "x", "--npm", "a", "--", "--api-key", "hunter2-hunter2"],
-            "write a placeholder, `'${API_KEY}'`, in its",
+            "use a placeholder, `'${API_KEY}'`, and set",
         ),
         (
             &["add", "x", "--npm", "a", "--", "--token=ghp_0123456789abcdefghijABCDEFGHIJ012345"],
@@ -180,25 +178,25 @@ fn nothing_is_added_that_would_not_be_obeyed() {
             &["add", "x", "--npm", "a", "--tools", "ghp_0123456789abcdefghijABCDEFGHIJ012345"],
             "in `tools` looks like a secret",
         ),
-        (&["add", "x", "--npm", "a", "--env", "=1"], "cannot be the name of a variable"),
-        (&["add", "x", "--npm", "a", "--env", ""], "cannot be the name of a variable"),
-        (&["add", "x", "--npm", "a", "--env", "A B=1"], "`A B` cannot be the name of a variable"),
-        (&["add", "x", "--npm", "a", "--env", "A=1", "--env", "A=2"], "`A` is given twice"),
-        (&["add", "x", "--npm", "a", "--inherit-env", ""], "`` cannot be the name of a variable"),
-        (&["add", "x", "--npm", "a", "--inherit-env", "API_KEY=hunter2"], "write `--env API_KEY=VALUE`"),
+        (&["add", "x", "--npm", "a", "--env", "=1"], "invalid variable name"),
+        (&["add", "x", "--npm", "a", "--env", ""], "invalid variable name"),
+        (&["add", "x", "--npm", "a", "--env", "A B=1"], "invalid variable name `A B`"),
+        (&["add", "x", "--npm", "a", "--env", "A=1", "--env", "A=2"], "duplicate `A`"),
+        (&["add", "x", "--npm", "a", "--inherit-env", ""], "invalid variable name ``"),
+        (&["add", "x", "--npm", "a", "--inherit-env", "API_KEY=hunter2"], "use `--env API_KEY=VALUE`"),
         (
             &["add", "x", "--npm", "a", "--inherit-env", "ghp_0123456789abcdefghijABCDEFGHIJ012345"],
             "the value of `--inherit-env` looks like a secret",
         ),
-        (&["add", "x", "--npm", "a", "--inherit-env", "A", "--inherit-env", "A"], "`A` is given twice"),
-        (&["add", "x", "--url", "http://b", "--inherit-env", "A"], "`--header` is for it"),
-        (&["add", "x", "--npm", "a", "--env", "A=1", "--inherit-env", "A"], "with `--env` and with `--inherit-env`"),
-        (&["add", "x", "--npm", "a", "--tools", ""], "wants names of tools"),
-        (&["add", "x", "--npm", "a", "--tools", "b,"], "wants names of tools"),
-        (&["add", "x", "--url", "http://b", "--header", ": x"], "cannot be the name of a header"),
-        (&["add", "x", "--url", "http://b", "--header", "X Y: 1"], "`X Y` cannot be the name of a header"),
-        (&["add", "x", "--url", "http://b", "--header", "A: 1", "--header", "a: 2"], "`a` is given twice"),
-        (&["add", "x", "--url", "http://b", "--header", "hunter2"], "wants `NAME: VALUE`"),
+        (&["add", "x", "--npm", "a", "--inherit-env", "A", "--inherit-env", "A"], "duplicate `A`"),
+        (&["add", "x", "--url", "http://b", "--inherit-env", "A"], "use `--header`"),
+        (&["add", "x", "--npm", "a", "--env", "A=1", "--inherit-env", "A"], "set by both `--env` and `--inherit-env`"),
+        (&["add", "x", "--npm", "a", "--tools", ""], "expected tool names"),
+        (&["add", "x", "--npm", "a", "--tools", "b,"], "expected tool names"),
+        (&["add", "x", "--url", "http://b", "--header", ": x"], "invalid header name"),
+        (&["add", "x", "--url", "http://b", "--header", "X Y: 1"], "invalid header name `X Y`"),
+        (&["add", "x", "--url", "http://b", "--header", "A: 1", "--header", "a: 2"], "duplicate `a`"),
+        (&["add", "x", "--url", "http://b", "--header", "hunter2"], "expected `--header NAME: VALUE`"),
         (&["add", "x", "--url", "http://b", "--header", "Authorization: Bearer abcdefghijklmn"], "looks like a secret"),
     ] {
         let run = project.run(arguments).exits_with(2).says(said);
@@ -213,12 +211,12 @@ fn nothing_is_added_that_would_not_be_obeyed() {
         .output()
         .unwrap();
     let said = String::from_utf8(quoted.stderr).unwrap();
-    assert!(said.contains("your shell has put the value of `MY_KEY` there") && !said.contains("hunter2"), "{said}");
+    assert!(said.contains("the shell expanded `MY_KEY`") && !said.contains("hunter2"), "{said}");
 
     project
         .run(&["add", "gone", "--command", "./no-such-program"])
         .exits_with(5)
-        .says("`--no-sync` adds it without asking");
+        .says("use `--no-sync` to add it without connecting");
     assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 0);
     project
         .run(&["add", "gone", "--command", "./no-such-program", "--env", "API_KEY", "--no-sync", "--", "--verbose"])
@@ -230,7 +228,7 @@ fn nothing_is_added_that_would_not_be_obeyed() {
 
     let other = Project::empty();
     other.write(".mcp.json", "{\"mcpServers\":{}}");
-    other.run(&["add", "x", "--npm", "a", "--no-sync"]).exits_with(1).says("is a file of other programs");
+    other.run(&["add", "x", "--npm", "a", "--no-sync"]).exits_with(1).says("belongs to another program");
 }
 
 #[test]
@@ -262,16 +260,16 @@ fn what_does_not_fit_is_found_before_anything_is_written() {
     let overrides = r#"{"format":1,"tools":{"gone":{"outputSchema":{"type":"integer"}}}}"#;
     project.write("mcp/fx.overrides.json", overrides);
     let run = project.run(&["add", "fx", "--command", server]).exits_with(1);
-    let run = run.says("there is no tool `gone` to override").says("= note: nothing was written");
+    let run = run.says("unknown tool `gone` in the overrides").says("= note: nothing was written");
     assert!(!run.stderr.contains("Added"), "{}", run.stderr);
     assert!(!project.path("mcp.toml").exists() && !project.path("mcp/fx.json").exists());
 
     project.write("mcp.toml", "[servers.a-b]\nnpm = \"x\"\n");
     let run = project.run(&["add", "a_b", "--npm", "x", "--no-sync"]).exits_with(1);
-    run.says("servers `a-b` and `a_b` would both be the module `a_b`");
+    run.says("servers `a-b` and `a_b` have the same module name `a_b`");
     project.write("host.json", r#"{ "mcpServers": { "a_b": { "command": "y" } } }"#);
     let run = project.run(&["import", "--from", "host.json", "--all"]).exits_with(1);
-    run.says("would both be the module `a_b`").says("= note: nothing was written");
+    run.says("have the same module name `a_b`").says("= note: nothing was written");
     project.run(&["import", "--from", "host.json", "a_b=c"]).exits_with(0);
     assert!(!project.read("mcp.toml").contains("a_b"), "{}", project.read("mcp.toml"));
 }

@@ -84,7 +84,7 @@ fn what_is_written_while_a_server_is_asked_stays() {
 
     // The name is taken meanwhile, or the file is none any more: it is as whoever wrote last left it.
     for (edit, said) in
-        [("[servers.c]\nnpm = \"x\"\n", "there is a server `c` already"), ("[servers.c\n", " --> mcp.toml:1:")]
+        [("[servers.c]\nnpm = \"x\"\n", "server `c` already exists"), ("[servers.c\n", " --> mcp.toml:1:")]
     {
         fs::remove_file(project.path("started")).unwrap();
         fs::remove_file(project.path("go")).unwrap();
@@ -128,7 +128,7 @@ fn overrides_that_are_written_while_a_tool_is_called_stay() {
     let by_hand = r#"{"format":1,"tools":{"list_issues":{"outputSchema":{"type":"array"}}}}"#;
     project.write(OVERRIDES, by_hand);
     project.write("go", "");
-    ended(learning).exits_with(1).says("was written by hand, and stays as it is");
+    ended(learning).exits_with(1).says("which is not replaced");
     assert_eq!(project.read(OVERRIDES), by_hand);
 }
 

@@ -47,26 +47,26 @@ const READERS: &[&[&str]] =
 fn two_servers_of_one_name_are_one_too_many() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.s]\nnpm = \"x\"\n\n[servers.s]\nnpm = \"y\"\n");
-    refused(&project, READERS, &["the key `s` is there twice\n --> mcp.toml:4:10\n"]);
-    refused(&project, &[&ADD], &["the key `s` is there twice\n --> mcp.toml:4:10\n"]);
+    refused(&project, READERS, &["duplicate key `s`\n --> mcp.toml:4:10\n"]);
+    refused(&project, &[&ADD], &["duplicate key `s`\n --> mcp.toml:4:10\n"]);
     project.write("hosts.json", r#"{"mcpServers": {"s": {"command": "x"}, "s": {"command": "y"}}}"#);
-    refused(&project, &[&["--config", "hosts.json", "list"]], &["the key `s` is there twice\n --> hosts.json:1:"]);
+    refused(&project, &[&["--config", "hosts.json", "list"]], &["duplicate key `s`\n --> hosts.json:1:"]);
     fs::remove_file(project.path("mcp.toml")).unwrap();
     // The program that the file is of takes the last one, and so does whoever imports it.
     let import = project.run(&["import", "--from", "hosts.json", "--all"]).exits_with(0);
-    assert!(import.stderr.contains("hosts.json: the key `s` is there twice: the last one holds"), "{}", import.stderr);
+    assert!(import.stderr.contains("hosts.json: duplicate key `s`: the last one is used"), "{}", import.stderr);
     assert_eq!(project.read("mcp.toml"), "[servers.s]\ncommand = \"y\"\n");
     // Added again, and imported under a name that is taken.
     refused(
         &project,
         &[&["add", "s", "--npm", "x", "--no-sync"]],
-        &["there is a server `s` already\n --> mcp.toml\n  = help: "],
+        &["server `s` already exists\n --> mcp.toml\n  = help: "],
     );
     project.write("hosts.json", r#"{"mcpServers": {"s": {"command": "z"}}}"#);
     refused(
         &project,
         &[&["import", "--from", "hosts.json", "--all"]],
-        &["other servers of these names already: `s`", "`s=NAME`", "nothing was written"],
+        &["already has other servers with these names: `s`", "`s=NAME`", "nothing was written"],
     );
 }
 
@@ -80,15 +80,15 @@ fn a_configuration_that_is_no_file_is_not_taken_for_none() {
         let output = project.command().current_dir(project.path("sub")).args(*command).output().unwrap();
         Run::of(&output)
             .exits_with(1)
-            .says("error: this is a folder, and has to be a file\n --> mcp.toml\n  = help: move it away, or name");
+            .says("error: expected a file, found a directory\n --> mcp.toml\n  = help: move it, or specify");
     }
     refused(
         &project,
         &[&["--config", "sub/mcp.toml", "list"]],
-        &["this is a folder, and has to be a file\n --> sub/mcp.toml"],
+        &["expected a file, found a directory\n --> sub/mcp.toml"],
     );
     let init = project.command().current_dir(project.path("sub")).args(["init", "--no-dependency"]).output().unwrap();
-    Run::of(&init).exits_with(1).says("this is a folder, and has to be a file\n --> mcp.toml\n");
+    Run::of(&init).exits_with(1).says("expected a file, found a directory\n --> mcp.toml\n");
     assert!(!project.path("sub/.gitattributes").exists(), "nothing is half done");
 }
 
@@ -130,9 +130,9 @@ fn texts_of_other_editors_are_read_and_kept() {
     refused(
         &project,
         &READERS[..4],
-        &["no server is configured\n --> mcp.toml\n  = help: `mcp-bindgen add NAME --npm PACKAGE`"],
+        &["no servers are configured\n --> mcp.toml\n  = help: run `mcp-bindgen add NAME --npm PACKAGE`"],
     );
-    project.run(&["expand", "s"]).exits_with(1).says("there is no server `s`");
+    project.run(&["expand", "s"]).exits_with(1).says("unknown server `s`");
     project.run(&["doctor"]).exits_with(0);
     project.run(&ADD).exits_with(0);
     assert_eq!(project.read("mcp.toml"), "[servers.x]\nnpm = \"x\"\n");
@@ -159,8 +159,7 @@ fn links_are_followed_and_stay() {
     assert_eq!(fs::metadata(project.path("shared/ours.toml")).unwrap().permissions().mode() & 0o777, 0o640);
 
     fs::remove_file(project.path("shared/ours.toml")).unwrap();
-    let said =
-        "error: this is a link to a file that is not there\n --> mcp.toml\n  = help: make the file that it names";
+    let said = "error: broken symbolic link\n --> mcp.toml\n  = help: create the target, or remove the link";
     refused(&project, READERS, &[said]);
     refused(&project, &[&ADD, &["init", "--no-dependency"]], &[said]);
     assert!(project.path("mcp.toml").is_symlink());
@@ -170,28 +169,28 @@ fn links_are_followed_and_stay() {
 fn a_file_in_the_place_of_the_folder_is_named() {
     let project = Project::new(SERVER);
     project.write("mcp", "mine");
-    let cannot = "`mcp` is a file, and has to be a folder\n --> mcp/s.json\n";
+    let cannot = "`mcp` is a file, expected a directory\n --> mcp/s.json\n";
     for command in [&["check"][..], &["sync"], &["check", "--offline"], &["list"], &["expand", "s"]] {
         project.run(command).exits_with(1).says(cannot);
     }
     let add = project.run(&["add", "x", "--command", fixture_server().to_str().unwrap()]).exits_with(1);
     assert!(
-        add.stderr.contains("`mcp` is a file, and has to be a folder\n --> mcp/x.json\n  = help: move it away"),
+        add.stderr.contains("`mcp` is a file, expected a directory\n --> mcp/x.json\n  = help: move it, or choose"),
         "{}",
         add.stderr
     );
     project
         .run(&["init", "--no-dependency"])
         .exits_with(1)
-        .says("and has to be a folder: snapshots go there\n --> mcp\n");
-    project.run(&["doctor"]).exits_with(1).says("`mcp` is a file, and has to be a folder");
+        .says("expected a directory for snapshots, found a file\n --> mcp\n");
+    project.run(&["doctor"]).exits_with(1).says("`mcp` is a file, expected a directory");
     assert!(project.read("mcp") == "mine" && !project.read("mcp.toml").contains("[servers.x]"));
     assert!(!project.path(".gitattributes").exists(), "nothing is half done");
     // A call needs no snapshot.
     project
         .run(&["call", "s", "add", "--a", "1", "--b", "2"])
         .exits_with(0)
-        .says("warning: cannot read the file: `mcp`");
+        .says("warning: failed to read the file: `mcp`");
 }
 
 /// The program, of which the system says that it may not write to folders without that right, whoever runs it.
@@ -223,8 +222,8 @@ fn folders_that_cannot_be_written_to_are_said() {
     // It really is read-only.
     run("echo x > probe").exits_with(2);
     let before = files(&project);
-    let denied = "error: cannot write the file: Permission denied (os error 13)\n --> ";
-    let help = "\n  = help: files are replaced as a whole: this takes the right to write to the folder\n";
+    let denied = "error: failed to write the file: Permission denied (os error 13)\n --> ";
+    let help = "\n  = help: files are replaced as a whole, which requires write permission for the folder\n";
     for (words, file) in [
         (format!("add x --command {server} --no-sync"), "mcp.toml"),
         (format!("add x --command {server}"), "mcp/x.json"),
@@ -249,13 +248,13 @@ fn a_write_that_fails_in_the_middle_leaves_what_was_there() {
     let project = Project::new(SERVER);
     let program = env!("CARGO_BIN_EXE_mcp-bindgen");
     let limited = |words: &str| project.shell(&format!("trap '' XFSZ; ulimit -f 1; exec {program} {words}"));
-    limited("sync").exits_with(1).says("error: cannot write the file: File too large").says("\n --> mcp/s.json\n");
+    limited("sync").exits_with(1).says("error: failed to write the file: File too large").says("\n --> mcp/s.json\n");
     assert_eq!(fs::read_dir(project.path("mcp")).unwrap().count(), 0, "no part of a file stays");
     project.run(&["sync"]).exits_with(0);
     let old = project.read("mcp/s.json").replace("Adds two", "Sums two");
     project.write("mcp/s.json", &old);
     let before = files(&project);
-    limited("sync").exits_with(1).says("cannot write the file: File too large");
+    limited("sync").exits_with(1).says("failed to write the file: File too large");
     limited("list --format html -o page.html").exits_with(1).says("\n --> page.html\n");
     let server = fixture_server().display();
     limited(&format!("add x --command {server}")).exits_with(1).says("\n --> mcp/x.json\n");
@@ -268,7 +267,7 @@ fn a_snapshot_that_somebody_has_edited_is_told_with_its_place() {
     let project = Project::new(SERVER);
     project.run(&["sync"]).exits_with(0);
     let synced = project.read("mcp/s.json");
-    let anew = "\n  = help: run `mcp-bindgen sync s` to take it anew\n";
+    let anew = "\n  = help: run `mcp-bindgen sync s` to write it again\n";
     for (edited, place) in [
         (synced.replacen("      }\n", "      },\n", 1), ":"),
         (synced.replacen("\"tools\": [", "\"tools\": 5, \"was\": [", 1), ""),

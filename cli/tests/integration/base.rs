@@ -129,9 +129,9 @@ fn what_git_cannot_give_is_not_new() {
     let id = String::from_utf8(found.stdout).unwrap();
     // As in a partial clone whose origin is away.
     fs::remove_file(project.path(".git/objects").join(&id[..2]).join(id[2..].trim())).unwrap();
-    project.run(&CHECK).exits_with(1).says("git does not give mcp/s.json at `main`: ");
+    project.run(&CHECK).exits_with(1).says("failed to read mcp/s.json at `main`: ");
     let json = project.run(&formatted("json")).exits_with(1).json();
-    assert!(json[0]["since"]["error"].as_str().is_some_and(|error| error.contains("git does not give")), "{json}");
+    assert!(json[0]["since"]["error"].as_str().is_some_and(|error| error.contains("failed to read")), "{json}");
     assert_eq!((&json[0]["status"], &json[1]["since"]["new"]), (&json!("valid"), &json!(false)));
 }
 
@@ -150,7 +150,7 @@ fn what_is_taken_away_is_told() {
     project.write("mcp.toml", "[servers.s]\ncommand = \"x\"\n");
     git(&project, &["rm", "-q", "mcp/s.json", "mcp/t.json"]);
     commit(&project, "removed");
-    project.run(&CHECK).exits_with(4).says("main: the snapshot of s is gone").says("main: t is no server any more");
+    project.run(&CHECK).exits_with(4).says("main: the snapshot of s was removed").says("main: server t was removed");
     let json = project.run(&formatted("json")).exits_with(4).json();
     for (entry, status) in json.as_array().unwrap().iter().zip(["missing", "removed"]) {
         assert_eq!((&entry["status"], &entry["since"]["removed"]), (&json!(status), &json!(true)), "{json}");
@@ -159,7 +159,7 @@ fn what_is_taken_away_is_told() {
     assert!(markdown.contains("; 2 snapshots removed since `main`**: 1 server checked: 1 out of date."), "{markdown}");
     assert!(markdown.contains("| `t` | removed |  | removed |"), "{markdown}");
     let github = project.run(&formatted("github")).exits_with(4).stdout;
-    assert!(github.contains("::warning file=mcp/t.json,title=t is removed::main has it"), "{github}");
+    assert!(github.contains("::warning file=mcp/t.json,title=t was removed::main has it"), "{github}");
     // Who asks of one server is told of that one.
     let one = project.run(&[&CHECK[..], &["s"]].concat()).exits_with(4);
     assert!(!one.stderr.contains("t is no server"), "{}", one.stderr);
@@ -181,9 +181,9 @@ fn what_is_being_merged_is_not_of_this_work() {
 fn where_nothing_can_be_compared_the_reason_is_said_and_the_rest_too() {
     let project = Project::new(CONFIG);
     project.write("mcp/s.json", &snapshot(&[]));
-    project.run(&CHECK).exits_with(1).says("there is no git repository").says("leave revisions out");
+    project.run(&CHECK).exits_with(1).says("not in a git repository").says("without a revision");
     git(&project, &["init", "-q"]);
-    project.run(&CHECK).exits_with(1).says("no commit yet").says("help: commit the work first");
+    project.run(&CHECK).exits_with(1).says("the repository has no commits").says("help: commit first");
     commit(&project, "one");
     let none = project.run(&["diff", "s@nothing", "s"]).exits_with(1).says("git has no commit `nothing`");
     assert!(none.stderr.contains("fatal: "), "{}", none.stderr);
@@ -210,8 +210,7 @@ fn where_nothing_can_be_compared_the_reason_is_said_and_the_rest_too() {
 fn reviewers_see_what_breaks_though_nothing_is_out_of_date() {
     let project = work();
     let markdown = project.run(&formatted("markdown")).exits_with(0).stdout;
-    let said =
-        "**Every MCP snapshot is as it should be; 2 breaking changes since `main`**: 2 servers checked: 2 valid.";
+    let said = "**All MCP snapshots are up to date; 2 breaking changes since `main`**: 2 servers checked: 2 valid.";
     assert!(markdown.contains(said), "{markdown}");
     assert!(markdown.contains("| `s` | valid |  | 2 breaking |\n| `t` | valid |  |  |"), "{markdown}");
     assert!(markdown.contains("<details open><summary>Since <code>main</code>"), "{markdown}");
@@ -240,7 +239,7 @@ fn links_are_followed_in_git_as_on_disk() {
     project.run(&["diff", "s@main", "s"]).exits_with(4);
     // A link that leads nowhere is not a snapshot that is missing: one would be written in its place.
     fs::remove_file(project.path("shared/s.json")).unwrap();
-    project.run(&["check", "--offline"]).exits_with(1).says("this is a link to a file that is not there");
+    project.run(&["check", "--offline"]).exits_with(1).says("broken symbolic link");
 }
 
 #[test]
@@ -254,8 +253,8 @@ fn annotations_stand_where_the_fault_is() {
     fs::remove_file(project.path("mcp/s.overrides.json")).unwrap();
     project.write("mcp/s.json", "{\n  \"tools\": [}\n");
     let line = annotated(4);
-    assert!(line.starts_with("::error file=mcp/s.json,line=2,title=the snapshot of s cannot be read::"), "{line}");
-    assert!(line.contains("%0Arun `mcp-bindgen sync s` to take it anew"), "{line}");
+    assert!(line.starts_with("::error file=mcp/s.json,line=2,title=failed to read the snapshot of s::"), "{line}");
+    assert!(line.contains("%0Arun `mcp-bindgen sync s` to write it again"), "{line}");
     project.write("mcp/s.json", "{\n  \"format\": 7, \"tools\": []\n}\n");
     assert!(annotated(1).starts_with("::error file=mcp/s.json,line=2,title=s failed::"), "{}", annotated(1));
 
@@ -264,7 +263,10 @@ fn annotations_stand_where_the_fault_is() {
         .args(["check", "--offline", "--format", "github"])
         .env("GITHUB_STEP_SUMMARY", project.path("no/summary.md"));
     project.write("mcp/s.json", "{");
-    Run::of(&command.output().unwrap()).exits_with(4).says("no/summary.md").says("GITHUB_STEP_SUMMARY names the file");
+    Run::of(&command.output().unwrap())
+        .exits_with(4)
+        .says("no/summary.md")
+        .says("the path comes from GITHUB_STEP_SUMMARY");
 }
 
 #[test]

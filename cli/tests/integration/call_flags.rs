@@ -78,13 +78,9 @@ fn flags_are_typed_by_the_schema() {
     refuses(
         &project,
         &["--txt", "x", "--count", "many", "--state=opne", "--draft", "true", "--text", "a", "--text", "b"],
-        "error: the tool has no property `txt`\n  = help: did you mean `--text`?\n\
-         error: `many` is no value of `--count`, which takes an integer\n\
-         error: `opne` is no value of `--state`, which takes one of `open`, `closed`\n  = help: did you mean `open`?\n\
-         error: `true` belongs to no flag\n  = help: `--draft` takes no word; `--draft=false` is its opposite\n\
-         error: `text` is given twice, here by `--text`",
+        "error: the tool has no argument `txt`\n  = help: did you mean `--text`?\nerror: invalid value `many` for `--count`: expected an integer\nerror: invalid value `opne` for `--state`: expected one of `open`, `closed`\n  = help: did you mean `open`?\nerror: unexpected argument `true`\n  = help: `--draft` takes no value; its opposite is `--draft=false`\nerror: duplicate `text`, here by `--text`",
     );
-    refuses(&project, &["stray"], "error: `stray` belongs to no flag\n  = help: write `--NAME VALUE`");
+    refuses(&project, &["stray"], "error: unexpected argument `stray`\n  = help: use `--NAME VALUE`");
 }
 
 #[test]
@@ -113,7 +109,7 @@ fn our_own_options_win_before_the_tool_and_behind_it() {
     refuses(
         &project,
         &["--format:=\"csv\""],
-        "error: `--format:=\"csv\"` is an option of this program, and no property\n  = help: `--arg format=VALUE` sets the tool's property `format`",
+        "error: `--format:=\"csv\"` is an option of mcp-bindgen, not a property\n  = help: `--arg format=VALUE` sets the tool's property `format`",
     );
     for wrong in [&["--color", "red"][..], &["--format", "csv"], &["--timeout", "soon"], &["--timeout"], &["--yes=1"]] {
         let run = call(&project, wrong).exits_with(2);
@@ -140,8 +136,7 @@ fn files_and_stdin_give_values() {
     refuses(
         &project,
         &["--body", "@missing.md", "--more", "@-", "--data:=@-"],
-        "error: `--body` cannot read `missing.md`: file not found\n  = help: write `@@missing.md` for the text `@missing.md`\n\
-         error: `--data` would read the standard input, which something before it has read",
+        "error: `--body`: failed to read `missing.md`: file not found\n  = help: use `@@missing.md` for the text `@missing.md`\nerror: `--data` cannot read standard input, which was already read",
     );
 }
 
@@ -149,9 +144,9 @@ fn files_and_stdin_give_values() {
 fn what_the_schema_refuses_is_never_sent() {
     let project =
         with_tool(&json!({"count": {"type": "integer", "maximum": 5}, "name": {"type": "string", "pattern": "^a"}}));
-    call(&project, &["--count", "9"]).exits_with(2).says("the arguments are not what the tool takes: at `/count`");
+    call(&project, &["--count", "9"]).exits_with(2).says("invalid arguments: at `/count`");
     call(&project, &["--name", "b", "--dry-run"]).exits_with(2).says("(`pattern`, found \"b\")");
-    call(&project, &["--count", "5"]).exits_with(5).says("could not start");
+    call(&project, &["--count", "5"]).exits_with(5).says("failed to start");
     let required = offline(&json!([{"name": "t", "inputSchema": {"type": "object",
         "properties": {"owner": {"type": "string"}, "by": {"type": "object", "properties": {"a": {}}, "required": ["a"]}}, "required": ["owner", "repo"]}}]));
     refuses(
@@ -176,17 +171,7 @@ fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
         command.env("COLUMNS", "40").args(["call", "s", "t"]).args(words);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
-    let expected = "s/t\n\n\
-        Usage: mcp-bindgen call s t\n    [--NAME VALUE]...\n\n\
-        Optional:\n  \
-          --owner <STRING>\n          Whose account it is, said at\n          lengthlengthlength:\n          \\::error::it\n          is\\u{1b}[31m,\\u{202e} and more\n          words than one line of forty\n          columns has\n  \
-          --perPage <INTEGER>, --per-page\n          [default: 30]\n  \
-          --labels <STRING>...\n          [possible values: bug, ui]\n  \
-          --draft, --no-draft\n  \
-          --arg format=<STRING>\n          [possible values: a, b]\n  \
-          --by <JSON>\n  \
-          --by.id <INTEGER>\n\n\
-        Every flag can be `--NAME:=JSON` as\nwell, and a value `@FILE` where it is\ntext. `--args JSON` gives all arguments\nat once. Options of `mcp-bindgen call`\ncan stand here too. A flag with `...`\ngives one element each time, or one JSON\narray that is all of them.\n";
+    let expected = "s/t\n\nUsage: mcp-bindgen call s t\n    [--NAME VALUE]...\n\nOptional:\n  --owner <STRING>\n          Whose account it is, said at\n          lengthlengthlength:\n          \\::error::it\n          is\\u{1b}[31m,\\u{202e} and more\n          words than one line of forty\n          columns has\n  --perPage <INTEGER>, --per-page\n          [default: 30]\n  --labels <STRING>...\n          [possible values: bug, ui]\n  --draft, --no-draft\n  --arg format=<STRING>\n          [possible values: a, b]\n  --by <JSON>\n  --by.id <INTEGER>\n\nEvery flag also accepts `--NAME:=JSON`,\nand `@FILE` for text. `--args JSON`\npasses all arguments at once. Options of\n`mcp-bindgen call` are also accepted\nhere. A flag with `...` adds one element\neach time, or takes one JSON array for\nall of them.\n";
     for words in [&["--help"][..], &["-h"], &["--owner", "x", "--no-such", "--help"], &["--draft", "-h"]] {
         assert_eq!(help(words), expected, "{words:?}");
     }
@@ -220,12 +205,12 @@ fn help_of_hostile_tools_says_nothing_to_the_terminal() {
 #[test]
 fn a_tool_that_the_snapshot_does_not_know_is_looked_for_where_that_is_allowed() {
     let project = offline(&json!([{"name": "list_issues", "inputSchema": {"type": "object"}}]));
-    let said = "error: the snapshot of server `s` has no tool `list_isues`\n  = help: did you mean `list_issues`?\n";
+    let said = "error: unknown tool `list_isues` of server `s`\n  = help: did you mean `list_issues`?\n";
     for words in [&["--dry-run"][..], &["--help"]] {
         let run = project.run(&[&["call", "s", "list_isues"], words].concat()).exits_with(1);
         assert_eq!(run.stderr, said);
     }
-    project.run(&["call", "s", "list_isues"]).exits_with(5).says(said).says("error: s: could not start");
+    project.run(&["call", "s", "list_isues"]).exits_with(5).says(said).says("error: s: failed to start");
     let live = Project::new(FIXTURE);
     live.write("mcp/fixture.json", "{\"tools\": []}");
     let sum = live.run(&["call", "fixture", "add", "--a", "20", "--b=-3"]).exits_with(0);
@@ -244,7 +229,7 @@ fn calls_reach_the_server_with_what_the_flags_say() {
     project.run(&words).exits_with(2).says("is required");
     let sum = project.run(&["call", "fixture", "add", "--a", "1", "--b", "2", "--format", "json"]).exits_with(0).json();
     assert_eq!(sum["structuredContent"], json!({ "result": 3 }));
-    project.run(&["call", "fixture", "add", "--a", "1", "--b", "x"]).exits_with(2).says("which takes an integer");
+    project.run(&["call", "fixture", "add", "--a", "1", "--b", "x"]).exits_with(2).says("expected an integer");
     let counted = ["call", "fixture", "count_slowly", "--steps", "3", "--pause_ms", "5"];
     let counted = project.run(&counted).exits_with(0).says("    Progress 1/3\n");
     assert_eq!(counted.stdout, "counted to 3\n");

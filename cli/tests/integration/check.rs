@@ -58,10 +58,10 @@ fn without_a_server_a_check_says_what_can_be_said() {
     project.run(&["check", "--offline"]).exits_with(0);
 
     project.write("mcp/fixture.json", &written.replace("  \"tools\"", " \"tools\""));
-    let edited = project.run(&["check", "--offline"]).exits_with(4).says("is not as `sync` writes it");
+    let edited = project.run(&["check", "--offline"]).exits_with(4).says("is not formatted as `sync` writes it");
     assert!(edited.stdout.contains("+  \"tools\""), "{}", edited.stdout);
     project.write("mcp/fixture.json", "{");
-    project.run(&["check", "--offline"]).exits_with(4).says("run `mcp-bindgen sync fixture` to take it anew");
+    project.run(&["check", "--offline"]).exits_with(4).says("run `mcp-bindgen sync fixture` to write it again");
     project.write("mcp/fixture.json", r#"{"format":7,"tools":[]}"#);
     project.run(&["check", "--offline"]).exits_with(1).says("install mcp-bindgen 0.7 or later");
     project.write("mcp/fixture.json", &written);
@@ -77,8 +77,8 @@ fn a_pattern_without_a_tool_is_told_once_at_its_line_of_the_configuration() {
     let config = "[servers.fixture]\ncommand = \"SERVER\"\ntools = [\n  \"add\",\n  \"nothing_*\",\n]\nexclude = [\"lst\"]\n\n\
                   [servers.other]\ncommand = \"./x\"\nenv = { TOKEN = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\" }\n";
     project.write("mcp.toml", &config.replace("SERVER", fixture_server().to_str().unwrap()));
-    let tools = "server `fixture` has no tool that `nothing_*` in `tools` matches\n --> mcp.toml:5:3\n";
-    let exclude = "server `fixture` has no tool that `lst` in `exclude` matches\n --> mcp.toml:7:12\n";
+    let tools = "no tool of server `fixture` matches `nothing_*` in `tools`\n --> mcp.toml:5:3\n";
+    let exclude = "no tool of server `fixture` matches `lst` in `exclude`\n --> mcp.toml:7:12\n";
     for words in [&["check", "--offline", "fixture"][..], &["check", "fixture"]] {
         let run = project.run(words).exits_with(1).says(tools).says(exclude).says("1 server checked: 1 with faults");
         assert_eq!(run.stderr.matches("nothing_*").count(), 1, "{}", run.stderr);
@@ -88,7 +88,7 @@ fn a_pattern_without_a_tool_is_told_once_at_its_line_of_the_configuration() {
     project.run(&["check", "--offline"]).says("`TOKEN` of server `other` looks like a secret");
     let lines = project.run(&["check", "--offline", "fixture", "--format", "github"]).exits_with(1).stdout;
     let begins: Vec<&str> =
-        lines.lines().filter_map(|line| line.split_once("::server").map(|(begin, _)| begin)).collect();
+        lines.lines().filter_map(|line| line.split_once("::no tool of server").map(|(begin, _)| begin)).collect();
     assert_eq!(
         begins,
         [
@@ -96,7 +96,7 @@ fn a_pattern_without_a_tool_is_told_once_at_its_line_of_the_configuration() {
             "::error file=mcp.toml,line=7,title=fixture does not build",
         ]
     );
-    project.run(&["sync", "fixture"]).exits_with(1).says(&format!("does not fit: {tools}"));
+    project.run(&["sync", "fixture"]).exits_with(1).says(&format!("do not fit: {tools}"));
     project.run(&["list", "fixture"]).exits_with(1).says(tools);
 }
 
@@ -108,7 +108,7 @@ fn an_offline_check_annotates_a_snapshot_that_is_written_otherwise_as_that() {
     let run = project.run(&["check", "--offline", "--format", "github"]).exits_with(4);
     assert_eq!(
         run.stdout,
-        "::error file=mcp/fixture.json,title=the snapshot of fixture is not as `sync` writes it::run `mcp-bindgen sync fixture`\n"
+        "::error file=mcp/fixture.json,title=the snapshot of fixture is not formatted as `sync` writes it::run `mcp-bindgen sync fixture`\n"
     );
 }
 
@@ -147,7 +147,7 @@ fn a_check_tells_what_became_of_a_snapshot_since_a_branch() {
     let diff = project.run(&["diff", "fixture@main~1", "mcp/fixture.json", "--format", "json"]).exits_with(4).json();
     assert_eq!(diff["changes"].as_array().unwrap().len(), 3);
     project.run(&["diff", "fixture", "live:fixture"]).exits_with(0).says("fixture to live:fixture: no difference");
-    project.run(&["diff", "fixture@main", "fixture"]).exits_with(1).says("there is no mcp/fixture.json at `main`");
+    project.run(&["diff", "fixture@main", "fixture"]).exits_with(1).says("mcp/fixture.json does not exist at `main`");
     project.run(&["diff", "fixtur", "fixture"]).exits_with(1).says("did you mean `fixture`?");
 }
 
@@ -167,7 +167,7 @@ fn a_shallow_clone_is_told_what_to_fetch() {
         shallow
             .run(&["check", "--offline", "--base", revision])
             .exits_with(1)
-            .says(&format!("git has no commit `{revision}` that this work stands on"))
+            .says(&format!("git has no commit `{revision}` that shares history with HEAD"))
             .says("`fetch-depth: 0`");
     }
     // What looks like an option of git's is a revision all the same.
@@ -347,8 +347,8 @@ fn what_a_sync_would_leave_unbuildable_is_told_before_and_by_it() {
     let before = mcp_bindgen_model::Snapshot::parse(&snapshot.to_string()).unwrap().to_text();
     project.write("mcp/fixture.json", &before);
     let config = project.read("mcp.toml");
-    let fault = "server `fixture` has no tool that `away` in `tools` matches";
-    let misfit = format!("what fixture offers now does not fit: {fault}");
+    let fault = "no tool of server `fixture` matches `away` in `tools`";
+    let misfit = format!("the current tools of fixture do not fit: {fault}");
     project.write("mcp.toml", &format!("{config}tools = [\"add\", \"away\"]\n"));
     project.run(&["check", "--offline"]).exits_with(0);
     let report = project.run(&["check", "--format", "json"]).exits_with(4).says(&misfit).json();

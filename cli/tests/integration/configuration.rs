@@ -25,12 +25,17 @@ fn check_reports_what_would_not_build() {
         "deny = [\"MCP0006\"]\n[servers.gh]\ncommand = \"SERVER\"\nexclude = [\"ad\"]\n\
          [servers.g-h]\ncommand = \"SERVER\"\n[servers.g_h]\ncommand = \"SERVER\"\n",
     );
-    project.run(&["sync"]).exits_with(1).says("what gh offers now does not fit: server `gh` has no tool that `ad`");
+    project
+        .run(&["sync"])
+        .exits_with(1)
+        .says("the current tools of gh do not fit: no tool of server `gh` matches `ad`");
     let check = project
         .run(&["check"])
         .exits_with(1)
-        .says("error: server `gh` has no tool that `ad` in `exclude` matches\n --> mcp.toml:4:12\n  = help: did you mean `add`")
-        .says("error: servers `g-h` and `g_h` would both be the module `g_h`\n --> mcp.toml\n")
+        .says(
+            "error: no tool of server `gh` matches `ad` in `exclude`\n --> mcp.toml:4:12\n  = help: did you mean `add`",
+        )
+        .says("error: servers `g-h` and `g_h` have the same module name `g_h`\n --> mcp.toml\n")
         .says("Up to date mcp/gh.json");
     assert!(!check.stderr.contains("MCP0006"), "{}", check.stderr);
     let report = project.run(&["check", "gh", "--format", "json"]).exits_with(1).json();
@@ -44,7 +49,8 @@ fn check_reports_what_would_not_build() {
 #[test]
 fn every_command_refuses_codes_that_there_are_not() {
     let project = offline("allow = [\"MCP0099\"]\n[servers.gh]\nnpm = \"x\"\n");
-    let said = "error: `allow` names a code that there is not: `MCP0099`\n --> mcp.toml:1:10\n  = help: did you mean `MCP0009`?";
+    let said =
+        "error: `allow` contains the unknown code `MCP0099`\n --> mcp.toml:1:10\n  = help: did you mean `MCP0009`?";
     for command in [&["list"][..], &["check"], &["sync"], &["expand", "gh"]] {
         project.run(command).exits_with(1).says(said);
     }
@@ -53,9 +59,9 @@ fn every_command_refuses_codes_that_there_are_not() {
 #[test]
 fn patterns_that_do_nothing_bind_nothing() {
     let project = offline("[servers.gh]\nnpm = \"x\"\napprove = [\"ad\"]\n");
-    project.run(&["list"]).exits_with(1).says("server `gh` has no tool that `ad` in `approve` matches");
+    project.run(&["list"]).exits_with(1).says("no tool of server `gh` matches `ad` in `approve`");
     let project = offline("[servers.gh]\nnpm = \"x\"\nexclude = [\"add\"]\n");
-    project.run(&["expand", "gh"]).exits_with(1).says("nothing is left to bind: `add` takes away every tool");
+    project.run(&["expand", "gh"]).exits_with(1).says("no tools to bind: `add` excludes every tool");
 }
 
 #[test]
@@ -68,7 +74,8 @@ fn rules_of_the_code_are_followed_or_refused() {
     assert!(code.contains("Default, crate::Own)]\n    pub struct GhSumParams"), "{code}");
 
     let project = offline("[servers.gh]\nnpm = \"x\"\nrust.rename = { ad = \"sum\" }\n");
-    let said = "error: in `rename`: `ad` leads nowhere: there is no tool `ad`\n --> mcp.toml:3:17\n  = help: did you mean `add`?";
+    let said =
+        "error: in `rename`: `ad` not found: unknown tool `ad`\n --> mcp.toml:3:17\n  = help: did you mean `add`?";
     for command in [&["list"][..], &["expand", "gh"]] {
         project.run(command).exits_with(1).says(said);
     }
@@ -79,7 +86,7 @@ fn a_broken_entry_of_mcp_json_is_a_warning_until_it_is_asked_for() {
     let project = offline("");
     fs::remove_file(project.path("mcp.toml")).unwrap();
     project.write(".mcp.json", r#"{"mcpServers": {"gh": {"command": "x"}, "odd": {"type": "ws", "url": "x"}}}"#);
-    let reason = ": `type` of server `odd` cannot be `ws`\n --> .mcp.json:1:57";
+    let reason = ": invalid value `ws` for `type` of server `odd`\n --> .mcp.json:1:57";
     project.run(&["list"]).exits_with(0).says(&format!("warning{reason}"));
     project.run(&["list", "odd"]).exits_with(1).says(&format!("error{reason}"));
 }
@@ -92,7 +99,7 @@ fn a_name_in_the_environment_that_is_no_server_is_a_warning() {
         String::from_utf8(output.stderr).unwrap()
     };
     let said = list(r#"{"ghh": {"command": "x"}}"#);
-    let warning = "warning: MCP_SERVERS names `ghh`, which is no server of the file\n --> mcp.toml\n  = help: did you mean `gh`?\n";
+    let warning = "warning: MCP_SERVERS names `ghh`, which is not a server of the file\n --> mcp.toml\n  = help: did you mean `gh`?\n";
     assert!(said.starts_with(warning), "{said}");
     assert_eq!(list(r#"{"gh": {"command": "x"}}"#), "");
 }
@@ -175,5 +182,5 @@ fn a_variable_that_is_empty_is_not_set() {
     // Who names a server wants that one, also where there is none.
     project.write("mcp.toml", "");
     project.run(&["doctor"]).exits_with(0);
-    project.run(&["doctor", "a"]).exits_with(1).says("there is no server `a`");
+    project.run(&["doctor", "a"]).exits_with(1).says("unknown server `a`");
 }

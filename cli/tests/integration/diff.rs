@@ -22,7 +22,7 @@ fn what_is_shown_as_a_difference_is_one() {
         project.write("b.json", &other);
         let run = project.run(&["diff", "a.json", "b.json"]).exits_with(4);
         assert!(run.stdout.starts_with("--- a.json\n+++ b.json\n"), "{}", run.stdout);
-        run.says("a.json to b.json: what is offered is the same, the text is not");
+        run.says("a.json to b.json: same tools, different text");
         let json = project.run(&["diff", "a.json", "b.json", "--format", "json"]).exits_with(4).json();
         assert!(json["same"] == false && json["changes"].as_array().unwrap().is_empty(), "{json}");
     }

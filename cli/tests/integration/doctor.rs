@@ -63,17 +63,17 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
     assert_eq!(all.status.code(), Some(1), "{said}");
     for line in [
         "error: versions: the crate is built with `mcp-bindgen` 9.1.0",
-        "error: bindings: src/main.rs binds `fin`, which is no server of the configuration\n  = help: did you mean `fine`?",
+        "error: bindings: src/main.rs binds `fin`, which is not a configured server\n  = help: did you mean `fine`?",
         "        Fine fine: variables: `DOCTOR_LEVEL` is not set, and has a default",
-        "warning: fine, node, package: environment: a variable is set here and not given to the server\n  = help: where it needs them: `inherit_env = [\"VOLTA_HOME\"]`",
+        "warning: fine, node, package: environment: a variable is set here and not passed to the server\n  = help: to pass them: `inherit_env = [\"VOLTA_HOME\"]`",
         "        Fine fine: snapshot: mcp/fine.json",
         "error: node: variables: `DOCTOR_TOKEN` is not set\n  = help: `export DOCTOR_TOKEN=..`",
         "error: node: program: `npx-that-is-not-there` was not found in /nowhere\n  = help: install it",
-        "error: package: program: `npx` was not found in /nowhere\n  = help: install node.js",
-        "error: node: snapshot: mcp/node.json is not there\n  = help: run `mcp-bindgen doctor --connect node` to see",
+        "error: package: program: `npx` was not found in /nowhere\n  = help: install Node.js",
+        "error: node: snapshot: mcp/node.json not found\n  = help: run `mcp-bindgen doctor --connect node` to see",
         "        Fine open: address: 127.0.0.1:",
         "error: open: snapshot: mcp/open.json was written by a newer mcp-bindgen",
-        "error: shut: address: 127.0.0.1:",
+        "error: shut: address: failed to reach 127.0.0.1:",
     ] {
         assert!(said.contains(line), "not said: {line}\n{said}");
     }
@@ -142,28 +142,28 @@ fn addresses_are_tried_as_a_client_would() {
         &direct,
         &[
             &fine,
-            &format!("error: port: address: {shut} cannot be reached"),
-            "warning: unset: address: it is not looked at",
-            &format!("error: tls: address: {open} cannot be reached"),
+            &format!("error: port: address: failed to reach {shut}"),
+            "warning: unset: address: not checked",
+            &format!("error: tls: address: failed to reach {open}"),
         ],
     );
     let open_port = open.port().to_string();
     says(&looked(&project, &[("DOCTOR_PORT", &open_port)]), &["Fine port: address: 127.0.0.1:${DOCTOR_PORT}\n"]);
     // A proxy is for the scheme that it is named for, and has to be there.
     let (proxy, dead) = (format!("http://me:hunter22@{open}"), format!("http://{shut}"));
-    let by_proxy = format!("Fine plain: address: {open}, by the proxy {open}\n");
+    let by_proxy = format!("Fine plain: address: {open}, through the proxy {open}\n");
     says(
         &looked(&project, &[("HTTPS_PROXY", &proxy)]),
-        &[&fine, &format!("tls: address: {open}, by the proxy {open}")],
+        &[&fine, &format!("tls: address: failed to reach {open}, through the proxy {open}")],
     );
     says(&looked(&project, &[("all_proxy", &proxy)]), &[&by_proxy]);
     says(&looked(&project, &[("HTTP_PROXY", &proxy), ("NO_PROXY", "127.0.0.1")]), &[&fine]);
     says(
         &looked(&project, &[("HTTP_PROXY", &dead)]),
-        &[&format!("error: plain: address: {open}, by the proxy {shut} cannot be reached"), "error: tls: address: "],
+        &[&format!("error: plain: address: failed to reach {open}, through the proxy {shut}"), "error: tls: address: "],
     );
     let certificates = looked(&project, &[("SSL_CERT_FILE", "/nonexistent")]);
-    says(&certificates, &[&fine, &format!("error: tls: address: {open} cannot be reached")]);
+    says(&certificates, &[&fine, &format!("error: tls: address: failed to reach {open}")]);
     for said in [looked(&project, &[("http_proxy", &proxy)]), direct] {
         assert!(!said.contains("hunter22"), "{said}");
     }
@@ -185,7 +185,7 @@ fn programs_are_looked_for_with_what_placeholders_stand_for() {
         &[
             &format!("Fine by_name, by_path: program: ${{DOCTOR_FOLDER}}/{name}\n"),
             "error: gone: program: `gone` was not found in ${DOCTOR_FOLDER}, /nowhere\n",
-            "warning: unset: program: it is not looked at",
+            "warning: unset: program: not checked",
         ],
     );
     assert!(!said.contains(folder), "{said}");
@@ -201,15 +201,15 @@ fn isolation_that_cannot_be_had_is_an_error() {
     );
     project.write_program("bin/bwrap", "exit 1");
     let said = looked(&project, &[("PATH", project.path("bin").to_str().unwrap())]);
-    says(&said, &["warning: open: isolation: it is not looked at"]);
+    says(&said, &["warning: open: isolation: not checked"]);
     // The one on PATH is not looked at, whether the system has one or not.
     let installed = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
     if installed.iter().any(|path| std::path::Path::new(path).exists()) {
-        says(&said, &["error: own: isolation: its `isolation` cannot use", "name a smaller folder"]);
+        says(&said, &["error: own: isolation: its `isolation` cannot use", "use a smaller folder"]);
     } else {
         says(
             &said,
-            &["error: any, own: isolation: its `isolation` needs bubblewrap, and there is no `bwrap` in /usr/bin"],
+            &["error: any, own: isolation: its `isolation` requires bubblewrap, and `bwrap` was not found in /usr/bin"],
         );
     }
     assert!(!said.contains(project.path("bin/bwrap").to_str().unwrap()), "{said}");
@@ -260,11 +260,11 @@ fn what_a_file_of_other_programs_says_and_nobody_obeys_is_told() {
         })
         .collect();
     let expected = [
-        "a: it is switched off for other programs, and not here: `disabled` is true",
-        "a: `timeout` is a number, whose unit nobody knows, and is passed over",
-        "a: `envFile` is not taken over",
-        "a: `oauth` (with `clientId`) is not taken over",
-        "b: `headersHelper` is not taken over",
+        "a: it is disabled for other programs, but not here: `disabled` is true",
+        "a: `timeout` is a number without a unit, and is ignored",
+        "a: `envFile` was not imported",
+        "a: `oauth` (with `clientId`) was not imported",
+        "b: `headersHelper` was not imported",
     ];
     for text in expected {
         assert!(told.iter().any(|told| told.starts_with(text)), "{text}\n{told:#?}");
@@ -295,7 +295,7 @@ fn refused_tokens_are_told_by_their_headers() {
         &said,
         &[
             "headers = { Authorization = \"Bearer ${_9X_TOKEN}\" }",
-            "key: connection: the server refuses the header `X-Api-Key`\n",
+            "key: connection: the server rejected the header `X-Api-Key`\n",
             "check that `${DOCTOR_KEY}` is a valid token",
             "check that `${DOCTOR_TOKEN}` is a valid token",
             "no MCP server answers at the path of `url` (HTTP 501)",
@@ -314,7 +314,7 @@ fn inherited_variable_that_is_not_set_is_told() {
         &said,
         &[
             "warning: a: variables: `DOCTOR_UNSET` of `inherit_env` is not set\n  = help: `export DOCTOR_UNSET=..`",
-            "the server asks for the environment variable `DOCTOR_UNSET`, which it does not get\n",
+            "the server needs the environment variable `DOCTOR_UNSET`, which is not passed to it\n",
             "= help: set it: `export DOCTOR_UNSET=..`",
         ],
     );
@@ -327,8 +327,8 @@ fn server_that_answers_is_sent_to_sync() {
     says(
         &said,
         &[
-            "Fine desk: connection: the server answers and offers ",
-            "error: desk: snapshot: mcp/desk.json is not there\n  = help: run `mcp-bindgen sync desk`\n",
+            "Fine desk: connection: the server is up and has ",
+            "error: desk: snapshot: mcp/desk.json not found\n  = help: run `mcp-bindgen sync desk`\n",
         ],
     );
     project.run(&["sync"]).exits_with(0);
@@ -337,7 +337,7 @@ fn server_that_answers_is_sent_to_sync() {
     let gone = Project::new("[servers.gone]\ncommand = \"./gone\"\n");
     let said = gone.run(&["doctor", "--connect"]).exits_with(1).stderr;
     assert_eq!(said.matches("error: ").count(), 2, "{said}");
-    says(&said, &["error: gone: program: ", "/gone` is not there, or no program", "once the server answers"]);
+    says(&said, &["error: gone: program: ", "/gone` does not exist, or is not executable", "once the server answers"]);
 }
 
 #[test]
@@ -348,8 +348,7 @@ fn output_that_is_not_mcp_is_told_from_silence() {
          connect_timeout = \"2s\"\n",
     );
     let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
-    let message = "error: chatter: connection: the program writes to stdout what is not MCP\n  = note: no answer to `initialize` \
-                   within 2s\n  lines on its stdout that are not JSON-RPC:\n    Welcome to tool\n  = help: start it as an MCP server";
+    let message = "error: chatter: connection: the program writes something other than MCP to stdout\n  = note: no answer to `initialize` within 2s\n  lines on its stdout that are not JSON-RPC:\n    Welcome to tool\n  = help: start it as an MCP server";
     says(&said, &[message]);
 }
 
@@ -378,9 +377,9 @@ fn certificate_of_a_url_that_is_not_trusted_is_told() {
     for said in [&looked, &connected] {
         says(
             said,
-            &["error: tls: address: localhost:", "cannot be reached: ", "  = help: have the system trust who signed"],
+            &["error: tls: address: failed to reach localhost:", "  = help: add the server's certificate authority"],
         );
         assert!(!said.contains("tls: connection"), "{said}");
     }
-    says(&synced, &["certificate", "  = help: `mcp-bindgen doctor --connect tls`"]);
+    says(&synced, &["certificate", "  = help: run `mcp-bindgen doctor --connect tls`"]);
 }

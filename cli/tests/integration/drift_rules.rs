@@ -42,12 +42,12 @@ fn accepts(acceptance: &str) -> String {
 #[test]
 fn reports_show_the_id_of_each_change() {
     let run = check("", &[]).exits_with(0);
-    let run = run.says("breaking    delete: the tool is gone [MCPD0002]").says("[MCPD0006]");
+    let run = run.says("breaking    delete: the tool was removed [MCPD0002]").says("[MCPD0006]");
     assert!(!run.stderr.contains("accepted"), "{}", run.stderr);
     let markdown = check("", &["--format", "markdown"]).exits_with(0).stdout;
-    assert!(markdown.contains("`the tool is gone` [MCPD0002] |"), "{markdown}");
+    assert!(markdown.contains("`the tool was removed` [MCPD0002] |"), "{markdown}");
     let github = check("", &["--format", "github"]).exits_with(0).stdout;
-    assert!(github.contains("the tool is gone [MCPD0002]"), "{github}");
+    assert!(github.contains("the tool was removed [MCPD0002]"), "{github}");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn accepted_change_fails_nothing() {
         accepts("rule = \"MCPD0002\", tool = \"delete\", until = \"9999-12-31\", reason = \"no caller is left\"");
     check(&table, &["--deny", "breaking"])
         .exits_with(0)
-        .says("accepted    delete: the tool is gone [MCPD0002]")
+        .says("accepted    delete: the tool was removed [MCPD0002]")
         .says("= accepted until 9999-12-31: no caller is left")
         .says("1 compatible, 1 accepted");
     // Other changes still count.
@@ -79,7 +79,7 @@ fn expired_acceptance_counts_for_nothing_and_warns() {
     let table = accepts("rule = \"MCPD0002\", until = \"2026-01-31\", reason = \"soon\"");
     check(&table, &["--deny", "breaking"])
         .exits_with(4)
-        .says("breaking    delete: the tool is gone")
+        .says("breaking    delete: the tool was removed")
         .says("warning: s: acceptance has expired: MCPD0002\n --> mcp.toml:4:11")
         .says("= help: review the change, then extend `until` or remove the entry");
 }
@@ -89,7 +89,7 @@ fn acceptance_of_a_change_that_is_gone_warns() {
     let table = accepts("rule = \"MCPD0012\", tool = \"delete\", reason = \"x\"");
     check(&table, &["--deny", "breaking"])
         .exits_with(4)
-        .says("warning: s: accepted change is gone: MCPD0012\n --> mcp.toml:4:11")
+        .says("warning: s: accepted change no longer exists: MCPD0012\n --> mcp.toml:4:11")
         .says("= help: remove the entry");
     // Without a comparison nothing is known about it.
     let run = work(&table).run(&["check", "--offline"]).exits_with(0);

@@ -51,7 +51,7 @@ fn fails(project: &Project, arguments: &[&str], code: i32) -> Run {
 fn remove_takes_the_table_the_snapshot_and_the_overrides() {
     let project = project();
     let hub = project.read("mcp/hub.json");
-    fails(&project, &["remove", "desk"], 2).says("`--yes` removes without asking");
+    fails(&project, &["remove", "desk"], 2).says("use `--yes` to remove without confirmation");
     project.run(&["remove", "desk", "desk", "--yes"]).exits_with(0).says("Deleted mcp/desk.overrides.json");
     let rest = format!("# Ours.\n\n{}", CONFIG.split_once("derive = []\n\n").unwrap().1);
     let server = crate::common::fixture_server().to_str().unwrap();
@@ -60,7 +60,7 @@ fn remove_takes_the_table_the_snapshot_and_the_overrides() {
         [("mcp.toml".to_owned(), rest.replace("SERVER", server)), ("mcp/hub.json".to_owned(), hub)]
     );
     project.run(&["check", "--offline"]).exits_with(0);
-    fails(&project, &["remove", "desk", "hub", "--yes"], 1).says("there is no server `desk`");
+    fails(&project, &["remove", "desk", "hub", "--yes"], 1).says("unknown server `desk`");
     project.run(&["remove", "hub", "--yes"]).exits_with(0);
     assert_eq!(files(&project), [("mcp.toml".to_owned(), "# Ours.\n".to_owned())]);
 }
@@ -98,12 +98,12 @@ fn rename_moves_the_table_the_snapshot_and_the_overrides() {
 fn rename_overwrites_nothing() {
     let project = project();
     fails(&project, &["rename", "desk", "hub"], 1).says("server `hub` already exists");
-    let same = fails(&project, &["rename", "desk", "desk"], 1).says("server `desk` has this name already");
+    let same = fails(&project, &["rename", "desk", "desk"], 1).says("server `desk` already exists");
     assert!(!same.stderr.contains("help"), "{}", same.stderr);
     for name in ["Hub", "-x", &"x".repeat(65)] {
         fails(&project, &["rename", "desk", "--", name], 2)
-            .says("begins with a small letter or a digit")
-            .says("64 at most");
+            .says("beginning with a letter or a digit")
+            .says("1 to 64 of");
     }
     fails(&project, &["rename", "dsk", "office"], 1).says("did you mean `desk`?");
     project.write("mcp/office.overrides.json", "{}");
@@ -137,8 +137,7 @@ fn remove_and_rename_keep_files_that_are_no_snapshots() {
 fn rename_moves_no_links() {
     let project = project();
     std::fs::rename(project.path("mcp/desk.json"), project.path("desk.json")).unwrap();
-    for (target, said) in [("../desk.json", "this is a symbolic link"), ("../gone.json", "to a file that is not there")]
-    {
+    for (target, said) in [("../desk.json", "symbolic links are not moved"), ("../gone.json", "broken symbolic link")] {
         std::os::unix::fs::symlink(target, project.path("mcp/desk.json")).unwrap();
         let config = project.read("mcp.toml");
         project.run(&["rename", "desk", "office"]).exits_with(1).says(said).says(" --> mcp/desk.json");
@@ -200,17 +199,17 @@ fn set_writes_nothing_that_is_invalid() {
         (&["hosted=1"], 1, "has `hosted`, which has no effect beside `command`"),
         (&["tools=add"], 1, "`tools` of server `desk` must be an array of strings, not a string"),
         (&["unknown=5"], 1, "`unknown` of server `desk`"),
-        (&["--unset", "command"], 1, "does not say how it is reached"),
+        (&["--unset", "command"], 1, "has no transport"),
         (&["command.x=1"], 1, "`command` is not a table"),
         (&["hunter2"], 2, "expected `KEY=VALUE`"),
-        (&["env.A=1", "env.\"A\"=2"], 2, "is given twice"),
-        (&["timeout=60s", "--unset", "timeout"], 2, "`timeout` is given twice"),
+        (&["env.A=1", "env.\"A\"=2"], 2, "duplicate `env"),
+        (&["timeout=60s", "--unset", "timeout"], 2, "duplicate `timeout`"),
         (&["--unset", "a b"], 2, "invalid key for `--unset`"),
         (&[], 2, "<KEY=VALUE>..."),
     ] {
         fails(&project, &[&["set", "desk"], arguments].concat(), code).says(said);
     }
-    fails(&project, &["set", "none", "timeout=60s"], 1).says("there is no server `none`");
+    fails(&project, &["set", "none", "timeout=60s"], 1).says("unknown server `none`");
     for secret in ["env.API_KEY=hunter2-hunter2", "args=[\"--token\", \"hunter2-hunter2\"]"] {
         let run = fails(&project, &["set", "desk", secret], 2).says("looks like a secret");
         assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
@@ -221,7 +220,7 @@ fn set_writes_nothing_that_is_invalid() {
 fn set_warns_of_patterns_that_match_no_tool() {
     let project = project();
     let run = project.run(&["set", "desk", "tools=[\"nope_*\"]"]).exits_with(0).says("Changed desk");
-    run.says("warning: server `desk` has no tool that `nope_*` in `tools` matches");
+    run.says("warning: no tool of server `desk` matches `nope_*` in `tools`");
 }
 
 #[test]
@@ -238,12 +237,12 @@ fn set_warns_of_values_that_a_shell_filled_in() {
     let mut command = project.command();
     command.args(["set", "a", "env.FOO=abcdefghijkl"]).env("MYVAR", "abcdefghijkl");
     let run = Run::of(&command.output().unwrap()).exits_with(0);
-    run.says("warning: `env.FOO` is what `MYVAR` is set to here").says("`'env.FOO=${MYVAR}'`");
+    run.says("warning: `env.FOO` is the current value of `MYVAR`").says("`'env.FOO=${MYVAR}'`");
 }
 
 #[test]
 fn files_of_other_programs_are_never_written() {
-    for (file, code, said) in [(Some(".mcp.json"), 1, "is read and never written"), (None, 1, "there is no mcp.toml")] {
+    for (file, code, said) in [(Some(".mcp.json"), 1, "never writes it"), (None, 1, "no mcp.toml or .mcp.json")] {
         let project = Project::empty();
         if let Some(file) = file {
             project.write(file, "{\"mcpServers\": {\"desk\": {\"command\": \"x\"}}}");

@@ -23,7 +23,7 @@ fn with(servers: &[&str]) -> Project {
 #[test]
 fn no_server_is_written_over_another() {
     let project = with(&["a-b", "a_b", "c"]);
-    project.run(&["expand", "-o", "gen"]).exits_with(1).says("servers `a-b`, `a_b` would all be the file `a_b.rs`");
+    project.run(&["expand", "-o", "gen"]).exits_with(1).says("servers `a-b`, `a_b` have the same file name `a_b.rs`");
     assert!(!project.path("gen/a_b.rs").exists());
     assert!(project.read("gen/c.rs").contains("ServerSpec::new(\"c\")"));
     project.run(&["expand", "a-b", "-o", "gen/one.rs"]).exits_with(0);
@@ -36,11 +36,14 @@ fn a_server_that_cannot_be_written_keeps_no_other() {
     std::fs::remove_file(project.path("mcp/a.json")).unwrap();
     project.write("gen/b.rs", "fn main() {}\n");
     let run = project.run(&["expand", "-o", "gen", "--format", "json"]).exits_with(1);
-    let run = run.says("server `a` has no snapshot").says("left alone\n --> gen/b.rs").says("Wrote gen/c.rs");
+    let run = run.says("server `a` has no snapshot").says("was not changed\n --> gen/b.rs").says("Wrote gen/c.rs");
     let json = run.json();
     assert_eq!(json["files"], json!([{ "format": 1, "file": "gen/c.rs", "status": "written" }]));
     let errors: Vec<&str> = json["errors"].as_array().unwrap().iter().map(|error| error.as_str().unwrap()).collect();
-    assert!(errors.len() == 2 && errors[0].contains("no snapshot") && errors[1].contains("left alone"), "{errors:?}");
+    assert!(
+        errors.len() == 2 && errors[0].contains("no snapshot") && errors[1].contains("was not changed"),
+        "{errors:?}"
+    );
     assert_eq!(project.read("gen/b.rs"), "fn main() {}\n");
     // One that was named is all that was asked for.
     project.run(&["expand", "a", "-o", "gen/a.rs"]).exits_with(1).says("has no snapshot");
@@ -50,9 +53,9 @@ fn a_server_that_cannot_be_written_keeps_no_other() {
 fn prefixes_are_what_they_are_in_a_configuration() {
     let project = with(&["s"]);
     for word in ["", "1 bad!", "a b", "_x", "é"] {
-        project.run(&["expand", "s", "--prefix", word]).exits_with(2).says("cannot begin names").says("`--no-prefix`");
+        project.run(&["expand", "s", "--prefix", word]).exits_with(2).says("invalid prefix").says("`--no-prefix`");
         project.write("other.toml", &format!("[servers.s]\ncommand = \"x\"\nprefix = {word:?}\n"));
-        project.run(&["--config", "other.toml", "expand", "s"]).exits_with(1).says("cannot begin names");
+        project.run(&["--config", "other.toml", "expand", "s"]).exits_with(1).says("is not a valid prefix");
     }
     let code = project.run(&["expand", "s", "--prefix", "my-own"]).exits_with(0).stdout;
     assert!(code.contains("pub struct MyOwnPingParams"), "{code}");
@@ -80,7 +83,7 @@ fn no_configuration_is_named_in_vain() {
     ] {
         for config in ["nosuch.toml", "mcp.toml"] {
             let run = project.run(&[&["--config", config][..], arguments].concat()).exits_with(2);
-            run.says("without a configuration: leave `--config` out");
+            run.says("does not use a configuration: remove `--config`");
         }
     }
     assert!(!project.path("s.rs").exists());

@@ -21,7 +21,8 @@ fn a_folder_that_cannot_be_made_is_found_before_anything_is_asked() {
 
     project.write("mcp.toml", "[servers.fx]\ncommand = \"./is-not-started\"\n");
     project.write("file", "");
-    for (folder, said) in [("file", "this is a file, and has to be a folder"), ("file/below", "cannot make the folder")]
+    for (folder, said) in
+        [("file", "expected a directory, found a file"), ("file/below", "failed to create the folder")]
     {
         for command in [&["call", "fx", "make_report"][..], &["resource", "read", "fx", "file:///x"]] {
             let run = project.run(&[command, &["-o", folder]].concat()).exits_with(1);
@@ -43,6 +44,6 @@ fn an_answer_is_printed_though_its_files_cannot_be_written() {
         let _ = fs::remove_file(out);
         let run = project.run(&["call", "fx", "make_report", "-o", "out", "--format", format]).exits_with(1);
         assert!(run.stdout.contains("All is well."), "{}", run.stdout);
-        run.says("error: cannot write the file");
+        run.says("error: failed to write the file");
     }
 }

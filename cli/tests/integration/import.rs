@@ -310,16 +310,16 @@ fn what_is_said_names_variables_and_what_is_left_out() {
         .exits_with(0)
         .says("    Imported perplexity from ")
         .says("         Set PERPLEXITY_KEY for perplexity, input `perplexity-key`, \"Perplexity API Key\"")
-        .says("Set PERPLEXITY_OTHER_SECRET for perplexity, what is written out in env `OTHER_SECRET`")
-        .says("Set VAULT for localbuild, input `vault`, which a command gives that is not run")
-        .says("server `perplexity`: `envFile` is not taken over: the file is not read")
+        .says("Set PERPLEXITY_OTHER_SECRET for perplexity, the plain text in env `OTHER_SECRET`")
+        .says("Set VAULT for localbuild, input `vault`, which comes from a command that is not run")
+        .says("server `perplexity`: `envFile` was not imported: the file is not read")
         .says("server `localbuild`: `localBuild` is named `localbuild` here")
-        .says("server `localbuild`: `dev` (with `watch`, `debug`, `type`) is not taken over")
-        .says("input `nobody`, \"Asked by nobody\" is asked for by no server");
+        .says("server `localbuild`: `dev` (with `watch`, `debug`, `type`) was not imported")
+        .says("no server uses input `nobody`, \"Asked by nobody\"");
     let config = home.config().unwrap();
     assert!(config.contains("[servers.localbuild]\ncommand = \"./bin/server\"\n"), "{config}");
     assert!(!config.contains("githubcopilot"), "{config}");
-    home.run(&["overSocket"]).exits_with(1).says("cannot be taken over: its address begins with `unix`");
+    home.run(&["overSocket"]).exits_with(1).says("cannot import server `overSocket`: its URL begins with `unix`");
     home.run(&["perplexty"]).exits_with(2).says("did you mean `perplexity`?");
 }
 
@@ -332,19 +332,17 @@ fn who_cannot_be_asked_is_told_the_commands() {
         .says("mcp-bindgen import tracker\n")
         .says("mcp-bindgen import parked@codex\n")
         .says("mcp-bindgen import --all");
-    assert!(run.stdout.contains("switched off: `disabled` is true"), "{}", run.stdout);
+    assert!(run.stdout.contains("disabled: `disabled` is true"), "{}", run.stdout);
     assert_eq!(home.config(), None);
-    home.run(&["parked"]).exits_with(2).says("say which, `parked@cursor` or `parked@codex`");
-    home.run(&["parked@cursor", "parked@codex"]).exits_with(1).says("2 servers would be `parked`");
+    home.run(&["parked"]).exits_with(2).says("specify one, `parked@cursor` or `parked@codex`");
+    home.run(&["parked@cursor", "parked@codex"]).exits_with(1).says("2 servers would be named `parked`");
     assert_eq!(home.config(), None);
-    home.run(&["parked@cursor=mine", "parked@codex"])
-        .exits_with(0)
-        .says("server `mine` is switched off where it comes from");
+    home.run(&["parked@cursor=mine", "parked@codex"]).exits_with(0).says("server `mine` is disabled in its source");
     assert_eq!(
         home.config().unwrap(),
         "[servers.mine]\nuvx = \"parked-mcp==1.2\"\n\n[servers.parked]\ncommand = \"parked\"\n"
     );
-    home.run(&["tracker=mine"]).exits_with(1).says("has other servers of these names already: `mine`");
+    home.run(&["tracker=mine"]).exits_with(1).says("already has other servers with these names: `mine`");
     home.run(&["--from", "curser"]).exits_with(2).says("did you mean `cursor`?");
     let nothing = Home::empty();
     nothing.run(&[]).exits_with(1).says("no servers were found").says("app/.mcp.json").says(".codex/config.toml");
@@ -376,12 +374,12 @@ fn what_is_broken_costs_itself_alone() {
     home.run(&["tracker"]).exits_with(0).says("mcp.json:3:47");
     home.run(&["--from", ".vscode/mcp.json"]).exits_with(1).says("not valid JSON");
     let listed = home.run(&["--dry-run", "--from", "cursor"]).exits_with(0);
-    assert!(listed.stdout.contains("cannot be taken over: it has neither `command` nor `url`"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("cannot be imported: it has neither `command` nor `url`"), "{}", listed.stdout);
 
     for (file, text, said) in [
-        ("a.json", "[]", "the file is no JSON object"),
-        ("b.json", "{}", "servers are looked for under `mcpServers`"),
-        ("c.yaml", "extensions: {}", "files in YAML are not read"),
+        ("a.json", "[]", "the file is not a JSON object"),
+        ("b.json", "{}", "expected servers under `mcpServers`"),
+        ("c.yaml", "extensions: {}", "YAML files are not supported"),
         ("d.toml", "x = ghp_planted", "d.toml:1:5"),
     ] {
         home.home.write(&format!("app/{file}"), text);
@@ -400,7 +398,7 @@ fn files_are_read_as_the_program_would_that_they_are_of() {
     );
     home.home.write("app/other.json", r#"{ "mcpServers": { "c": { "command": "uvx", "args": ["c"], "env": { "K": "${env:V}", "N": 5, "L": null } } } }"#);
     home.run(&["--from", "opencode.jsonc", "--all"]).exits_with(0);
-    home.run(&["--from", "other.json", "c"]).exits_with(0).says("`L` in `env` is not taken over: it is no text");
+    home.run(&["--from", "other.json", "c"]).exits_with(0).says("`L` in `env` was not imported: it is not a string");
     assert_eq!(
         home.config().unwrap(),
         "[servers.a]\nnpm = \"pkg\"\nargs = [\"--x\"]\nenv = { K = \"${V:-}\" }\n\n\
@@ -427,10 +425,10 @@ fn files_of_hosts_that_have_no_name_here_are_taken_or_refused() {
     home.run(&["--from", "mcp-config.json", "--all"]).exits_with(0);
     home.run(&["--from", "opencode.json", "c", "d"])
         .exits_with(0)
-        .says("server `c` is switched off where it comes from: `disabled` is true")
-        .says("server `d`: `oauth` is not taken over")
-        .says("opencode.json: `tools` (with `c*`) is not taken over")
-        .says("opencode.json: `other` is not taken over");
+        .says("server `c` is disabled in its source: `disabled` is true")
+        .says("server `d`: `oauth` was not imported")
+        .says("opencode.json: `tools` (with `c*`) was not imported")
+        .says("opencode.json: `other` was not imported");
     assert_eq!(
         home.config().unwrap(),
         "[servers.a]\nnpm = \"a\"\nenv = { B = \"true\", K = \"${V}\", N = \"5\" }\n\n\
@@ -440,7 +438,7 @@ fn files_of_hosts_that_have_no_name_here_are_taken_or_refused() {
     );
     // Goose's are YAML.
     home.home.write("app/config.yaml", "extensions:\n  x:\n    cmd: x\n");
-    home.run(&["--from", "config.yaml"]).exits_with(1).says("files in YAML are not read").says("mcp-bindgen add");
+    home.run(&["--from", "config.yaml"]).exits_with(1).says("YAML files are not supported").says("mcp-bindgen add");
 }
 
 #[test]
@@ -457,8 +455,8 @@ fn what_a_project_has_comes_before_what_its_user_has() {
     home.home.write("app/.mcp.json", &format!("{{ {} }}", servers("project", &["one", "two"])));
     home.run(&["--from", "claude-code", "--all"])
         .exits_with(0)
-        .says("server `one`: another one of this name, in")
-        .says("server `two`: another one of this name, in");
+        .says("server `one`: another server of this name, in")
+        .says("server `two`: another server of this name, in");
     assert_eq!(
         home.config().unwrap(),
         "[servers.one]\ncommand = \"local\"\n\n[servers.two]\ncommand = \"project\"\n\n[servers.three]\ncommand = \"user\"\n"
@@ -486,8 +484,8 @@ fn one_server_of_two_programs_is_one() {
         .collect();
     assert_eq!(hosts, ["claude-code", "cursor", "windsurf"]);
     let notes = json["entries"][0]["notes"].to_string();
-    assert!(notes.contains("has it as `other`") && notes.contains("has it with other secrets"), "{notes}");
-    home.run(&["other"]).exits_with(0).says(".mcp.json is no longer read");
+    assert!(notes.contains("has it as `other`") && notes.contains("has it with different secrets"), "{notes}");
+    home.run(&["other"]).exits_with(0).says(".mcp.json is ignored");
     assert_eq!(home.config().unwrap(), "[servers.one]\nnpm = \"pkg\"\nenv = { API_KEY = \"${ONE_API_KEY}\" }\n");
 }
 

@@ -81,8 +81,8 @@ fn attributes_are_of_the_folder_that_snapshots_go_to() {
 #[test]
 fn what_is_asked_for_is_done_or_refused() {
     let project = Project::empty();
-    project.run(&["init", "--config", "x.json"]).exits_with(2).says("is a file of other programs");
-    project.run(&["init", "--path", "/nonexistent"]).exits_with(2).says("there is no crate here");
+    project.run(&["init", "--config", "x.json"]).exits_with(2).says("belongs to another program");
+    project.run(&["init", "--path", "/nonexistent"]).exits_with(2).says("no crate found");
     assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 0);
 
     let library = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -139,7 +139,7 @@ fn a_library_that_no_registry_has_is_taken_by_path_and_nothing_is_half_written()
         let mut command = project.command();
         command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init");
         let run = Run::of(&command.output().unwrap()).exits_with(1);
-        let run = run.says(said).says("= help: where no registry has it, `--path PATH` takes it from a folder");
+        let run = run.says(said).says("= help: if no registry has it, use `--path PATH`");
         run.says("= note: nothing was written\n");
         let names: Vec<_> =
             fs::read_dir(project.path("app")).unwrap().map(|entry| entry.unwrap().file_name()).collect();

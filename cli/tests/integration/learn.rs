@@ -117,8 +117,7 @@ fn other_tools_are_called_with_a_yes_alone() {
     let project = github();
     let learn = ["learn", "github", "create_issue", "--args", r#"{ "owner": "o", "repo": "r", "title": "It broke" }"#];
     project.run(&learn).exits_with(1).says(
-        "error: tool `create_issue` of server `github` does not say that it only reads\n  = help: call it all the same with \
-         `--yes`\n",
+        "error: tool `create_issue` of server `github` is not marked read-only\n  = help: call it anyway with `--yes`\n",
     );
     project.run_with_input(&learn, "y\n").exits_with(1);
     assert!(!project.path(OVERRIDES).exists());
@@ -127,11 +126,11 @@ fn other_tools_are_called_with_a_yes_alone() {
 
     let project = of(&format!("{SERVER}approve = [\"list_*\"]\n"));
     let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS];
-    project.run(&learn).exits_with(1).says("needs an approval, says the configuration");
+    project.run(&learn).exits_with(1).says("requires approval");
     project.run(&[&learn[..], &["--yes"]].concat()).exits_with(0);
 
     let project = of(&format!("{SERVER}exclude = [\"list_*\"]\n"));
-    project.run(&[&learn[..], &["--yes"]].concat()).exits_with(1).says("is left out by `tools` or `exclude`");
+    project.run(&[&learn[..], &["--yes"]].concat()).exits_with(1).says("is excluded by `tools` or `exclude`");
 }
 
 #[test]
@@ -172,7 +171,7 @@ fn results_come_from_files_and_cassettes() {
         .exits_with(1)
         .says("has no result of");
     project.write("tape.jsonl", "{\"cassette\":1,\"server\":\"gitlab\"}\n{\"end\":0}\n");
-    project.run(&["learn", "github", "list_issues", "--from", "tape.jsonl"]).exits_with(1).says("of server `gitlab`");
+    project.run(&["learn", "github", "list_issues", "--from", "tape.jsonl"]).exits_with(1).says("with server `gitlab`");
 }
 
 #[test]
@@ -191,8 +190,7 @@ fn what_others_have_written_stays() {
     project.write(OVERRIDES, by_hand);
     project.write("value.json", "[]");
     project.run(&["learn", "github", "search_repositories", "--from-file", "value.json"]).exits_with(1).says(
-        "error: tool `search_repositories` of server `github` has an `outputSchema` in the overrides that was written by hand, \
-         and stays as it is\n",
+        "error: tool `search_repositories` of server `github` has a hand-written `outputSchema` in the overrides, which is not replaced\n",
     );
     assert_eq!(project.read(OVERRIDES), by_hand);
     let run = project.run(&["learn", "github", "list_issues", "--from-file", "value.json", "--dry-run"]).exits_with(0);
@@ -210,7 +208,7 @@ fn what_others_have_written_stays() {
     let edited = project.read(OVERRIDES).replace(r#""type": "array""#, r#""type": "array", "title": "Issues""#);
     project.write(OVERRIDES, &edited);
     let run = project.run(&["learn", "github", "list_issues", "--from-file", "value.json"]).exits_with(1);
-    run.says("that somebody has edited since");
+    run.says("with manual edits");
     assert_eq!(project.read(OVERRIDES), edited);
 }
 
@@ -223,7 +221,7 @@ fn what_the_server_declares_is_replaced_on_demand_alone() {
     project.write(SNAPSHOT, &snapshot.to_string());
     project.write("value.json", "[1]");
     let learn = ["learn", "github", &tool, "--from-file", "value.json"];
-    project.run(&learn).exits_with(1).says("declares an `outputSchema` itself\n  = help: `--replace`");
+    project.run(&learn).exits_with(1).says("declares an `outputSchema` itself\n  = help: use `--replace`");
     project.run(&[&learn[..], &["--replace"]].concat()).exits_with(0);
     project.run(&learn).exits_with(0).says("from 1 more result, 2 in all\n");
 }
@@ -235,7 +233,7 @@ fn errors_and_prose_teach_nothing() {
     let learn = ["learn", "github", "list_issues", "--args", missing];
     project.run(&learn).exits_with(3).says("error: there is nothing to learn: every result is an error\n");
     let run = project.run(&[&learn[..], &["--args", ARGUMENTS]].concat()).exits_with(0);
-    run.says("warning: 1 error of the tool's: nothing is learned from that\n").says("from 1 result\n");
+    run.says("warning: 1 error of the tool: nothing is learned from errors\n").says("from 1 result\n");
     fs::remove_file(project.path(OVERRIDES)).unwrap();
 
     project.write("prose.json", &texts(&["The issue is open."]));
@@ -251,7 +249,7 @@ fn errors_and_prose_teach_nothing() {
         .says("did you mean `list_issues`?");
     project.write("other.json", &json!({ "server": "github", "tool": "star", "content": [] }).to_string());
     let run = project.run(&["learn", "github", "list_issues", "--from-file", "other.json"]).exits_with(1);
-    run.says("the result is of tool `star`, not of `list_issues`");
+    run.says("the result belongs to tool `star`, not `list_issues`");
     assert!(!project.path(OVERRIDES).exists());
 }
 
@@ -282,7 +280,7 @@ fn arguments_are_checked_before_anything_is_sent() {
     let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS, "--args"];
     for wrong in ["{}", r#"{ "owner": 5, "repo": "r" }"#] {
         let run = project.run(&[&learn[..], &[wrong]].concat()).exits_with(2);
-        run.says("the arguments are not what the tool takes");
+        run.says("invalid arguments");
     }
     assert!(!project.path(OVERRIDES).exists());
 }

@@ -215,11 +215,14 @@ fn the_inventory_tells_what_became_of_each_tool() {
     let table = project.run(&["list", "--base", "main"]).exits_with(0).stdout;
     assert!(table.contains("    breaking: /inputSchema/properties/owner: "), "{table}");
     assert!(table.contains("    since main: 2 breaking"), "{table}");
-    assert!(table.contains("breaking odd: the tool is gone"), "{table}");
+    assert!(table.contains("breaking odd: the tool was removed"), "{table}");
     let listed = project.run(&["list", "--base", "main", "--format", "json"]).exits_with(0).json();
     assert_eq!(listed[0]["changes"][0]["class"], "breaking");
     let page = project.run(&["list", "--base", "main", "--format", "html"]).exits_with(0).stdout;
-    assert!(page.contains("<strong class=\"breaking\">breaking</strong> <bdi>odd</bdi> the tool is gone"), "{page}");
+    assert!(
+        page.contains("<strong class=\"breaking\">breaking</strong> <bdi>odd</bdi> the tool was removed"),
+        "{page}"
+    );
     project.run(&["list", "--base", "no-such"]).exits_with(1).says("git has no commit `no-such`");
 }
 
@@ -254,7 +257,7 @@ fn a_file_is_replaced_by_what_was_asked_for_or_not_at_all() {
         list(&[]).exits_with(0);
         let whole = project.read(file);
         let left = |run: common::Run| {
-            let run = run.exits_with(1).says(&format!("nothing is written, because of that\n --> {file}\n"));
+            let run = run.exits_with(1).says(&format!("nothing was written because of this failure\n --> {file}\n"));
             assert!(!run.stderr.contains("Wrote") && project.read(file) == whole, "{format}");
             run
         };
@@ -281,12 +284,12 @@ fn what_is_read_is_never_written() {
         project
             .run(&["list", "demo", "-o", file])
             .exits_with(1)
-            .says("is left alone")
+            .says("was not changed")
             .says(file)
-            .says("= help: name another file");
+            .says("= help: choose another file");
     }
     for file in ["mcp/demo.json", "mcp/demo.overrides.json"] {
-        project.run(&["list", "--snapshot", "mcp/demo.json", "-o", file]).exits_with(1).says("left alone");
+        project.run(&["list", "--snapshot", "mcp/demo.json", "-o", file]).exits_with(1).says("was not changed");
     }
     assert_eq!(files.map(|file| project.read(file)), texts);
     assert!(!project.path("mcp/demo.overrides.json").exists());

@@ -39,10 +39,10 @@ fn check_shows_what_sync_would_change() {
     let check = project
         .run(&["check", "fixture"])
         .exits_with(4)
-        .says("error: fixture is not what its snapshot says\n --> mcp/fixture.json\n")
+        .says("error: fixture differs from its snapshot\n --> mcp/fixture.json\n")
         .says("breaking    add /inputSchema/properties/a: a string is no longer valid [MCPD0010]\n")
         .says("= may be sent, and is refused now: {\"b\":0,\"a\":\"a\"}\n")
-        .says(r"source      add /inputSchema/properties/gone\u{202e}: the property is gone")
+        .says(r"source      add /inputSchema/properties/gone\u{202e}: the property was removed")
         .says("compatible  tree_depth: new tool [MCPD0001]\n")
         .says("review the changes and run `mcp-bindgen sync fixture`\n");
     assert!(check.stdout.starts_with("--- mcp/fixture.json (snapshot)\n+++ fixture (live)\n@@"), "{}", check.stdout);
@@ -96,7 +96,7 @@ fn one_failing_server_does_not_stop_the_others() {
         .run(&["sync"])
         .exits_with(5)
         .says("Created mcp/fixture.json")
-        .says("error: missing: could not start")
+        .says("error: missing: failed to start")
         .says("error: silent: no answer to `initialize` within 500ms")
         .says("error: broken: ");
     assert!(!sync.stderr.contains("hunter2"), "{}", sync.stderr);
@@ -153,7 +153,7 @@ fn a_call_fails_with_a_code_of_its_own() {
     let failed = project
         .run(&["call", "fixture", "always_fails", "--args", r#"{"reason":"too late"}"#])
         .exits_with(3)
-        .says("`always_fails` of server `fixture` answered with an error");
+        .says("tool `always_fails` of server `fixture` returned an error");
     assert!(failed.stdout.contains("too late"), "what the tool says is the result: {}", failed.stdout);
     project
         .run(&["call", "fixture", "ad"])
@@ -163,15 +163,15 @@ fn a_call_fails_with_a_code_of_its_own() {
     project
         .run(&["call", "fixture", "tree_depth"])
         .exits_with(1)
-        .says("denied: `exclude` of the server's configuration names it");
-    project.run(&["call", "fixture", "make_report"]).exits_with(1).says("approve this one with `--yes`");
-    project.run(&["call", "missing", "x"]).exits_with(5).says("missing: could not start");
+        .says("denied: it is excluded by `exclude` of the server");
+    project.run(&["call", "fixture", "make_report"]).exits_with(1).says("approve this call with `--yes`");
+    project.run(&["call", "missing", "x"]).exits_with(5).says("missing: failed to start");
     project.run(&["call", "unset", "x"]).exits_with(1).says("`CERTAINLY_NOT_SET` is not set; server `unset`");
     project.run(&["call", "fixtur", "x"]).exits_with(1).says("did you mean `fixture`?");
     for (arguments, said) in [
         ("{", "`{` of `--args` is not JSON: EOF while parsing"),
-        ("[1]", "the arguments of a tool are a JSON object"),
-        ("@none.json", "`--args` cannot read `none.json`: file not found"),
+        ("[1]", "expected a JSON object for the arguments"),
+        ("@none.json", "`--args`: failed to read `none.json`: file not found"),
     ] {
         project.run(&["call", "fixture", "add", "--args", arguments]).exits_with(2).says(said);
     }

@@ -77,11 +77,7 @@ fn everything_that_does_not_fit_is_told() {
         let run = project.run(command).exits_with(1);
         assert_eq!(
             run.stderr,
-            "error: there is no tool `create_issues` to override\n --> mcp/github.overrides.json:2:3 (tool \
-             create_issues)\n  = help: did you mean `create_issue`?\nerror: the patch of tool `list_issues` speaks of \
-             `pages`, which is not there\n --> mcp/github.overrides.json:3:64 (tool list_issues, \
-             /inputSchema/properties/pages)\n  = help: did you mean `page`? a patch changes what the server \
-             declares; what it does not, add in `allOf`\n"
+            "error: unknown tool `create_issues` in the overrides\n --> mcp/github.overrides.json:2:3 (tool create_issues)\n  = help: did you mean `create_issue`?\nerror: the patch of tool `list_issues` changes `pages`, which does not exist\n --> mcp/github.overrides.json:3:64 (tool list_issues, /inputSchema/properties/pages)\n  = help: did you mean `page`? a patch changes declared parts; add new constraints in `allOf`\n"
         );
     }
     project.write(
@@ -89,8 +85,7 @@ fn everything_that_does_not_fit_is_told() {
         "{ \"tools\": { \"list_issues\": { \"outputSchema\": { \"type\": \"lst\" } } } }",
     );
     project.run(&["list"]).exits_with(1).says(
-        "error: the type is not a JSON type: `lst`\n --> mcp/github.overrides.json:1:49 (tool list_issues, \
-         /outputSchema/type)\n  = help: an override has to be a JSON Schema\n",
+        "error: the type is not a JSON type: `lst`\n --> mcp/github.overrides.json:1:49 (tool list_issues, /outputSchema/type)\n  = help: expected a JSON Schema for the override\n",
     );
 }
 
@@ -120,7 +115,7 @@ fn check_and_sync_look_at_what_the_server_says() {
     project.write("mcp/github.overrides.json", &fitting.replace("\"since\"", "\"until\""));
     let check = project.run(&["check"]).exits_with(1);
     let misfit =
-        "the patch of tool `list_issues` speaks of `until`, which is not there\n --> mcp/github.overrides.json:";
+        "the patch of tool `list_issues` changes `until`, which does not exist\n --> mcp/github.overrides.json:";
     assert_eq!(check.stderr.matches(misfit).count(), 1, "{}", check.stderr);
     let report = project.run(&["check", "--format", "json"]).exits_with(1).json();
     assert!(report[0]["faults"][0].as_str().unwrap().starts_with(misfit), "{report:#}");
@@ -147,8 +142,8 @@ fn a_server_that_changes_under_its_overrides_is_told_before_and_after() {
     project.run(&["list"]).exits_with(0);
 
     let misfits = [
-        "error: what github offers now does not fit: the patch of tool `create_issue` speaks of `urgent`, which is not there\n",
-        "error: what github offers now does not fit: there is no tool `star` to override\n",
+        "error: the current tools of github do not fit: the patch of tool `create_issue` changes `urgent`, which does not exist\n",
+        "error: the current tools of github do not fit: unknown tool `star` in the overrides\n",
     ];
     let check = project.run(&["check"]).exits_with(4).says(misfits[0]).says(misfits[1]);
     assert!(check.stderr.contains(" --> mcp/github.overrides.json:"), "{}", check.stderr);
@@ -157,7 +152,7 @@ fn a_server_that_changes_under_its_overrides_is_told_before_and_after() {
 
     project.run(&["sync"]).exits_with(1).says("     Updated mcp/github.json").says(misfits[0]).says(misfits[1]);
     assert_eq!(project.read("mcp/github.json"), synced, "the snapshot is what the server says all the same");
-    project.run(&["check"]).exits_with(1).says("error: there is no tool `star` to override\n");
+    project.run(&["check"]).exits_with(1).says("error: unknown tool `star` in the overrides\n");
     let report = project.run(&["sync", "--format", "json"]).exits_with(1).json();
     assert_eq!(report[0]["misfits"].as_array().map(Vec::len), Some(2));
 }

@@ -71,8 +71,8 @@ fn checking_calls_nothing_and_tells_every_fault() {
 #[test]
 fn values_that_a_template_has_no_use_for_are_refused() {
     run(SUM, &["--set", "b:=1"]).exits_with(2).says("the template uses no variable `b`").says("it uses `a`");
-    run(SUM, &["--set", "a:=1", "--set", "a:=2"]).exits_with(2).says("gives `a` twice");
-    run(SUM, &["--set", "a"]).exits_with(2).says("gives no value");
+    run(SUM, &["--set", "a:=1", "--set", "a:=2"]).exits_with(2).says("duplicate `a` in `--set`");
+    run(SUM, &["--set", "a"]).exits_with(2).says("missing value");
     run(SUM, &["--set", "a:=x"]).exits_with(2).says("not JSON");
     run(SUM, &[]).exits_with(1).says("--> prompts/sum.md:1:").says("`--set NAME=TEXT`");
     run(SUM, &["--set", "a=1"]).exits_with(1).says("--> prompts/sum.md:1:1");
@@ -103,13 +103,13 @@ fn a_thousand_faults_are_told_as_twenty() {
     let run = run(&"[[@hub_adx:y]]\n".repeat(1_000), &["--check", "--format", "json"]).exits_with(1);
     assert_eq!(run.json()["faults"].as_array().unwrap().len(), 20);
     let run = self::run("[[@hub_add:sum|a=1, b=2]]{{ sum|nosuch }}", &["--check"]).exits_with(1);
-    run.says("there is no filter `nosuch`");
+    run.says("unknown filter `nosuch`");
 }
 
 #[test]
 fn slots_are_filled_from_the_command_line() {
     let template = "Sum up: [[word]]<checkpoint>{% if word == \"never\" %}[[json:more]]{% endif %}{{ word }}";
-    let open = run(template, &[]).exits_with(2).says("a model is to fill `word`").says("--> prompts/sum.md:1:9");
+    let open = run(template, &[]).exits_with(2).says("slot `word` needs a model").says("--> prompts/sum.md:1:9");
     open.says("`--fill word=..`");
     let given = &["--fill", "word=fine", "--fill", "more:=[1]"];
     let filled = run(template, given).exits_with(0).says("`--fill more` was not used");
@@ -141,12 +141,12 @@ fn a_template_that_is_no_local_file_calls_what_remote_use_names() {
     let refused = project(CONFIG, SUM);
     let from_stdin = ["run", "-", "--set", "a:=1"];
     let run = refused.run_with_input(&from_stdin, SUM).exits_with(1);
-    run.says("name the tool in `remote_use`").says("--> stdin:1:1");
+    run.says("add the tool to `remote_use`").says("--> stdin:1:1");
     refused.run(&["run", "prompts/sum.md", "--set", "a:=1", "--remote"]).exits_with(1).says("remote_use");
     refused.run(&["run", "prompts/sum.md", "--check", "--remote"]).exits_with(1).says("remote_use");
     if cfg!(unix) {
         let piped = refused.run_with_input(&["run", "/dev/stdin", "--set", "a:=1"], SUM).exits_with(1);
-        piped.says("name the tool in `remote_use`");
+        piped.says("add the tool to `remote_use`");
     }
     let allowed = project("[servers.hub]\ncommand = \"SERVER\"\nremote_use = [\"ad*\"]\n", SUM);
     assert_eq!(allowed.run_with_input(&from_stdin, SUM).exits_with(0).stdout, "The sum is 21.\n");
@@ -157,10 +157,10 @@ fn a_template_that_is_no_local_file_calls_what_remote_use_names() {
 fn demands_of_the_configuration_hold() {
     let project = project("[servers.hub]\ncommand = \"SERVER\"\nexclude = [\"add\"]\n", SUM);
     project.run(&["sync"]).exits_with(0);
-    project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("left out by `exclude`");
+    project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("excluded by `exclude`");
     let empty = Project::empty();
     empty.write("a.md", "Hello, {{ name }}");
     assert_eq!(empty.run(&["run", "a.md", "--set", "name=you"]).exits_with(0).stdout, "Hello, you\n");
     empty.write("a.md", "[[@hub_add:x|a=1, b=2]]");
-    empty.run(&["run", "a.md"]).exits_with(1).says("there is no mcp.toml");
+    empty.run(&["run", "a.md"]).exits_with(1).says("no mcp.toml or .mcp.json");
 }

@@ -178,10 +178,10 @@ fn a_server_that_cannot_be_reached_is_told_once() {
     assert_eq!(served.hear()["result"]["structuredContent"]["result"], 42);
     served.stdin = None;
     let (code, said) = served.ends();
-    let warning = "warning: server `dead` is not connected, and its tools are not served: could not start `";
+    let warning = "warning: server `dead` is not connected, and its tools are not served: failed to start `";
     assert_eq!((code, said.matches(warning).count()), (Some(0), 1), "{said}");
     assert!(said.contains("/no-such-program`: not found") && said.matches("`dead`").count() == 1, "{said}");
-    assert!(said.contains("  = help: `mcp-bindgen doctor --connect dead`"), "{said}");
+    assert!(said.contains("  = help: run `mcp-bindgen doctor --connect dead`"), "{said}");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn missing_variable_is_told_at_start_and_once() {
     assert!(said.find("`SERVE_UNSET` is not set") < said.find("Serving"), "{said}");
     assert!(said.contains("  = help: set `SERVE_UNSET`"), "{said}");
     assert!(said.contains("Serving desk on"), "{said}");
-    let run = project.run(&["serve", "dead"]).exits_with(1).says("error: no server is left to serve");
+    let run = project.run(&["serve", "dead"]).exits_with(1).says("error: no servers to serve");
     assert!(!run.stderr.contains("Serving"), "{}", run.stderr);
 }
 
@@ -308,7 +308,7 @@ fn over_http_it_prints_its_url_and_lets_in_whom_it_should() {
     }
     // The port is taken now.
     let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
-    project.run(&["serve", "--http", address]).exits_with(1).says("cannot be listened on");
+    project.run(&["serve", "--http", address]).exits_with(1).says("failed to listen on");
     served.signal("TERM");
     let (code, said) = served.ends();
     assert_eq!(code, Some(143));

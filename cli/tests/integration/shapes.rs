@@ -70,7 +70,7 @@ fn a_snapshot_without_likes_says_so() {
     project.write("gh.json", r#"{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}"#);
     let list = project.run(&["list", "--shapes", "--snapshot", "gh.json"]).exits_with(0);
     assert_eq!(list.stdout, "");
-    list.says("`gh`: no shape stands in more than one place");
+    list.says("`gh`: no repeated shapes");
 }
 
 #[test]
@@ -87,13 +87,11 @@ fn a_rule_that_cannot_hold_is_told_with_its_line() {
     for (rust, message) in [
         (
             "[servers.memory.rust.shared]\nEntity = \"create_entities/entity/*\"\n",
-            "in `shared`: `create_entities/entity/*` leads nowhere: there is no `entity` in `create_entities`\n --> \
-             mcp.toml:4:1\n  = help: there is `entities`",
+            "in `shared`: `create_entities/entity/*` not found: no `entity` in `create_entities`\n --> mcp.toml:4:1\n  = help: there is `entities`",
         ),
         (
             "[servers.memory.rust.extern]\n\"#/$defs/Entity\" = \"crate::Entity\"\n",
-            "in `extern`: no tool that is bound has the definition `#/$defs/Entity`\n --> mcp.toml:4:1\n  = help: no \
-             schema of these tools has `$defs` or `definitions`",
+            "in `extern`: no bound tool has the definition `#/$defs/Entity`\n --> mcp.toml:4:1\n  = help: no schema of these tools has `$defs` or `definitions`",
         ),
     ] {
         for command in ["list", "expand"] {

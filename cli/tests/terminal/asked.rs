@@ -12,7 +12,7 @@ fn with_snapshot(more: &str) -> Project {
 #[test]
 fn learn_asks_before_it_calls_what_may_do_more_than_read() {
     let project = with_snapshot("");
-    let question = "tool `create_issue` of server `s` does not say that it only reads. Call it once? [y/N]";
+    let question = "tool `create_issue` of server `s` is not marked read-only. Call it once? [y/N]";
     let words = ["learn", "s", "create_issue", "--args", r#"{"owner":"o","repo":"r","title":"It broke"}"#];
     for answer in ["n\n", "\n", "\u{4}"] {
         let mut terminal = Terminal::new(&project, 100, &words);
@@ -32,7 +32,7 @@ fn learn_asks_before_it_calls_what_may_do_more_than_read() {
     let project = with_snapshot("approve = [\"create_*\"]\n");
     let twice = [&words[..], &["--args", r#"{"owner":"o","repo":"r","title":"It broke twice"}"#]].concat();
     let mut terminal = Terminal::new(&project, 100, &twice);
-    terminal.shows("needs an approval, says the configuration. Call it 2 times? [y/N]").types("no\n");
+    terminal.shows("requires approval. Call it 2 times? [y/N]").types("no\n");
     assert_eq!(terminal.ends().code, Some(1));
 }
 
@@ -60,11 +60,11 @@ fn import_lets_somebody_choose() {
     let words = ["import", "--from", "servers.json"];
     let choose = |answer: &str| {
         let mut terminal = Terminal::new(&project, 80, &words);
-        terminal.shows("Which? Numbers (1 3-5), `all`, or nothing for none:").types(answer);
+        terminal.shows("Servers to import: numbers (1 3-5), `all`, or Enter for none:").types(answer);
         terminal.ends()
     };
     let none = choose("\n");
-    assert!(none.code == Some(0) && none.written.contains("Finished nothing was taken over"), "{}", none.written);
+    assert!(none.code == Some(0) && none.written.contains("Finished nothing was imported"), "{}", none.written);
     assert!(!none.written.contains('\u{1b}') && none.lines[0].starts_with("  1  First One"), "{:#?}", none.lines);
     let wrong = choose("7\n");
     assert!(wrong.code == Some(2) && !project.path("mcp.toml").exists(), "{}", wrong.written);
@@ -82,8 +82,8 @@ fn nobody_is_asked_where_not_all_of_it_is_a_terminal_and_init_and_add_never_ask(
     project.write("servers.json", r#"{"mcpServers": {"a": {"command": "a"}}}"#);
     let learn = ["learn", "s", "create_issue", "--args", r#"{"owner":"o","repo":"r","title":"It broke"}"#];
     for (words, code, said) in [
-        (&["import", "--from", "servers.json"][..], 2, "say which servers are meant"),
-        (&learn, 1, "call it all the same with `--yes`"),
+        (&["import", "--from", "servers.json"][..], 2, "specify the servers"),
+        (&learn, 1, "call it anyway with `--yes`"),
     ] {
         let mut command = project.command();
         command.args(words).env("NO_COLOR", "1");

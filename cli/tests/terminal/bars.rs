@@ -70,7 +70,7 @@ fn a_check_prints_its_differences_below_no_bar() {
     let said = ended.lines.join("\n");
     assert_eq!(bars(&ended.lines), [""; 0], "{said}");
     assert!(
-        said.contains("error: a has no snapshot\n --> mcp/a.json\n") && said.contains("error: b: could not start"),
+        said.contains("error: a has no snapshot\n --> mcp/a.json\n") && said.contains("error: b: failed to start"),
         "{said}"
     );
     assert!(said.ends_with("    Finished 2 servers checked: 1 out of date, 1 failed"), "{said}");

@@ -18,11 +18,11 @@ fn at_terminal(project: &Project, arguments: &[&str], before: &str, answer: &str
 #[test]
 fn approvals_are_asked_for_with_all_that_would_be_sent() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\napprove = [\"always_*\", \"make_*\"]\n");
-    let question = "`make_report` of server `fixture` needs approval. It would be called with\n{}\nCall it? [y/N] ";
+    let question = "Tool `make_report` of server `fixture` requires approval. Arguments:\n{}\nCall it? [y/N] ";
     for (answer, code, then) in [
         ("y\n", 0, "All is well.\n"),
         ("YES\n", 0, "All is well.\n"),
-        ("\n", 1, "error: fixture: `make_report` was denied: not approved: declined on the terminal\n"),
+        ("\n", 1, "error: fixture: `make_report` was denied: not approved: declined at the terminal\n"),
         ("sure\n", 1, "error: fixture: `make_report` was denied"),
     ] {
         let (shown, exit) = at_terminal(&project, &["call", "fixture", "make_report"], "[y/N]", answer);
@@ -79,12 +79,12 @@ fn each_argument_is_asked_for_until_the_answer_fits() {
     assert_eq!(exit, Some(0), "{shown}");
     for said in [
         "  it is required\n",
-        "  `many` is no value of `--count`, which takes an integer\n",
+        "  invalid value `many` for `--count`: expected an integer\n",
         "draft (true|false): ",
-        "  `c` is no value of `--arg format`, which takes one of `a`, `b`\n",
+        "  invalid value `c` for `--arg format`: expected one of `a`, `b`\n",
         "  Whose.\\u{1b}[31m\n",
-        "  `[2]` is no value of `--ids`, which takes an integer\n",
-        "a JSON array as the first answer is the whole of it.\n",
+        "  invalid value `[2]` for `--ids`: expected an integer\n",
+        "or a whole JSON array first.\n",
     ] {
         assert!(shown.contains(said), "{said}\n{shown}");
     }
@@ -94,5 +94,5 @@ fn each_argument_is_asked_for_until_the_answer_fits() {
     let expected = json!({"given": "x", "owner": "rust lang", "count": 5, "labels": ["one", "--two"], "draft": true, "format": "a", "left": null,
         "edits": [{"old": 1}, {}], "ids": [1, 3]});
     assert_eq!(request["params"]["arguments"], expected);
-    project.run(&words).exits_with(2).says("`-i` asks at a terminal, and there is none");
+    project.run(&words).exits_with(2).says("`-i` requires a terminal");
 }

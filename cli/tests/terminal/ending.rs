@@ -79,7 +79,7 @@ fn whoever_is_asked_can_leave_and_nothing_has_happened() {
         (&["call", "s", "make_report"][..], "Call it? [y/N]"),
         (&["call", "s", "echo_arguments", "-i"], "text (<STRING>, required):"),
         (&["learn", "s", "save_settings", "--args", r#"{"settings":{}}"#], "[y/N]"),
-        (&["import", "--from", "servers.json"], "or nothing for none:"),
+        (&["import", "--from", "servers.json"], "or Enter for none:"),
     ] {
         for (how, code) in [("\u{3}", 130), ("TERM", 143), ("HUP", 129)] {
             let mark = format!("asked-{code}-{}-{}", words[0], std::process::id());

@@ -44,7 +44,7 @@ impl TypeEmitter<'_, '_> {
                 }
             }
         });
-        let doc = docs::lines(vec![format!("Makes {}: `build` is there once every required property is set.", {
+        let doc = docs::lines(vec![format!("Builds {}: `build` exists once every required property is set.", {
             docs::code(&name.to_string())
         })]);
         let items = quote! {

@@ -27,7 +27,7 @@ pub(crate) fn module(
     let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
     let server = server_spec(snapshot, options);
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
-    let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides mend it" };
+    let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides correct it" };
     let tools_doc = docs::lines(vec![format!("Every bound tool, as the server declared it{mended}.")]);
     let client = client(plan, options);
     let call = call(plan, krate, private);

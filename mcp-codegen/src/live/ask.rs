@@ -78,7 +78,7 @@ impl Asking {
             .take(&stem(name, &identity(config, &server, known)), patience + GRACE)
             .map_err(|error| error.to_string())?
         else {
-            return Err(format!("another process of this build has been asking it for more than {patience:?}"));
+            return Err(format!("another process of this build has been connecting to it for more than {patience:?}"));
         };
         let kept_text = question.text();
         let answer = match question.answer() {
@@ -134,7 +134,7 @@ fn stem(name: &str, digest: &str) -> String {
 
 fn keep_copy(path: &Path, text: &str) -> Result<(), String> {
     let folder = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    std::fs::create_dir_all(folder).map_err(|error| format!("failed to create {}: {error}", folder.display()))?;
     write_private(path, text.as_bytes()).map_err(|error| error.to_string())
 }
 
@@ -158,16 +158,16 @@ fn answer_of(
             Ok(())
         })?
     });
-    let asking = asking.map_err(|error| format!("no thread to ask it from: {error}"))?;
+    let asking = asking.map_err(|error| format!("failed to start a thread: {error}"))?;
     let answer = receiver.recv().ok();
     if let Some(answer) = &answer {
         keep(answer);
     }
     let ended: std::io::Result<()> =
-        asking.join().map_err(|_| "asking it failed inside; please report it".to_owned())?;
+        asking.join().map_err(|_| "internal error while connecting; please report it".to_owned())?;
     match (answer, ended) {
         (Some(answer), _) => Ok(answer),
-        (None, Err(error)) => Err(format!("nothing to ask it with: {error}")),
+        (None, Err(error)) => Err(format!("failed to create a runtime: {error}")),
         (None, Ok(())) => Err("nobody answered".to_owned()),
     }
 }
@@ -194,7 +194,7 @@ async fn snapshot(client: &Client, patience: Duration, build: &Build) -> Result<
             Ok(Err(error)) => return Err(error.message),
             Err(_) if build.is_over() => return Err("the build was interrupted".to_owned()),
             Err(_) if begun.elapsed() >= patience => {
-                return Err(late(&format!("it did not say what it offers within {patience:?}"), client.name()));
+                return Err(late(&format!("it did not list its tools within {patience:?}"), client.name()));
             }
             Err(_) => {}
         }
@@ -202,7 +202,7 @@ async fn snapshot(client: &Client, patience: Duration, build: &Build) -> Result<
 }
 
 fn late(message: &str, server: &str) -> String {
-    format!("{message}\n  = help: where it needs longer, set `connect_timeout` of server `{server}`")
+    format!("{message}\n  = help: increase `connect_timeout` of server `{server}`")
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Kept {
     /// Where nothing can be kept in the folder.
     pub(super) fn take(&self, stem: &str, patience: Duration) -> Result<Option<Question<'_>>, FileError> {
         let path = self.folder.join(format!("{stem}.lock"));
-        let wrong = |error: std::io::Error| FileError::new(format!("cannot be kept here: {error}")).in_file(&path);
+        let wrong = |error: std::io::Error| FileError::new(format!("failed to store it: {error}")).in_file(&path);
         make_private(&self.folder).map_err(wrong)?;
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(wrong)?;
         let begun = Instant::now();
@@ -174,6 +174,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         mcp_bindgen_model::write_if_changed(&folder.path().join("kept"), b"a file").unwrap();
         let error = kept(folder.path()).take("x", Duration::ZERO).err().unwrap();
-        assert!(error.to_string().starts_with("cannot be kept here: "), "{error}");
+        assert!(error.to_string().starts_with("failed to store it: "), "{error}");
     }
 }

@@ -146,8 +146,8 @@ impl Live {
     pub(crate) fn or_ask(&self, server: &str) -> String {
         match (self.allowed, cfg!(feature = "live")) {
             (false, _) => String::new(),
-            (true, true) => format!(", or build with {VARIABLE}={server}, which asks it"),
-            (true, false) => format!(", or enable feature `live` and build with {VARIABLE}={server}, which asks it"),
+            (true, true) => format!(", or build with {VARIABLE}={server} to connect to it"),
+            (true, false) => format!(", or enable feature `live` and build with {VARIABLE}={server} to connect to it"),
         }
     }
 
@@ -193,19 +193,18 @@ fn is_checked_out(manifest_dir: &Path) -> bool {
 }
 
 fn without_feature() -> FileError {
-    let message =
-        format!("{VARIABLE} asks for what servers offer now, and this build cannot connect: snapshots are used");
+    let message = format!("{VARIABLE} is set, but this build cannot connect to servers: using snapshots");
     FileError::new(message)
         .with_help("enable feature `live` of mcp-bindgen (macro) or mcp-bindgen-codegen (build script)")
 }
 
 fn no_such_server<'a>(config: &Config, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> FileError {
-    let error = FileError::new(format!("{VARIABLE} names `{}`, which is no configured server", printable(name)));
+    let error = FileError::new(format!("{VARIABLE} names `{}`, which is not a configured server", printable(name)));
     let help = match nearest(name, known.clone()).first() {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let known: Vec<String> = known.map(|name| format!("`{}`", printable(name))).collect();
-            format!("`1` asks all of them: {}", known.join(", "))
+            format!("`1` means all of them: {}", known.join(", "))
         }
     };
     FileError { path: config.path.clone(), ..error.with_help(help) }
@@ -305,9 +304,9 @@ mod tests {
             said.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!((said("1"), said("git,github")), (vec![], vec![]));
-        let expected = "MCP_BINDGEN_LIVE names `githb`, which is no configured server\n --> mcp.toml\n  = help: did you mean `github`?";
+        let expected = "MCP_BINDGEN_LIVE names `githb`, which is not a configured server\n --> mcp.toml\n  = help: did you mean `github`?";
         assert_eq!(said("git,githb"), [expected]);
         assert_eq!(said("git,githb"), [""; 0], "the same build does not say it again");
-        assert!(said("zebra")[0].ends_with("`1` asks all of them: `git`, `github`"));
+        assert!(said("zebra")[0].ends_with("`1` means all of them: `git`, `github`"));
     }
 }

@@ -22,14 +22,12 @@ pub(crate) fn differences(
     if changes.is_empty() {
         return None;
     }
-    let mut lines = vec![
-        format!("{server} is not what its snapshot says, and these bindings are of what it offers now"),
-        at(shown),
-    ];
+    let mut lines =
+        vec![format!("{server} differs from its snapshot; these bindings match the live server"), at(shown)];
     lines.extend(drift::told(&changes, MOST_TOLD));
     let more = drift::untold(&changes, MOST_TOLD);
     if more > 0 {
-        lines.push(format!("and {more} more changes: `mcp-bindgen check {server}` tells all of them"));
+        lines.push(format!("and {more} more changes; run `mcp-bindgen check {server}` for all"));
     }
     lines.push(format!("  = help: review the changes and run `mcp-bindgen sync {server}`"));
     Some(lines.join("\n"))
@@ -37,29 +35,23 @@ pub(crate) fn differences(
 
 /// The warning that a snapshot is of no use.
 pub(crate) fn unreadable(server: &str, error: &FileError) -> String {
-    let error = FileError { help: Some(format!("run `mcp-bindgen sync {server}` to take it anew")), ..error.clone() };
-    format!("the bindings of {server} are of what it offers now, as its snapshot cannot be read: {error}")
+    let error = FileError { help: Some(format!("run `mcp-bindgen sync {server}` to write it again")), ..error.clone() };
+    format!("the bindings of {server} match the live server, because its snapshot cannot be read: {error}")
 }
 
 /// The warning that a snapshot had to do.
 pub(crate) fn unreachable(server: &str, shown: &Path, why: &str) -> String {
-    let help = format!("  = help: to build without asking it, leave it out of {VARIABLE}");
-    format!(
-        "{server} was not asked what it offers now, and its snapshot is used: {}\n{}\n{help}",
-        printable_lines(why),
-        at(shown)
-    )
+    let help = format!("  = help: to build without connecting, remove it from {VARIABLE}");
+    format!("failed to connect to {server}, using its snapshot: {}\n{}\n{help}", printable_lines(why), at(shown))
 }
 
 /// Describes why a server without a snapshot could not be asked, and the next step.
 pub(crate) fn unreachable_without_snapshot(server: &str, shown: &Path, why: &str) -> (String, String) {
-    let message = format!(
-        "{server} has no snapshot, {}, and did not say what it offers: {}",
-        shown.display(),
-        printable_lines(why)
-    );
+    let message =
+        format!("{server} has no snapshot, {}, and connecting failed: {}", shown.display(), printable_lines(why));
     let help = format!(
-        "build where it can be reached with {VARIABLE}={server}; or run `mcp-bindgen sync {server}` there, and commit the file"
+        "build with {VARIABLE}={server} where it is reachable; or run `mcp-bindgen sync {server}` there, and commit \
+         the file"
     );
     (message, help)
 }
@@ -93,7 +85,7 @@ mod tests {
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(
             lines[..2],
-            ["x is not what its snapshot says, and these bindings are of what it offers now", " --> mcp/x.json",]
+            ["x differs from its snapshot; these bindings match the live server", " --> mcp/x.json",]
         );
         assert!(lines[2].starts_with("breaking    find /inputSchema/properties/q: "), "{said}");
         assert_eq!(lines[3], "            = may be sent, and is refused now: {}", "{said}");
@@ -105,7 +97,7 @@ mod tests {
             snapshot(&format!(r#"{{"name":"find","inputSchema":{{"type":"object","properties":{{{properties}}}}}}}"#))
         };
         let said = differences("x", &rules, shown, (&with(0), &with(30))).unwrap();
-        assert!(said.contains("\nand 10 more changes: `mcp-bindgen check x` tells all of them\n"), "{said}");
+        assert!(said.contains("\nand 10 more changes; run `mcp-bindgen check x` for all\n"), "{said}");
     }
 
     #[test]
@@ -113,7 +105,7 @@ mod tests {
         let said = unreachable("x", Path::new("mcp/x.json"), "no \u{1b}[31m\nits last lines:\n  a\u{202e}b");
         assert!(said.contains("no \\u{1b}[31m\nits last lines:\n  a\\u{202e}b\n --> mcp/x.json"), "{said}");
         let (message, help) = unreachable_without_snapshot("x", Path::new("mcp/x.json"), "why");
-        assert_eq!(message, "x has no snapshot, mcp/x.json, and did not say what it offers: why");
+        assert_eq!(message, "x has no snapshot, mcp/x.json, and connecting failed: why");
         assert!(help.contains("MCP_BINDGEN_LIVE=x") && help.contains("`mcp-bindgen sync x`"), "{help}");
     }
 }

@@ -19,11 +19,11 @@ pub(super) fn faults(rules: &[Rule], tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
         let shown = printable(&rule.value);
         let Some(path) = RustPath::parse(&rule.value) else {
             let help = "write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`";
-            return Some(rule.fault_of_value(format!("in `derive`: `{shown}` is no path"), help));
+            return Some(rule.fault_of_value(format!("in `derive`: invalid path `{shown}`"), help));
         };
         if USUAL.contains(&path.last()) {
-            let message = format!("in `derive`: every generated type has `{}` already", path.last());
-            return Some(rule.fault_of_value(message, "leave it out"));
+            let message = format!("in `derive`: every generated type already has `{}`", path.last());
+            return Some(rule.fault_of_value(message, "remove it"));
         }
         let standard = Standard::of(&path).filter(|_| has_types)?;
         let can = |schema: &SchemaPlan<'_>| schema.order.iter().any(|id| schema.can_derive(*id, standard));
@@ -31,7 +31,7 @@ pub(super) fn faults(rules: &[Rule], tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
             return None;
         }
         let message = format!("in `derive`: no type of this server can have `{shown}`");
-        Some(rule.fault_of_value(message, format!("leave it out: {}", standard.needs())))
+        Some(rule.fault_of_value(message, format!("remove it: {}", standard.needs())))
     };
     rules.iter().filter_map(fault).collect()
 }

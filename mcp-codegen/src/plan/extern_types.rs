@@ -31,7 +31,7 @@ impl ExternTypes {
         let mut types = Vec::new();
         for rule in rules {
             let Some(pointer) = rule.key.strip_prefix('#').filter(|pointer| pointer.starts_with('/')) else {
-                let message = format!("in `extern`: `{}` is no pointer of a definition", printable(&rule.key));
+                let message = format!("in `extern`: `{}` is not a pointer to a definition", printable(&rule.key));
                 faults.push(rule.fault_of_key(message, EXAMPLE));
                 continue;
             };
@@ -39,9 +39,9 @@ impl ExternTypes {
                 Some(path) => types.push(ExternType { rule: rule.clone(), pointer: pointer.to_owned(), path }),
                 None => {
                     let message =
-                        format!("in `extern`: `{}` is no path of a type of this crate", printable(&rule.value));
-                    let help = "write it from the crate's root, as `crate::Money`; a type of another crate goes into a \
-                                newtype";
+                        format!("in `extern`: `{}` is not a path to a type of this crate", printable(&rule.value));
+                    let help = "use a path from the crate root, such as `crate::Money`; wrap a type of another crate \
+                                in a newtype";
                     faults.push(rule.fault_of_value(message, help));
                 }
             }
@@ -81,9 +81,8 @@ impl ExternTypes {
         let fault = |found: &ExternType| {
             let (rule, shown) = (&found.rule, printable(&found.rule.key));
             if schemas(tools).any(|schema| schema.pointer(&found.pointer).is_some()) {
-                let message =
-                    format!("in `extern`: nothing that is bound has the type of the definition `{shown}` alone");
-                let help = "where other keywords narrow a definition, the type is generated as ever";
+                let message = format!("in `extern`: no bound value has exactly the definition `{shown}`");
+                let help = "if other keywords narrow a definition, its type is still generated";
                 return rule.fault_of_key(message, help);
             }
             let known = definitions(tools);
@@ -92,7 +91,7 @@ impl ExternTypes {
                 (None, false) => format!("there is {}", listed(&known)),
                 (None, true) => "no schema of these tools has `$defs` or `definitions`".to_owned(),
             };
-            rule.fault_of_key(format!("in `extern`: no tool that is bound has the definition `{shown}`"), help)
+            rule.fault_of_key(format!("in `extern`: no bound tool has the definition `{shown}`"), help)
         };
         self.0.iter().filter(|found| !found.stands_in(tools)).map(fault).collect()
     }

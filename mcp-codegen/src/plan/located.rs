@@ -27,15 +27,15 @@ pub(crate) struct Nowhere {
 pub(crate) fn locate(tools: &[ToolPlan<'_>], every: &[&str], text: &str) -> Result<Located, Nowhere> {
     let shown = printable(text);
     let place: Place = text.parse().map_err(|reason| Nowhere {
-        message: format!("`{shown}` is no place: {reason}"),
-        help: "a place is `TOOL`, `TOOL/PROPERTY/*/PROPERTY` or `TOOL/$output/PROPERTY`".to_owned(),
+        message: format!("invalid place `{shown}`: {reason}"),
+        help: "expected `TOOL`, `TOOL/PROPERTY/*/PROPERTY` or `TOOL/$output/PROPERTY`".to_owned(),
     })?;
     let Some((index, tool)) = tools.iter().enumerate().find(|(_, tool)| tool.wire == place.tool) else {
         return Err(no_tool(&place, text, every));
     };
     let Some(schema) = tool.schema(place.role) else {
         return Err(Nowhere {
-            message: format!("`{shown}` leads nowhere: tool `{}` declares no `outputSchema`", printable(tool.wire)),
+            message: format!("`{shown}` not found: tool `{}` declares no `outputSchema`", printable(tool.wire)),
             help: "its result has no types of its own".to_owned(),
         });
     };
@@ -49,8 +49,8 @@ fn no_tool(place: &Place, text: &str, every: &[&str]) -> Nowhere {
     let (tool, shown) = (printable(&place.tool), printable(text));
     if every.contains(&place.tool.as_str()) {
         return Nowhere {
-            message: format!("`{shown}` leads nowhere: tool `{tool}` is not bound"),
-            help: "`tools` or `exclude` leaves it out".to_owned(),
+            message: format!("`{shown}` not found: tool `{tool}` is not bound"),
+            help: "it is excluded by `tools` or `exclude`".to_owned(),
         };
     }
     let whole = every
@@ -61,7 +61,7 @@ fn no_tool(place: &Place, text: &str, every: &[&str]) -> Nowhere {
         (None, Some(near)) => format!("did you mean `{}`?", printable(&escaped(near))),
         (None, None) => "`mcp-bindgen list` shows the tools of a snapshot".to_owned(),
     };
-    Nowhere { message: format!("`{shown}` leads nowhere: there is no tool `{tool}`"), help }
+    Nowhere { message: format!("`{shown}` not found: unknown tool `{tool}`"), help }
 }
 
 fn no_place(place: &Place, lost: &Lost) -> Nowhere {
@@ -75,14 +75,10 @@ fn no_place(place: &Place, lost: &Lost) -> Nowhere {
     let help = match (near.is_empty(), all.is_empty()) {
         (false, _) => format!("did you mean {}?", list(&near)),
         (true, false) => format!("there is {}{more}", list(&all)),
-        (true, true) => "nothing with a name of its own is in it".to_owned(),
+        (true, true) => "it has no named parts".to_owned(),
     };
     Nowhere {
-        message: format!(
-            "`{}` leads nowhere: there is no `{}` in `{before}`",
-            printable(&place.to_string()),
-            printable(&step)
-        ),
+        message: format!("`{}` not found: no `{}` in `{before}`", printable(&place.to_string()), printable(&step)),
         help,
     }
 }

@@ -146,7 +146,7 @@ fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Opt
             return None;
         }
         Some(_) => {
-            reporter.say(MALFORMED_PROMPT, "/arguments", "they are no list");
+            reporter.say(MALFORMED_PROMPT, "/arguments", "they are not an array");
             return None;
         }
     };
@@ -155,7 +155,7 @@ fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Opt
         let text = |key: &str| item.get(key).and_then(Value::as_str);
         let fault = match text("name") {
             None => Some("an argument has no name"),
-            Some(name) if arguments.iter().any(|known| known.name == name) => Some("an argument is there twice"),
+            Some(name) if arguments.iter().any(|known| known.name == name) => Some("duplicate argument"),
             Some(_) => None,
         };
         match (fault, text("name")) {

@@ -56,7 +56,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
             others.map(|(_, other)| other).find(|((renamed, own), _)| renamed.as_ref().or(Some(own)) == name.as_ref());
         if let Some((_, key)) = taken {
             let message =
-                format!("in `rename`: `{}` is what tool `{}` is called", printable(&rule.value), printable(key));
+                format!("in `rename`: `{}` is already the name of tool `{}`", printable(&rule.value), printable(key));
             faults.push(rule.fault_of_value(message, "choose another name"));
             if let Some(slot) = names.get_mut(index) {
                 *slot = None;
@@ -114,8 +114,11 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
         let renamed = |(at, index): &(TypeAt, usize)| at.schema(tools)?.renamed.get(&(at.shape, *index));
         if let Some(earlier) = fields.iter().find_map(renamed).filter(|earlier| *earlier != name) {
             let place = printable(&rule.key);
-            let message = format!("in `rename`: `{place}` is the same field as another place, where it is `{earlier}`");
-            let help = "it is one type, which stands in both places: give it one name";
+            let message = format!(
+                "in `rename`: `{place}` is the same field as another place, which renames it to \
+                                   `{earlier}`"
+            );
+            let help = "both places have one type: use one name";
             faults.push(rule.fault_of_value(message, help));
             continue;
         }
@@ -129,7 +132,7 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
     for FieldRename { rule, name, fields } in &renames {
         let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
         if let Some(wire) = fields.iter().find_map(taken) {
-            let message = format!("in `rename`: `{name}` is the field of property `{}` beside it", printable(&wire));
+            let message = format!("in `rename`: `{name}` is already the field of property `{}`", printable(&wire));
             faults.push(rule.fault_of_value(message, "choose another name"));
             for (at, index) in fields {
                 at.schema_mut(tools).map(|schema| schema.renamed.remove(&(at.shape, *index)));
@@ -159,8 +162,8 @@ fn field_rename<'r>(
     };
     let fields: Vec<_> = found.iter().filter_map(|found| found.field).flat_map(of_likes).collect();
     if fields.is_empty() {
-        let message = format!("in `rename`: there is no field at `{}`", printable(&rule.key));
-        let help = "name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`";
+        let message = format!("in `rename`: no field at `{}`", printable(&rule.key));
+        let help = "use a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`";
         return Err(Box::new(rule.fault_of_key(message, help)));
     }
     let name =
@@ -183,11 +186,11 @@ fn identifier(text: &str) -> Result<&str, Nowhere> {
     let snake = Style::Snake.apply(text);
     let Some(name) = module_name(text) else {
         return Err(Nowhere {
-            message: format!("in `rename`: `{}` cannot be an identifier", printable(text)),
+            message: format!("in `rename`: invalid identifier `{}`", printable(text)),
             help: if module_name(&snake).is_some() && text.chars().any(char::is_alphanumeric) {
                 format!("write `{snake}`")
             } else {
-                "write a name in snake case: letters, digits and `_`".to_owned()
+                "use a name in snake case: letters, digits and `_`".to_owned()
             },
         });
     };
@@ -207,7 +210,7 @@ fn identifier(text: &str) -> Result<&str, Nowhere> {
 fn without_effect(options: &Options) -> Vec<RuleFault> {
     let rules = &options.rules;
     let says = |key: &str| format!("`{key}` has no effect with `types = \"typify\"`");
-    let help = "leave one of the two out";
+    let help = "remove one of the two";
     let fields = rules.rename.iter().filter(|rule| tool_of(rule).is_none()).map(|rule| (rule, "rename"));
     let others = [(&rules.derive, "derive"), (&rules.extern_types, "extern"), (&rules.shared, "shared")];
     let others = others.into_iter().flat_map(|(rules, key)| rules.iter().map(move |rule| (rule, key)));

@@ -175,14 +175,14 @@ fn named<'w>(
             let help = if is_type_name(&proper) && !rule.key.is_empty() {
                 format!("did you mean `{proper}`?")
             } else {
-                "a name is letters and digits, the first a capital: `Entity`".to_owned()
+                "use letters and digits, beginning with a capital: `Entity`".to_owned()
             };
-            faults.push(rule.fault_of_key(format!("in `shared`: no type can be called `{key}`"), help));
+            faults.push(rule.fault_of_key(format!("in `shared`: invalid type name `{key}`"), help));
             continue;
         }
         let name = format!("{}{}", wish.prefix, rule.key);
         if PRELUDE.contains(&name.as_str()) || wish.own.contains(&name.as_str()) {
-            let message = format!("in `shared`: the bindings have a `{name}` already");
+            let message = format!("in `shared`: the bindings already have a `{name}`");
             faults.push(rule.fault_of_key(message, "choose another name"));
             continue;
         }
@@ -195,8 +195,8 @@ fn named<'w>(
         };
         if let Some(other) = named.iter().find(|other| other.class == class) {
             let other = printable(&other.rule.key);
-            let message = format!("in `shared`: `{place}` is shared as `{other}` already, and would be `{key}` too");
-            faults.push(rule.fault_of_key(message, "what has one shape has one name: leave one of them out"));
+            let message = format!("in `shared`: `{place}` is already shared as `{other}`, and cannot be `{key}` too");
+            faults.push(rule.fault_of_key(message, "one shape has one name: remove one of them"));
             continue;
         }
         named.push(Named { rule, name, at, class });
@@ -224,11 +224,11 @@ fn type_at(
         let schema = at.schema(tools).ok_or_else(nothing)?;
         let shape = schema.document.shapes.get(at.shape);
         if at.role == Role::Input && at.is_root(tools) {
-            let help = "what is in them can be shared, and what tools answer".to_owned();
-            return Err(fault(format!("`{shown}` are the arguments of a tool, which are a type of their own"), help));
+            let help = "share parts of them, or of results".to_owned();
+            return Err(fault(format!("`{shown}` are the arguments of a tool, which have their own type"), help));
         }
         if matches!(shape, Shape::Opaque) {
-            let help = "every place of the definition has it".to_owned();
+            let help = "it already replaces every use of the definition".to_owned();
             return Err(fault(format!("`{shown}` is a type of yours, by `extern`"), help));
         }
         if !shape.is_named() {
@@ -246,7 +246,7 @@ fn type_at(
         (Some(at), Some(class), 1) => Ok((*at, *class)),
         _ => {
             let help = "`mcp-bindgen list --shapes` shows places of one type".to_owned();
-            Err(fault(format!("types of several shapes stand at `{shown}`"), help))
+            Err(fault(format!("`{shown}` has types of several shapes"), help))
         }
     }
 }
@@ -304,7 +304,7 @@ fn refuse_taken(
     }
     named.retain(|named| {
         let Some(wire) = taken.get(named.name.as_str()) else { return true };
-        let message = format!("in `shared`: a type of tool `{}` is called `{}` already", printable(wire), named.name);
+        let message = format!("in `shared`: tool `{}` already has a type `{}`", printable(wire), named.name);
         faults.push(named.rule.fault_of_key(message, "choose another name"));
         false
     });

@@ -150,7 +150,7 @@ fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
     if servers.is_empty() {
         return Err(syn::Error::new(
             Span::call_site(),
-            "mcp_tools!() binds every server of mcp.toml or .mcp.json, and there is none: looked beside Cargo.toml and at \
+            "mcp_tools!() binds every server of mcp.toml or .mcp.json, but neither was found beside Cargo.toml or at \
              the workspace root",
         ));
     }
@@ -205,8 +205,8 @@ fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
         }
         Entry::Occupied(entry) => {
             let (server, module, other, place) = (server.value(), entry.key(), entry.get(), server.span());
-            let message = format!("servers `{other}` and `{server}` would both be the module `{module}`");
-            let help = "bind one of them in a `mcp_tools!` of its own, with `mod = ..`";
+            let message = format!("servers `{other}` and `{server}` have the same module name `{module}`");
+            let help = "bind one of them in a separate `mcp_tools!` with `mod = ..`";
             Some(syn::Error::new(place, FileError::new(message).with_help(help)))
         }
     };

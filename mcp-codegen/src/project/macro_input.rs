@@ -41,10 +41,10 @@ impl Parse for MacroInput {
             if input.peek(LitStr) {
                 let server: LitStr = input.parse()?;
                 if !seen.is_empty() {
-                    return Err(syn::Error::new(server.span(), "servers stand before options"));
+                    return Err(syn::Error::new(server.span(), "servers must come before options"));
                 }
                 if parsed.servers.iter().any(|known| known.value() == server.value()) {
-                    return Err(syn::Error::new(server.span(), "this server is already named"));
+                    return Err(syn::Error::new(server.span(), "duplicate server"));
                 }
                 parsed.servers.push(server);
             } else {
@@ -53,7 +53,7 @@ impl Parse for MacroInput {
                     return Err(syn::Error::new(key.span(), format!("a server is a string: `\"{key}\"`")));
                 }
                 if seen.contains(&key.to_string()) {
-                    return Err(syn::Error::new(key.span(), format!("option `{key}` is already given")));
+                    return Err(syn::Error::new(key.span(), format!("duplicate option `{key}`")));
                 }
                 seen.push(key.to_string());
                 parsed.option(&key, input)?;
@@ -65,7 +65,7 @@ impl Parse for MacroInput {
         let single = OF_ONE_SERVER.into_iter().find(|option| seen.iter().any(|key| key == option));
         if let Some(option) = single.filter(|_| parsed.servers.len() != 1) {
             let place = parsed.servers.get(1).map_or_else(Span::call_site, LitStr::span);
-            let message = format!("option `{option}` is for one server; give each its own `mcp_tools!`");
+            let message = format!("option `{option}` applies to one server; use a separate `mcp_tools!` for each");
             return Err(syn::Error::new(place, message));
         }
         Ok(parsed)
@@ -83,7 +83,7 @@ impl MacroInput {
             "tools" => {
                 self.tools = list(input, "expected a list of patterns: `tools = [\"create_issue\", \"list_*\"]`")?;
                 if self.tools.is_empty() {
-                    return Err(syn::Error::new(key.span(), "`tools` names no tool; leave it out to bind all"));
+                    return Err(syn::Error::new(key.span(), "`tools` is empty; remove it to bind all"));
                 }
             }
             "exclude" => self.exclude = list(input, "expected a list of patterns: `exclude = [\"delete_*\"]`")?,
@@ -98,7 +98,7 @@ impl MacroInput {
             "prefix" => {
                 let prefix: LitStr = input.parse()?;
                 if prefix.value().is_empty() {
-                    return Err(syn::Error::new(prefix.span(), "an empty prefix is written `prefix = false`"));
+                    return Err(syn::Error::new(prefix.span(), "use `prefix = false` for no prefix"));
                 }
                 self.prefix = Some(Prefix::Named(prefix.value()));
             }
@@ -146,7 +146,7 @@ pub(super) fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
 pub(super) fn module(input: ParseStream<'_>) -> syn::Result<Ident> {
     let module = input.call(Ident::parse_any)?;
     if !is_module_name(&module.to_string()) {
-        return Err(syn::Error::new(module.span(), format!("no module can be called `{module}`")));
+        return Err(syn::Error::new(module.span(), format!("invalid module name `{module}`")));
     }
     Ok(module)
 }
@@ -177,7 +177,7 @@ pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Ru
             (key.to_string(), key.span())
         };
         if rules.iter().any(|known| known.key == key) {
-            return Err(syn::Error::new(span, format!("`{}` is already given", mcp_bindgen_model::printable(&key))));
+            return Err(syn::Error::new(span, format!("duplicate `{}`", mcp_bindgen_model::printable(&key))));
         }
         table.parse::<Token![=]>()?;
         let value: LitStr = table.parse()?;

@@ -163,7 +163,7 @@ impl Project {
     /// Where there is no such server, no snapshot, or not one that can be read; where its overrides do not fit.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
         if !mcp_bindgen_model::is_server_name(server) {
-            let message = format!("`{}` is no name of a server", mcp_bindgen_model::printable(server));
+            let message = format!("invalid server name `{}`", mcp_bindgen_model::printable(server));
             return Err(FileError::new(message).with_help("use lower-case letters, digits, `-` and `_`, at most 64"));
         }
         let given = path.is_some();
@@ -191,7 +191,7 @@ impl Project {
     }
 
     fn read_file(&self, server: &str, path: PathBuf, options: Options) -> Result<Source, FileError> {
-        let mend = || format!("run `mcp-bindgen sync {server}` to take the snapshot anew");
+        let mend = || format!("run `mcp-bindgen sync {server}` to write the snapshot again");
         let named = |error: FileError| {
             let help = error.help.or_else(|| Some(mend()));
             shown_from(&self.manifest_dir, FileError { path: Some(path.clone()), help, ..error })
@@ -248,11 +248,11 @@ impl Project {
     fn missing(&self, server: &str, shown: &Path) -> FileError {
         let shown = shown.display();
         match &self.config {
-            Some(_) => FileError::new(format!("there is no snapshot of server `{server}`: looked for {shown}"))
+            Some(_) => FileError::new(format!("no snapshot of server `{server}`: {shown} not found"))
                 .with_help(format!("run `mcp-bindgen sync {server}` and commit the file{}", self.live.or_ask(server))),
             None => FileError::new(format!(
-                "no configuration names the server `{server}`: looked for mcp.toml and .mcp.json beside Cargo.toml and at \
-                 the workspace root, and for {shown}"
+                "server `{server}` is not configured: no mcp.toml or .mcp.json beside Cargo.toml or at the workspace \
+                 root, and no {shown}"
             ))
             .with_help(format!("add `[servers.{server}]` to mcp.toml, then run `mcp-bindgen sync {server}`")),
         }
@@ -373,8 +373,8 @@ pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError>
     if types == Types::Native || cfg!(feature = "typify") {
         return Ok(());
     }
-    Err(FileError::new(format!("`types = \"typify\"` of server `{server}` needs feature `typify`"))
-        .with_help("enable it for mcp-bindgen (macro) or mcp-bindgen-codegen (build script), or leave `types` out"))
+    Err(FileError::new(format!("`types = \"typify\"` of server `{server}` requires feature `typify`"))
+        .with_help("enable it for mcp-bindgen (macro) or mcp-bindgen-codegen (build script), or remove `types`"))
 }
 
 /// A door tells of one fault at a time; the command line tells of all.
@@ -383,7 +383,7 @@ fn first(faults: Vec<FileError>) -> FileError {
 }
 
 fn no_file(shown: &Path) -> FileError {
-    FileError::new(format!("there is no file {}", shown.display()))
+    FileError::new(format!("file not found: {}", shown.display()))
         .with_help("`path` is relative to Cargo.toml's folder")
 }
 

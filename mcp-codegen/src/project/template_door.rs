@@ -125,7 +125,7 @@ impl TemplateFile {
                 all.combine(one);
                 all
             })
-            .unwrap_or_else(|| syn::Error::new(self.literal, "the template cannot be read"))
+            .unwrap_or_else(|| syn::Error::new(self.literal, "failed to read the template"))
     }
 }
 
@@ -143,7 +143,7 @@ fn missing(path: &Path, shown: &Path) -> FileError {
         }
         None => "the path begins at Cargo.toml's folder".to_owned(),
     };
-    FileError::new(format!("there is no template {}", shown.display())).with_help(help)
+    FileError::new(format!("template not found: {}", shown.display())).with_help(help)
 }
 
 /// The servers that a template may call, as far as it takes to know which it does.

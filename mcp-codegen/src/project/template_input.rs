@@ -22,9 +22,7 @@ const OPTIONS: [&str; 3] = ["mod", "snapshots", "crate"];
 impl Parse for TemplateInput {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(LitStr) {
-            return Err(
-                input.error("a template is named by its path from the folder of Cargo.toml: `\"prompts/triage.md\"`")
-            );
+            return Err(input.error("expected a path relative to Cargo.toml: `\"prompts/triage.md\"`"));
         }
         let mut parsed = Self { path: input.parse()?, module: None, snapshots: Vec::new(), crate_path: None };
         let mut seen: Vec<String> = Vec::new();
@@ -34,7 +32,7 @@ impl Parse for TemplateInput {
                 break;
             }
             if input.peek(LitStr) {
-                return Err(input.error("one template is named; give each its own `mcp_template!`"));
+                return Err(input.error("expected one template; use a separate `mcp_template!` for each"));
             }
             let key = input.call(Ident::parse_any)?;
             let name = key.to_string();
@@ -42,7 +40,7 @@ impl Parse for TemplateInput {
                 return Err(unknown_option(&key, &OPTIONS));
             }
             if seen.contains(&name) {
-                return Err(syn::Error::new(key.span(), format!("option `{name}` is already given")));
+                return Err(syn::Error::new(key.span(), format!("duplicate option `{name}`")));
             }
             input.parse::<Token![=]>()?;
             match name.as_str() {

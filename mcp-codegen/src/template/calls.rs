@@ -66,10 +66,7 @@ impl<'s> KnownServer<'s> {
         let server = &self.options.server;
         let key = if self.options.lists(&name) { "exclude" } else { "tools" };
         (!self.options.selects(&name)).then(|| {
-            format!(
-                "tool `{}` of server `{server}` is left out by `{key}` in the configuration; change that, or call another",
-                printable(&name)
-            )
+            format!("tool `{}` of server `{server}` is excluded by `{key}` in the configuration", printable(&name))
         })
     }
 }
@@ -212,7 +209,7 @@ fn unlooked_at(action: &Action, unread: &[&str]) -> String {
     match (&action.target, unread) {
         (Target::Prefixed(_), [_, ..]) => {
             let servers = unread.join("`, `");
-            format!("; there is no snapshot of `{servers}` to look at: run `mcp-bindgen sync`")
+            format!("; no snapshot of `{servers}`: run `mcp-bindgen sync`")
         }
         _ => String::new(),
     }

@@ -198,7 +198,7 @@ fn run(module: &Module<'_>, callers: &[Caller<'_>], private: &TokenStream) -> To
         false => (TokenStream::new(), TokenStream::new()),
     };
     let fills = if module.completes { " `completer` fills its slots." } else { "" };
-    let run_doc = docs::lines(vec![format!("Runs the template: its actions, and what its text makes of them.{fills}")]);
+    let run_doc = docs::lines(vec![format!("Runs the template and returns its text.{fills}")]);
     quote! {
         #run_doc
         ///

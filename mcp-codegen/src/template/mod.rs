@@ -157,7 +157,7 @@ fn sorted(mut faults: Vec<Fault>) -> Vec<Fault> {
 /// let text = "Open issues:\n[[@github_list_issues|state=\"open\"]\n";
 /// let faults = mcp_bindgen_codegen::template::Script::parse(text).unwrap_err();
 /// assert_eq!(mcp_bindgen_codegen::template::located(&faults[0], Path::new("prompts/triage.md"), text), "\
-/// `]]` or `,` and the next argument is expected here, not `]`
+/// expected `]]` or `,` and the next argument, found `]`
 ///  --> prompts/triage.md:2:35
 ///   |
 /// 2 | [[@github_list_issues|state=\"open\"]

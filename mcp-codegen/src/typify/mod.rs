@@ -69,8 +69,8 @@ fn by_typify(tools: &[ToolPlan<'_>], options: &Options, diagnostics: &mut Diagno
 #[cfg(not(feature = "typify"))]
 fn by_typify(tools: &[ToolPlan<'_>], _: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
     if let Some(first) = tools.first() {
-        let reason = "it is not built in, and no tool has its types; enable feature `typify` of mcp-bindgen for the \
-                      macro, of mcp-bindgen-codegen for build scripts, of mcp-bindgen-cli for the command line";
+        let reason = "it is not enabled; enable feature `typify` of mcp-bindgen for the macro, of mcp-bindgen-codegen \
+                      for build scripts, of mcp-bindgen-cli for the command line";
         fall_back(first, "", reason.to_owned(), diagnostics);
     }
     tools.iter().map(|_| Replaced::default()).collect()

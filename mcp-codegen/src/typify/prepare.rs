@@ -64,7 +64,7 @@ pub(super) fn prepared(schema: &Value, name: &str) -> Result<Definitions, String
         let Value::Object(named) = named else { return Err(format!("`{key}` is not an object")) };
         for (name, definition) in named {
             if definitions.insert(name.clone(), preparing.schema(definition, 1)?).is_some() {
-                return Err(format!("there are two definitions `{name}`"));
+                return Err(format!("duplicate definition `{name}`"));
             }
         }
     }
@@ -102,7 +102,7 @@ impl Preparing<'_> {
                 return Ok(prepared);
             }
             if let Some(sibling) = map.keys().find(|key| matters(key)) {
-                return Err(format!("`{sibling}` stands beside `$ref`"));
+                return Err(format!("`{sibling}` is next to `$ref`"));
             }
         }
         Self::refuse(map, depth)?;
@@ -122,27 +122,27 @@ impl Preparing<'_> {
         match name {
             None if text == "#" => Ok(format!("{DEFINITIONS}{}", self.root)),
             Some(name) if !name.contains(['/', '%', '~']) => Ok(format!("{DEFINITIONS}{name}")),
-            _ => Err("a `$ref` leads elsewhere than to a definition".to_owned()),
+            _ => Err("a `$ref` does not point to a definition".to_owned()),
         }
     }
 
     fn refuse(map: &Map<String, Value>, depth: usize) -> Result<(), String> {
         if let Some(key) = BEYOND_TYPIFY.iter().find(|key| map.contains_key(**key)) {
-            return Err(format!("it does not know `{key}`"));
+            return Err(format!("it does not support `{key}`"));
         }
         if depth > 0 && ["$id", "id"].iter().any(|key| map.get(*key).is_some_and(Value::is_string)) {
             return Err("a schema inside has an `$id`".to_owned());
         }
         if map.get("nullable") == Some(&Value::Bool(true)) {
-            return Err("it does not know `nullable`".to_owned());
+            return Err("it does not support `nullable`".to_owned());
         }
         if map.get("dependencies").and_then(Value::as_object).is_some_and(|all| all.values().any(|one| !one.is_array()))
         {
-            return Err("it does not know `dependencies`".to_owned());
+            return Err("it does not support `dependencies`".to_owned());
         }
         let unions = UNIONS.iter().filter(|key| map.contains_key(**key)).count();
         if unions == 2 || (unions == 1 && ASSERTIONS.iter().any(|key| map.contains_key(*key))) {
-            return Err("it multiplies out a union that stands beside other keywords".to_owned());
+            return Err("it multiplies out a union that is next to other keywords".to_owned());
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Preparing<'_> {
     ) -> Result<(), String> {
         if let Some(items) = map.get("items") {
             if items.is_array() {
-                return Err("it does not know tuples of this kind".to_owned());
+                return Err("it does not support tuples of this kind".to_owned());
             }
             prepared.insert("items".to_owned(), self.schema(items, depth + 1)?);
             let length = |key: &str| map.get(key).and_then(Value::as_u64);

@@ -19,10 +19,10 @@ pub(super) fn check(definitions: &Definitions) -> Result<(), String> {
         references.collect(definition, name, true);
     }
     if references.targets.values().flatten().any(|reference| !definitions.contains_key(&reference.to)) {
-        return Err("a `$ref` leads to no definition".to_owned());
+        return Err("a `$ref` points to no definition".to_owned());
     }
     if references.has_cycle(true) {
-        return Err("a `$ref` only leads back to itself".to_owned());
+        return Err("a `$ref` only points to itself".to_owned());
     }
     if references.all_of && references.has_cycle(false) {
         return Err("it would merge a recursive `allOf` without end".to_owned());

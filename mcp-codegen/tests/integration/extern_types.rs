@@ -101,26 +101,24 @@ fn what_cannot_be_is_refused() {
         format(Bindings::generate(&shop(), options).0).unwrap();
         fault.error.to_string()
     };
-    let no_path = "is no path of a type of this crate\n  = help: write it from the crate's root, as `crate::Money`; a type of \
-                   another crate goes into a newtype";
+    let no_path = "is not a path to a type of this crate\n  = help: use a path from the crate root, such as `crate::Money`; wrap a type of another crate in a newtype";
     for (pointer, path, expected) in [
         (
             "#/$defs/Mony",
             "crate::Money",
-            "in `extern`: no tool that is bound has the definition `#/$defs/Mony`\n  = help: did you mean `#/$defs/Money`?"
+            "in `extern`: no bound tool has the definition `#/$defs/Mony`\n  = help: did you mean `#/$defs/Money`?"
                 .to_owned(),
         ),
         (
             "#/$defs/Something",
             "crate::Money",
-            "in `extern`: no tool that is bound has the definition `#/$defs/Something`\n  = help: there is \
-             `#/$defs/Money`, `#/$defs/Sku`, `#/$defs/Unit`"
+            "in `extern`: no bound tool has the definition `#/$defs/Something`\n  = help: there is `#/$defs/Money`, `#/$defs/Sku`, `#/$defs/Unit`"
                 .to_owned(),
         ),
         (
             "Money",
             "crate::Money",
-            "in `extern`: `Money` is no pointer of a definition\n  = help: write `\"#/$defs/Money\" = \"crate::Money\"`"
+            "in `extern`: `Money` is not a pointer to a definition\n  = help: write `\"#/$defs/Money\" = \"crate::Money\"`"
                 .to_owned(),
         ),
         ("#/$defs/Money", "Money", format!("in `extern`: `Money` {no_path}")),
@@ -131,11 +129,11 @@ fn what_cannot_be_is_refused() {
     }
     assert_eq!(
         fault(&with("#/$defs/Money", "crate::Money").types(Types::Typify)),
-        "`extern` has no effect with `types = \"typify\"`\n  = help: leave one of the two out"
+        "`extern` has no effect with `types = \"typify\"`\n  = help: remove one of the two"
     );
     assert_eq!(
         fault(&with("#/$defs/Money", "crate::Money").shared("Money", "order/total")),
-        "in `shared`: `order/total` is a type of yours, by `extern`\n  = help: every place of the definition has it"
+        "in `shared`: `order/total` is a type of yours, by `extern`\n  = help: it already replaces every use of the definition"
     );
 }
 
@@ -151,8 +149,7 @@ fn a_definition_that_stands_nowhere_by_itself_is_refused() {
     assert_eq!(
         faults.iter().map(|fault| fault.error.to_string()).collect::<Vec<_>>(),
         [
-            "in `extern`: nothing that is bound has the type of the definition `#/$defs/Money` alone\n  = help: where other \
-          keywords narrow a definition, the type is generated as ever"
+            "in `extern`: no bound value has exactly the definition `#/$defs/Money`\n  = help: if other keywords narrow a definition, its type is still generated"
         ]
     );
 }

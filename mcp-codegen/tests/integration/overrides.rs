@@ -58,7 +58,7 @@ fn what_an_override_breaks_elsewhere_is_its_fault() {
         "$defs": { "A": { "type": "string" }, "B": {} }
     }));
     let said = json!({ "patch": { "inputSchema": { "$defs": { "A": null } } } });
-    assert_eq!(faults(tool, said), ["the $ref leads nowhere: #/$defs/A (tool t, /inputSchema/properties/a/$ref)"]);
+    assert_eq!(faults(tool, said), ["the $ref does not resolve: #/$defs/A (tool t, /inputSchema/properties/a/$ref)"]);
 }
 
 #[test]

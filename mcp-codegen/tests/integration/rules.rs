@@ -25,39 +25,39 @@ fn renames_that_cannot_hold_are_named_with_their_line() {
     for (rule, expected) in [
         (
             "creat_issue = \"x\"",
-            "`creat_issue` leads nowhere: there is no tool `creat_issue`\n --> mcp.toml:3:17\n  = help: did you mean `create_issue`?",
+            "`creat_issue` not found: unknown tool `creat_issue`\n --> mcp.toml:3:17\n  = help: did you mean `create_issue`?",
         ),
         (
             "\"create_issue/lables\" = \"x\"",
-            "`create_issue/lables` leads nowhere: there is no `lables` in `create_issue`\n --> mcp.toml:3:17\n  = help: did you mean `labels`?",
+            "`create_issue/lables` not found: no `lables` in `create_issue`\n --> mcp.toml:3:17\n  = help: did you mean `labels`?",
         ),
         (
             "\"create_issue/watchers/login\" = \"x\"",
-            "`create_issue/watchers/login` leads nowhere: there is no `login` in `create_issue/watchers`\n --> mcp.toml:3:17\n  = help: there is `*`",
+            "`create_issue/watchers/login` not found: no `login` in `create_issue/watchers`\n --> mcp.toml:3:17\n  = help: there is `*`",
         ),
         (
             "\"create_issue/title/x\" = \"x\"",
-            "`create_issue/title/x` leads nowhere: there is no `x` in `create_issue/title`\n --> mcp.toml:3:17\n  = help: nothing with a name of its own is in it",
+            "`create_issue/title/x` not found: no `x` in `create_issue/title`\n --> mcp.toml:3:17\n  = help: it has no named parts",
         ),
         (
             "\"move_card/$output/x\" = \"x\"",
-            "`move_card/$output/x` leads nowhere: tool `move_card` declares no `outputSchema`\n --> mcp.toml:3:17\n  = help: its result has no types of its own",
+            "`move_card/$output/x` not found: tool `move_card` declares no `outputSchema`\n --> mcp.toml:3:17\n  = help: its result has no types of its own",
         ),
         (
             "\"create_issue/~2\" = \"x\"",
-            "`create_issue/~2` is no place: after `~` stands `0` for `~`, `1` for `/`, `*` or `$`\n --> mcp.toml:3:17\n  = help: a place is `TOOL`, `TOOL/PROPERTY/*/PROPERTY` or `TOOL/$output/PROPERTY`",
+            "invalid place `create_issue/~2`: expected `0` for `~`, `1` for `/`, `*` or `$` after `~`\n --> mcp.toml:3:17\n  = help: expected `TOOL`, `TOOL/PROPERTY/*/PROPERTY` or `TOOL/$output/PROPERTY`",
         ),
         (
             "\"create_issue/watchers/*\" = \"x\"",
-            "there is no field at `create_issue/watchers/*`\n --> mcp.toml:3:17\n  = help: name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`",
+            "no field at `create_issue/watchers/*`\n --> mcp.toml:3:17\n  = help: use a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`",
         ),
         (
             "create_issue = \"search\"",
-            "`search` is what tool `search` is called\n --> mcp.toml:3:17\n  = help: choose another name",
+            "`search` is already the name of tool `search`\n --> mcp.toml:3:17\n  = help: choose another name",
         ),
         (
             "create_issue = \"one\", search = \"one\"",
-            "`one` is what tool `search` is called\n --> mcp.toml:3:17\n  = help: choose another name",
+            "`one` is already the name of tool `search`\n --> mcp.toml:3:17\n  = help: choose another name",
         ),
         (
             "create_issue = \"connect\"",
@@ -65,35 +65,32 @@ fn renames_that_cannot_hold_are_named_with_their_line() {
         ),
         (
             "create_issue = \"open issue\"",
-            "`open issue` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write `open_issue`",
+            "invalid identifier `open issue`\n --> mcp.toml:3:17\n  = help: write `open_issue`",
         ),
         (
             "create_issue = \"self\"",
-            "`self` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write a name in snake case: letters, digits and `_`",
+            "invalid identifier `self`\n --> mcp.toml:3:17\n  = help: use a name in snake case: letters, digits and `_`",
         ),
-        (
-            "create_issue = \"fn x() {}\"",
-            "`fn x() {}` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write `fn_x`",
-        ),
+        ("create_issue = \"fn x() {}\"", "invalid identifier `fn x() {}`\n --> mcp.toml:3:17\n  = help: write `fn_x`"),
         (
             "create_issue = \"openIssue\"",
             "`openIssue` is not in snake case\n --> mcp.toml:3:17\n  = help: write `open_issue`",
         ),
         (
             "\"create_issue/labels\" = \"title\"",
-            "`title` is the field of property `title` beside it\n --> mcp.toml:3:17\n  = help: choose another name",
+            "`title` is already the field of property `title`\n --> mcp.toml:3:17\n  = help: choose another name",
         ),
         (
             "\"create_issue/labels\" = \"\"",
-            "`` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write a name in snake case: letters, digits and `_`",
+            "invalid identifier ``\n --> mcp.toml:3:17\n  = help: use a name in snake case: letters, digits and `_`",
         ),
         (
             "\"create_issue/assignee/login\" = \"a\", \"create_issue/watchers/*/login\" = \"b\"",
-            "`create_issue/watchers/*/login` is the same field as another place, where it is `a`\n --> mcp.toml:3:54\n  = help: it is one type, which stands in both places: give it one name",
+            "`create_issue/watchers/*/login` is the same field as another place, which renames it to `a`\n --> mcp.toml:3:54\n  = help: both places have one type: use one name",
         ),
         (
             "\"list_events/$output/result/*/event\" = \"x\"",
-            "`list_events/$output/result/*/event` leads nowhere: there is no `event` in `list_events/$output/result/*`\n --> mcp.toml:3:17\n  = help: there is `*`, `by`, `steps`",
+            "`list_events/$output/result/*/event` not found: no `event` in `list_events/$output/result/*`\n --> mcp.toml:3:17\n  = help: there is `*`, `by`, `steps`",
         ),
     ] {
         assert_eq!(refused(&format!("rust.rename = {{ {rule} }}")), format!("in `rename`: {expected}"), "{rule}");
@@ -105,17 +102,14 @@ fn derives_that_cannot_hold_are_named_with_their_line() {
     for (derive, expected) in [
         (
             "Eq + Hash",
-            "`Eq + Hash` is no path\n --> mcp.toml:3:16\n  = help: write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`",
+            "invalid path `Eq + Hash`\n --> mcp.toml:3:16\n  = help: write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`",
         ),
         (
             "Eq)]pub",
-            "`Eq)]pub` is no path\n --> mcp.toml:3:16\n  = help: write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`",
+            "invalid path `Eq)]pub`\n --> mcp.toml:3:16\n  = help: write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`",
         ),
-        (
-            "serde::Serialize",
-            "every generated type has `Serialize` already\n --> mcp.toml:3:16\n  = help: leave it out",
-        ),
-        ("Debug", "every generated type has `Debug` already\n --> mcp.toml:3:16\n  = help: leave it out"),
+        ("serde::Serialize", "every generated type already has `Serialize`\n --> mcp.toml:3:16\n  = help: remove it"),
+        ("Debug", "every generated type already has `Debug`\n --> mcp.toml:3:16\n  = help: remove it"),
     ] {
         assert_eq!(refused(&format!("rust.derive = [{derive:?}]")), format!("in `derive`: {expected}"), "{derive}");
     }
@@ -127,7 +121,7 @@ fn derives_that_cannot_hold_are_named_with_their_line() {
     assert_eq!(
         only("search", "Copy").as_deref(),
         Some(
-            "in `derive`: no type of this server can have `Copy`\n --> mcp.toml:4:16\n  = help: leave it out: types with strings, lists, maps or untyped values cannot have it"
+            "in `derive`: no type of this server can have `Copy`\n --> mcp.toml:4:16\n  = help: remove it: types with strings, lists, maps or untyped values cannot have it"
         )
     );
     assert_eq!(only("move_card", "Copy"), None);
@@ -138,7 +132,7 @@ fn derives_that_cannot_hold_are_named_with_their_line() {
 fn a_tool_that_is_not_bound_is_said_not_to_be() {
     assert_eq!(
         refused("exclude = [\"search\"]\nrust.rename = { search = \"find\" }"),
-        "in `rename`: `search` leads nowhere: tool `search` is not bound\n --> mcp.toml:4:17\n  = help: `tools` or `exclude` leaves it out"
+        "in `rename`: `search` not found: tool `search` is not bound\n --> mcp.toml:4:17\n  = help: it is excluded by `tools` or `exclude`"
     );
     let slashed = Snapshot::parse(r#"{"tools": [{"name": "a/b", "inputSchema": {"type": "object"}}]}"#).unwrap();
     let options = |place: &str| Options::new("x").rename(place, "c");

@@ -197,8 +197,7 @@ fn a_field_that_is_renamed_anywhere_is_renamed_everywhere() {
     let twice = rename(entity.clone(), "kind").rename("open_nodes/$output/entities/*/entityType", "sort");
     assert_eq!(
         fault(&memory(), &twice),
-        "in `rename`: `open_nodes/$output/entities/*/entityType` is the same field as another place, where it is `kind`\n  \
-         = help: it is one type, which stands in both places: give it one name"
+        "in `rename`: `open_nodes/$output/entities/*/entityType` is the same field as another place, which renames it to `kind`\n  = help: both places have one type: use one name"
     );
     let wrapped = shared("Graph", "read_graph/$output").rename("open_nodes/$output/entities", "nodes");
     assert!(self::code(&memory(), &wrapped).contains("pub nodes: Vec<MemoryGraphEntitiesItem>"));
@@ -261,13 +260,11 @@ fn what_cannot_be_shared_is_refused() {
     for (options, expected) in [
         (
             shared("Entity", "create_entities/entitys/*"),
-            "in `shared`: `create_entities/entitys/*` leads nowhere: there is no `entitys` in `create_entities`\n  = help: \
-             did you mean `entities`?",
+            "in `shared`: `create_entities/entitys/*` not found: no `entitys` in `create_entities`\n  = help: did you mean `entities`?",
         ),
         (
             shared("Entity", "create_entity/entities/*"),
-            "in `shared`: `create_entity/entities/*` leads nowhere: there is no tool `create_entity`\n  = help: did you \
-             mean `create_entities`?",
+            "in `shared`: `create_entity/entities/*` not found: unknown tool `create_entity`\n  = help: did you mean `create_entities`?",
         ),
         (
             shared("Entity", "create_entities/entities"),
@@ -281,36 +278,33 @@ fn what_cannot_be_shared_is_refused() {
         ),
         (
             shared("Entities", "create_entities"),
-            "in `shared`: `create_entities` are the arguments of a tool, which are a type of their own\n  = help: what is \
-             in them can be shared, and what tools answer",
+            "in `shared`: `create_entities` are the arguments of a tool, which have their own type\n  = help: share parts of them, or of results",
         ),
         (
             shared("Entity", entities).shared("Thing", "read_graph/$output/entities/*"),
-            "in `shared`: `read_graph/$output/entities/*` is shared as `Entity` already, and would be `Thing` too\n  = \
-             help: what has one shape has one name: leave one of them out",
+            "in `shared`: `read_graph/$output/entities/*` is already shared as `Entity`, and cannot be `Thing` too\n  = help: one shape has one name: remove one of them",
         ),
         (
             shared("DeleteEntitiesParams", entities),
-            "in `shared`: a type of tool `delete_entities` is called `MemoryDeleteEntitiesParams` already\n  = help: \
-             choose another name",
+            "in `shared`: tool `delete_entities` already has a type `MemoryDeleteEntitiesParams`\n  = help: choose another name",
         ),
         (
             shared("Call", entities),
-            "in `shared`: the bindings have a `MemoryCall` already\n  = help: choose another name",
+            "in `shared`: the bindings already have a `MemoryCall`\n  = help: choose another name",
         ),
         (
             shared("Result", entities).prefix(Prefix::None),
-            "in `shared`: the bindings have a `Result` already\n  = help: choose another name",
+            "in `shared`: the bindings already have a `Result`\n  = help: choose another name",
         ),
-        (shared("entity", entities), "in `shared`: no type can be called `entity`\n  = help: did you mean `Entity`?"),
-        (shared("En-tity", entities), "in `shared`: no type can be called `En-tity`\n  = help: did you mean `EnTity`?"),
+        (shared("entity", entities), "in `shared`: invalid type name `entity`\n  = help: did you mean `Entity`?"),
+        (shared("En-tity", entities), "in `shared`: invalid type name `En-tity`\n  = help: did you mean `EnTity`?"),
         (
             shared("", entities),
-            "in `shared`: no type can be called ``\n  = help: a name is letters and digits, the first a capital: `Entity`",
+            "in `shared`: invalid type name ``\n  = help: use letters and digits, beginning with a capital: `Entity`",
         ),
         (
             shared("Entity", entities).types(Types::Typify),
-            "`shared` has no effect with `types = \"typify\"`\n  = help: leave one of the two out",
+            "`shared` has no effect with `types = \"typify\"`\n  = help: remove one of the two",
         ),
     ] {
         assert_eq!(fault(&memory(), &options), expected);
@@ -327,8 +321,7 @@ fn a_place_where_several_types_stand_is_refused() {
     let list = list(&json!([{"name": "a", "inputSchema": schema}]));
     assert_eq!(
         fault(&list, &Options::new("s").shared("It", "a/all/it")),
-        "in `shared`: types of several shapes stand at `a/all/it`\n  = help: `mcp-bindgen list --shapes` shows places of \
-         one type"
+        "in `shared`: `a/all/it` has types of several shapes\n  = help: `mcp-bindgen list --shapes` shows places of one type"
     );
     assert!(code(&list, &Options::new("s").shared("All", "a/all")).contains("pub enum SAll {"));
 }

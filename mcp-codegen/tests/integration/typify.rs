@@ -146,17 +146,17 @@ fn what_typify_cannot_take_falls_back_with_the_reason() {
         .collect();
     let both = json!({"allOf": [{"anyOf": vec![json!({"type": "object"}); 9]}, {"anyOf": vec![json!({"type": "object"}); 9]}]});
     let cases = [
-        (property(json!({"prefixItems": [{"type": "string"}]})), "it does not know `prefixItems`"),
-        (property(json!({"type": "array", "items": [{"type": "string"}]})), "it does not know tuples of this kind"),
-        (property(json!({"not": {"type": "string"}})), "it does not know `not`"),
-        (property(json!({"type": "string", "nullable": true})), "it does not know `nullable`"),
+        (property(json!({"prefixItems": [{"type": "string"}]})), "it does not support `prefixItems`"),
+        (property(json!({"type": "array", "items": [{"type": "string"}]})), "it does not support tuples of this kind"),
+        (property(json!({"not": {"type": "string"}})), "it does not support `not`"),
+        (property(json!({"type": "string", "nullable": true})), "it does not support `nullable`"),
         (property(json!({"enum": ["asc", "ASC"]})), "it has no names for the values of an `enum`"),
         (property(json!({"enum": ["+1", "-1"]})), "it has no names for the values of an `enum`"),
         (property(json!({"enum": ["a", 1]})), "an `enum` has values that are not strings"),
         (property(json!({"type": "string", "pattern": "("})), "its regular expressions do not take a `pattern`"),
-        (property(json!({"$ref": "#/properties/p"})), "a `$ref` leads elsewhere than to a definition"),
-        (property(json!({"$ref": "#/$defs/none"})), "a `$ref` leads to no definition"),
-        (with(json!({"$ref": "#/$defs/a"}), json!({"a": {"$ref": "#/$defs/a"}})), "a `$ref` only leads back to itself"),
+        (property(json!({"$ref": "#/properties/p"})), "a `$ref` does not point to a definition"),
+        (property(json!({"$ref": "#/$defs/none"})), "a `$ref` points to no definition"),
+        (with(json!({"$ref": "#/$defs/a"}), json!({"a": {"$ref": "#/$defs/a"}})), "a `$ref` only points to itself"),
         (
             with(json!({"$ref": "#/$defs/a"}), json!({"a": {"allOf": [{"properties": {"a": {"$ref": "#/$defs/a"}}}]}})),
             "it would merge a recursive `allOf` without end",
@@ -165,7 +165,7 @@ fn what_typify_cannot_take_falls_back_with_the_reason() {
         (property(both), "it would merge too much by `allOf`"),
         (
             property(json!({"type": "object", "required": ["a"], "anyOf": [{"required": ["b"]}, {"required": ["c"]}]})),
-            "it multiplies out a union that stands beside other keywords",
+            "it multiplies out a union that is next to other keywords",
         ),
         (
             json!({"type": "object", "properties": {"fill-opacity": {"type": "string"}, "fillOpacity": {"type": "string"}}}),
@@ -203,7 +203,7 @@ fn one_side_falls_back_alone() {
     let mut tool = create_issue();
     tool["outputSchema"] = json!({"type": "object", "properties": {"p": {"prefixItems": [{}]}}});
     let (code, said) = generate(&tool);
-    assert_eq!(reasons(&said), [("/outputSchema", "it does not know `prefixItems`")]);
+    assert_eq!(reasons(&said), [("/outputSchema", "it does not support `prefixItems`")]);
     assert!(code.contains("moddemo_create_issue_input") && !code.contains("moddemo_create_issue_output"));
 }
 

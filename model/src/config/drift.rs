@@ -64,7 +64,7 @@ fn kind(reader: &Reader<'_>, at: usize, id: &str) -> Result<ChangeKind, FileErro
         let ids = ChangeKind::ALL.iter().map(|kind| kind.id());
         let help = match suggestion(id, ids, "") {
             near if near.starts_with("did") => near,
-            _ => "an id is `MCPD0012`; `check` prints them, and the book lists them".to_owned(),
+            _ => "expected an id such as `MCPD0012`; `check` prints them, and the book lists them".to_owned(),
         };
         reader.error(at, format!("unknown rule `{}`", quoted(id))).with_help(help)
     };

@@ -164,7 +164,7 @@ pub(super) static SERVER: [Key; 26] = [
         "globs of tools that need an approval; on the command line a confirmation or `--yes`",
     )
     .page("governance.md#approvals"),
-    key("remote_use", Form::Texts, "[]", "globs of tools that templates which are no local file may call")
+    key("remote_use", Form::Texts, "[]", "globs of tools that non-local templates may call")
         .page("templates.md"),
     key("prefix", Form::Prefix, "the name", "prefix of functions, types and prefixed names; `false` for none"),
     key(

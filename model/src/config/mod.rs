@@ -182,7 +182,7 @@ impl Config {
             let known = entries.iter().find(|entry| entry.key == "servers");
             let help = match known {
                 Some(_) => "rename `servers` to `mcpServers`",
-                None => "the servers stand in an object `mcpServers`",
+                None => "expected the servers in an object `mcpServers`",
             };
             return Err(reader.error(known.map_or(root.at, |e| e.at), "the file has no `mcpServers`").with_help(help));
         };
@@ -235,16 +235,16 @@ impl Config {
         if let Some(error) = self.rejected.get(name) {
             return Err(error.clone());
         }
-        let error = FileError::new(format!("there is no server `{}`", quoted(name)));
+        let error = FileError::new(format!("unknown server `{}`", quoted(name)));
         let error = match &self.path {
             Some(path) => error.in_file(path),
             None => error,
         };
         if self.servers.is_empty() {
-            return Err(error.with_help("no server is configured"));
+            return Err(error.with_help("no servers are configured"));
         }
         let known = || self.servers.keys().map(String::as_str);
-        let all = suggestion("", known(), "the servers are");
+        let all = suggestion("", known(), "known servers:");
         let near = crate::nearest(name, known());
         Err(error.with_help(match near.first() {
             Some(near) => format!("did you mean `{near}`? {all}"),
@@ -285,7 +285,7 @@ impl Config {
     pub fn check_codes<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), FileError> {
         for (code, place) in &self.diagnostics.places {
             if !known.clone().any(|known| known == code) {
-                return Err(place.clone().with_help(suggestion(code, known, "the codes are")));
+                return Err(place.clone().with_help(suggestion(code, known, "known codes:")));
             }
         }
         Ok(())
@@ -334,12 +334,12 @@ fn codes(reader: &Reader<'_>, entry: &Entry, places: &mut Vec<(String, FileError
     if let (Some(index), Kind::List(nodes)) = (codes.iter().position(|code| !is_code(code)), &entry.value.kind) {
         let at = nodes.get(index).map_or(entry.at, |node| node.at);
         return Err(reader
-            .error(at, format!("{what} holds something that is no code"))
-            .with_help("a code is `MCP0001`"));
+            .error(at, format!("{what} contains a value that is not a code"))
+            .with_help("expected a code such as `MCP0001`"));
     }
     if let Kind::List(nodes) = &entry.value.kind {
         let place = |(code, node): (&String, &Node)| {
-            (code.clone(), reader.error(node.at, format!("{what} names a code that there is not: `{code}`")))
+            (code.clone(), reader.error(node.at, format!("{what} contains the unknown code `{code}`")))
         };
         places.extend(codes.iter().zip(nodes).map(place));
     }

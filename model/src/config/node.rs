@@ -79,7 +79,7 @@ pub(super) fn from_toml(source: SourceText<'_>, text: &str) -> Result<Node, File
         let said = error.message();
         let named = text.get(span.clone()).filter(|_| said == "duplicate key");
         let message = match named {
-            Some(key) => format!("the key `{}` is there twice", quoted(key)),
+            Some(key) => format!("duplicate key `{}`", quoted(key)),
             None => format!("not valid TOML: {said}"),
         };
         source.error(span.start, message)

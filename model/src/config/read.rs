@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     fn each_once<'n>(&self, entries: &'n [Entry]) -> Result<&'n [Entry], FileError> {
         let mut seen = HashSet::new();
         match entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
-            Some(twice) => Err(self.error(twice.at, format!("the key `{}` is there twice", quoted(&twice.key)))),
+            Some(twice) => Err(self.error(twice.at, format!("duplicate key `{}`", quoted(&twice.key)))),
             None => Ok(entries),
         }
     }
@@ -145,11 +145,11 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn prefix(&self, node: &Node, what: &str) -> Result<Prefix, FileError> {
-        let help = "write a word for the prefix, or `prefix = false` for names without one";
+        let help = "use a word as the prefix, or `prefix = false` for none";
         match &node.kind {
             Kind::Bool(false) => Ok(Prefix::None),
             Kind::Text(text) => Prefix::named(text)
-                .ok_or_else(|| self.error(node.at, format!("{what} cannot begin names")).with_help(help)),
+                .ok_or_else(|| self.error(node.at, format!("{what} is not a valid prefix")).with_help(help)),
             _ => Err(self.wrong_type(node, what, "a string or `false`").with_help(help)),
         }
     }
@@ -168,11 +168,11 @@ impl<'a> Reader<'a> {
         // Another word may be anything, a secret in the wrong line included.
         let is_short = word.len() <= 5 && word.bytes().all(|b| b.is_ascii_lowercase());
         let message = if is_short || !nearest(word, names.clone()).is_empty() {
-            format!("{what} cannot be `{}`", quoted(word))
+            format!("invalid value `{}` for {what}", quoted(word))
         } else {
-            format!("{what} has an unknown value")
+            format!("{what} has an invalid value")
         };
-        Err(self.error(node.at, message).with_help(suggestion(word, names, "it can be")))
+        Err(self.error(node.at, message).with_help(suggestion(word, names, "expected")))
     }
 
     /// A key that is not among the known ones is an error, before anything else can read it.

@@ -31,8 +31,8 @@ pub(super) fn check_name(reader: &Reader<'_>, name: &str, at: usize) -> Result<(
     if is_server_name(name) {
         return Ok(());
     }
-    let message = format!("`{}` cannot be the name of a server", quoted(name));
-    let help = "a name has 1 to 64 of a-z, 0-9, `_` and `-`, and begins with a letter or a digit";
+    let message = format!("invalid server name `{}`", quoted(name));
+    let help = "use 1 to 64 of a-z, 0-9, `_` and `-`, and begin with a letter or a digit";
     Err(reader.error(at, message).with_help(help))
 }
 
@@ -114,15 +114,15 @@ fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileEr
     };
     if let Some(second) = sources.next() {
         let message = format!("server `{name}` has both `{}` and `{}`", source.key, second.key);
-        return Err(reader.error(second.at, message).with_help("keep the one that says how the server is reached"));
+        return Err(reader.error(second.at, message).with_help("keep only the one that the server uses"));
     }
     let remote = source.key == "url";
     if let Some((entry, way)) = way
         && remote == (way == Way::Stdio)
     {
         let needed = if remote { "`command`, `npm` or `uvx`" } else { "`url`" };
-        let message = format!("server `{name}` has `{}`, which does not fit its `{}`", source.key, entry.key);
-        return Err(reader.error(entry.at, message).with_help(format!("this `{}` goes with {needed}", entry.key)));
+        let message = format!("server `{name}` has `{}`, which cannot be combined with `{}`", source.key, entry.key);
+        return Err(reader.error(entry.at, message).with_help(format!("`{}` requires {needed}", entry.key)));
     }
     let useless = if remote { Reach::Child } else { Reach::Remote };
     let is_useless = |name: &str| SERVER.iter().any(|key| key.name == name && key.reach == useless);
@@ -134,10 +134,10 @@ fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileEr
         let message = format!("server `{name}` has `{}`, which has no effect beside `{}`", entry.key, source.key);
         let home = if remote { "`command`, `npm` or `uvx`" } else { "`url`" };
         let why = match entry.key.as_str() {
-            "hosted" => ": the provider of a model starts no child process",
+            "hosted" => ": a model provider cannot start a child process",
             _ => "",
         };
-        return Err(reader.error(entry.at, message).with_help(format!("`{}` goes with {home}{why}", entry.key)));
+        return Err(reader.error(entry.at, message).with_help(format!("`{}` requires {home}{why}", entry.key)));
     }
     let text = reader.text(&source.value, &format!("`{}` of server `{name}`", source.key))?;
     if text.trim().is_empty() {
@@ -165,8 +165,8 @@ fn remote_transport(
     way: Option<Way>,
 ) -> Result<Transport, FileError> {
     if !(url.starts_with("http://") || url.starts_with("https://") || url.starts_with("${")) {
-        let message = format!("`url` of server `{}` is not an http or https address", table.name);
-        return Err(reader.error(source.value.at, message).with_help("begin it with `https://`"));
+        let message = format!("`url` of server `{}` is not an http or https URL", table.name);
+        return Err(reader.error(source.value.at, message).with_help("start it with `https://`"));
     }
     let headers: BTreeMap<_, _> = table.read("headers", |node, what| reader.text_map(node, what))?.unwrap_or_default();
     Ok(match way {
@@ -187,7 +187,7 @@ fn way<'n>(reader: &Reader<'_>, table: &Table<'n>) -> Result<Option<(&'n Entry, 
         let ways: Vec<(&str, Way)> = TRANSPORTS.into_iter().zip(WAYS).collect();
         let way = reader.one_of(&entry.value, &what, &word, &ways)?;
         if found.is_some_and(|(_, other)| other != way) {
-            let message = format!("server `{}` has a `transport` and a `type` that differ", table.name);
+            let message = format!("server `{}` has different values for `transport` and `type`", table.name);
             return Err(reader.error(entry.at, message).with_help("keep one of the two"));
         }
         found = found.or(Some((entry, way)));
@@ -208,12 +208,10 @@ fn no_source(reader: &Reader<'_>, table: &Table<'_>, way: Option<(&Entry, Way)>)
         .filter(|entry| !has(&SERVER, &entry.key))
         .find_map(|entry| nearest(&entry.key, REACHED_BY).first().map(|near| (entry, *near)));
     let error = |at, help: String| {
-        reader
-            .error(at, format!("server `{name}` does not say how it is reached: {missing} is missing"))
-            .with_help(help)
+        reader.error(at, format!("server `{name}` has no transport: {missing} is missing")).with_help(help)
     };
     match near {
-        Some((entry, near)) => error(entry.at, format!("did you mean `{near}` by `{}`?", quoted(&entry.key))),
+        Some((entry, near)) => error(entry.at, format!("did you mean `{near}` instead of `{}`?", quoted(&entry.key))),
         None => error(table.at, format!("add {missing}")),
     }
 }
@@ -222,15 +220,15 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>, server: &ServerCo
     let mut found = Vec::new();
     server.each_secret(&mut |place, text, secret| {
         let key = quoted(&secret.key);
-        let message = format!("`{key}` of server `{}` looks like a secret written out", table.name);
+        let message = format!("`{key}` of server `{}` looks like a secret in plain text", table.name);
         let variable = match place {
             ConfigField::Env(name) if secret.range == (0..text.len()) => variable_name(name),
             _ => format!("{}_{}", variable_name(table.name), variable_name(&secret.key)),
         };
         let help = if secret.is_default {
-            "leave the default out, and set the variable where the server is used".to_owned()
+            "remove the default, and set the variable in the environment".to_owned()
         } else {
-            format!("write `${{{variable}}}` in its place, and set that variable where the server is used")
+            format!("replace it with `${{{variable}}}`, and set that variable in the environment")
         };
         let at = place_of(table, place).map_or(table.at, |node| node.at);
         found.push((at, reader.error(at, message).with_help(help)));

@@ -55,7 +55,7 @@ impl Target<'_> {
         match (found.next(), found.next()) {
             (Some((place, tool, _)), None) => Ok((place, tool)),
             (Some(_), Some(_)) => {
-                let message = format!("the server has several tools `{shown}`: an override cannot tell them apart");
+                let message = format!("the server has several tools named `{shown}`, so an override is ambiguous");
                 Err(self.error("", message).with_help("remove it"))
             }
             (None, _) => {
@@ -65,7 +65,7 @@ impl Target<'_> {
                     [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
                     near => format!("did you mean `{}`?", near.join("`, `")),
                 };
-                Err(self.error("", format!("there is no tool `{shown}` to override")).with_help(help))
+                Err(self.error("", format!("unknown tool `{shown}` in the overrides")).with_help(help))
             }
         }
     }
@@ -81,7 +81,7 @@ impl Target<'_> {
         }
         if misfits.is_empty() && *tool == declared {
             let message =
-                format!("the override of tool `{}` changes nothing: the server says the same", printable(self.name));
+                format!("the override of tool `{}` has no effect: the server declares the same", printable(self.name));
             misfits.push(self.error("", message).with_help("remove it"));
         }
         misfits
@@ -98,7 +98,7 @@ impl Target<'_> {
         };
         if key == "outputSchema" && !tool.contains_key(key) {
             let message = format!("tool `{}` has no `outputSchema` to patch", printable(self.name));
-            return vec![self.error(&below, message).with_help("give it one whole: `outputSchema` beside `patch`")];
+            return vec![self.error(&below, message).with_help("add a whole `outputSchema` beside `patch`")];
         }
         let schema = tool.entry(key).or_insert(Value::Null);
         merge(schema, patch).into_iter().map(|(pointer, misfit)| self.misfit(key, &pointer, misfit)).collect()
@@ -110,8 +110,8 @@ impl Target<'_> {
         match misfit {
             Misfit::Gone { name, known } => {
                 let message =
-                    format!("the patch of tool `{tool}` speaks of `{}`, which is not there", printable(&name));
-                let mut help = "a patch changes what the server declares; what it does not, add in `allOf`".to_owned();
+                    format!("the patch of tool `{tool}` changes `{}`, which does not exist", printable(&name));
+                let mut help = "a patch changes declared parts; add new constraints in `allOf`".to_owned();
                 let near = nearest(&name, known.iter().map(String::as_str));
                 if let Some(near) = near.first() {
                     help = format!("did you mean `{}`? {help}", printable(near));
@@ -119,8 +119,8 @@ impl Target<'_> {
                 self.error(&below, message).with_help(help)
             }
             Misfit::NothingToRemove => {
-                let message = format!("the patch of tool `{tool}` removes what is not there");
-                self.error(&below, message).with_help("`null` removes; leave the key out")
+                let message = format!("the patch of tool `{tool}` removes a key that does not exist");
+                self.error(&below, message).with_help("`null` removes a key; delete this line")
             }
         }
     }

@@ -40,8 +40,8 @@ impl Overrides {
             Some(Value::Object(tools)) => tools,
             Some(_) => return Err(fault(text, "/tools", "`tools` is not an object")),
             None => {
-                return Err(fault(text, "", "there is no object `tools`")
-                    .with_help("its keys are the names of tools, its values what to override of them"));
+                return Err(fault(text, "", "missing object `tools`")
+                    .with_help("its keys are tool names, its values the overrides"));
             }
         };
         let read = |name, tool| Reader { text, tool: Some(name) }.tool(name, tool);
@@ -81,19 +81,19 @@ impl Reader<'_> {
         if let Some(schema) = &said.output_schema {
             self.object(schema, &format!("{place}/outputSchema"), &format!("`outputSchema` in {shown}"))?;
             if said.patch.contains_key("outputSchema") {
-                let message = format!("{shown} gives an `outputSchema` whole and patches it, too");
+                let message = format!("{shown} has both an `outputSchema` and a patch for it");
                 return Err(self
                     .fault(&format!("{place}/patch/outputSchema"), message)
                     .with_help("write the change into `outputSchema`"));
             }
         } else if said.learned_from.is_some() {
-            let message = format!("{shown} has `learnedFrom` without an `outputSchema` that was learned");
+            let message = format!("{shown} has `learnedFrom` without a learned `outputSchema`");
             return Err(self.fault(&format!("{place}/learnedFrom"), message));
         }
         if said.patch.is_empty() && said.output_schema.is_none() {
             return Err(self
-                .fault(&place, format!("{shown} changes nothing"))
-                .with_help("remove it, or give it a `patch` or an `outputSchema`"));
+                .fault(&place, format!("{shown} has no effect"))
+                .with_help("remove it, or add a `patch` or an `outputSchema`"));
         }
         Ok(said)
     }
@@ -109,12 +109,12 @@ impl Reader<'_> {
             let place = format!("{place}/{key}");
             match value {
                 Value::Null if key == "inputSchema" => {
-                    let message = format!("{shown} removes `inputSchema`, which every tool has");
+                    let message = format!("{shown} removes `inputSchema`, which is required");
                     return Err(self.fault(&place, message));
                 }
                 Value::Null => {}
                 Value::Object(patch) if patch.is_empty() => {
-                    return Err(self.fault(&place, format!("{shown} changes nothing")));
+                    return Err(self.fault(&place, format!("{shown} has no effect")));
                 }
                 _ => drop(self.object(value, &place, &format!("`{key}` in {shown}"))?),
             }
@@ -127,7 +127,7 @@ impl Reader<'_> {
             return Ok(None);
         };
         value.as_u64().filter(|count| *count > 0).map(Some).ok_or_else(|| {
-            let message = "`learnedFrom` is not a number of results: a whole number above zero";
+            let message = "`learnedFrom` must be a whole number above zero";
             self.fault(&format!("{place}/learnedFrom"), message)
         })
     }
@@ -161,7 +161,7 @@ impl Reader<'_> {
             return Ok(());
         };
         let (line, column) = line_and_column(self.text, found.offset);
-        let message = format!("key `{}` stands twice in one object", printable(&found.key));
+        let message = format!("duplicate key `{}`", printable(&found.key));
         let error = FileError::new(message).at(line, column);
         // Innermost first.
         let mut path = found.path.iter().rev();

@@ -72,16 +72,16 @@ impl ServerConfig {
     fn missing(&self, place: &str, secret: &SecretRef) -> FileError {
         let name = &self.name;
         let SecretRef::Variable(variable) = secret else {
-            return FileError::new(format!("nothing is kept as `{secret}`; server `{name}` needs it for {place}"))
-                .with_help("put it into the keyring under that name and the service `mcp-bindgen`");
+            return FileError::new(format!("no keyring entry `{secret}`; server `{name}` needs it for {place}"))
+                .with_help("add it to the keyring with that name and the service `mcp-bindgen`");
         };
         if variable.starts_with(LEFT_OUT) {
             return FileError::new(format!(
-                "{place} of server `{name}` was a secret written out, which bindings do not carry"
+                "{place} of server `{name}` was a secret in plain text, which bindings do not embed"
             ))
             .with_help(format!(
-                "write a placeholder in the configuration and make the bindings anew, set `{variable}`, or name the \
-                 server in `MCP_SERVERS`"
+                "use a placeholder in the configuration and rebuild, set `{variable}`, or configure the server in \
+                 `MCP_SERVERS`"
             ));
         }
         FileError::new(format!("environment variable `{variable}` is not set; server `{name}` needs it for {place}"))

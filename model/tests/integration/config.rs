@@ -127,8 +127,7 @@ fn only_a_server_at_a_url_can_be_handed_over() {
         toml_error(
             &format!("[servers.a]\n{reached}\nhosted = true\n"),
             &format!(
-                "server `a` has `hosted`, which has no effect beside `{}`\n --> mcp.toml:3:1\n  = help: `hosted` goes with \
-                 `url`: the provider of a model starts no child process",
+                "server `a` has `hosted`, which has no effect beside `{}`\n --> mcp.toml:3:1\n  = help: `hosted` requires `url`: a model provider cannot start a child process",
                 reached.split(' ').next().unwrap(),
             ),
         );
@@ -189,25 +188,24 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
     );
     toml_error(
         "[servers.a]\nnpm = \"x\"\npin = \"al\"\n",
-        "`pin` of server `a` cannot be `al`\n --> mcp.toml:3:7\n  = help: did you mean `all`?",
+        "invalid value `al` for `pin` of server `a`\n --> mcp.toml:3:7\n  = help: did you mean `all`?",
     );
     toml_error(
         "[defaults]\ndrift = \"denny\"\n",
-        "`drift` in `defaults` cannot be `denny`\n --> mcp.toml:2:9\n  = help: did you mean `deny`?",
+        "invalid value `denny` for `drift` in `defaults`\n --> mcp.toml:2:9\n  = help: did you mean `deny`?",
     );
     toml_error(
         "[defaults]\nlive = \"nevr\"\n",
-        "`live` in `defaults` cannot be `nevr`\n --> mcp.toml:2:8\n  = help: did you mean `never`?",
+        "invalid value `nevr` for `live` in `defaults`\n --> mcp.toml:2:8\n  = help: did you mean `never`?",
     );
     toml_error("[defaults]\nlive = false\n", "`live` in `defaults` must be a string, not a boolean\n --> mcp.toml:2:8");
     toml_error(
         "[servers.github]\nnpm = \"x\"\nprefix = true\n",
-        "`prefix` of server `github` must be a string or `false`, not a boolean\n --> mcp.toml:3:10\n  = help: write a \
-         word for the prefix, or `prefix = false` for names without one",
+        "`prefix` of server `github` must be a string or `false`, not a boolean\n --> mcp.toml:3:10\n  = help: use a word as the prefix, or `prefix = false` for none",
     );
     toml_error(
         "deny = [\"MCP0001\", \"unknown\"]\n",
-        "`deny` holds something that is no code\n --> mcp.toml:1:20\n  = help: a code is `MCP0001`",
+        "`deny` contains a value that is not a code\n --> mcp.toml:1:20\n  = help: expected a code such as `MCP0001`",
     );
 }
 
@@ -224,46 +222,40 @@ fn a_file_that_is_not_toml_is_placed() {
 fn a_server_is_reached_in_one_way() {
     toml_error(
         "[servers.github]\ndescription = \"x\"\n",
-        "server `github` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> \
-         mcp.toml:1:10\n  = help: add `command`, `npm`, `uvx` or `url`",
+        "server `github` has no transport: `command`, `npm`, `uvx` or `url` is missing\n --> mcp.toml:1:10\n  = help: add `command`, `npm`, `uvx` or `url`",
     );
     toml_error(
         "[servers.github]\ntransport = \"sse\"\n",
-        "server `github` does not say how it is reached: `url` is missing\n --> mcp.toml:1:10\n  = help: add `url`",
+        "server `github` has no transport: `url` is missing\n --> mcp.toml:1:10\n  = help: add `url`",
     );
     toml_error(
         "[servers.github]\ncommand = \"x\"\nurl = \"https://example.com\"\n",
-        "server `github` has both `command` and `url`\n --> mcp.toml:3:1\n  = help: keep the one that says how the \
-         server is reached",
+        "server `github` has both `command` and `url`\n --> mcp.toml:3:1\n  = help: keep only the one that the server uses",
     );
     toml_error(
         "[servers.github]\nnpm = \"x\"\ncommand = \"x\"\n",
-        "server `github` has both `npm` and `command`\n --> mcp.toml:3:1\n  = help: keep the one that says how the \
-         server is reached",
+        "server `github` has both `npm` and `command`\n --> mcp.toml:3:1\n  = help: keep only the one that the server uses",
     );
     toml_error(
         "[servers.github]\nnpm = \"x\"\nheaders = {}\n",
-        "server `github` has `headers`, which has no effect beside `npm`\n --> mcp.toml:3:1\n  = help: `headers` goes \
-         with `url`",
+        "server `github` has `headers`, which has no effect beside `npm`\n --> mcp.toml:3:1\n  = help: `headers` requires `url`",
     );
     toml_error(
         "[servers.github]\nurl = \"https://example.com\"\nargs = []\n",
-        "server `github` has `args`, which has no effect beside `url`\n --> mcp.toml:3:1\n  = help: `args` goes with \
-         `command`, `npm` or `uvx`",
+        "server `github` has `args`, which has no effect beside `url`\n --> mcp.toml:3:1\n  = help: `args` requires `command`, `npm` or `uvx`",
     );
     toml_error(
         "[servers.github]\ncommand = \"x\"\ntransport = \"http\"\n",
-        "server `github` has `command`, which does not fit its `transport`\n --> mcp.toml:3:1\n  = help: this \
-         `transport` goes with `url`",
+        "server `github` has `command`, which cannot be combined with `transport`\n --> mcp.toml:3:1\n  = help: `transport` requires `url`",
     );
     toml_error("[servers.github]\ncommand = \" \"\n", "`command` of server `github` is empty\n --> mcp.toml:2:11");
     toml_error(
         "[servers.github]\nurl = \"example.com\"\n",
-        "`url` of server `github` is not an http or https address\n --> mcp.toml:2:7\n  = help: begin it with `https://`",
+        "`url` of server `github` is not an http or https URL\n --> mcp.toml:2:7\n  = help: start it with `https://`",
     );
     toml_error(
         "[servers.github]\nurl = \"https://example.com\"\ntransport = \"htpp\"\n",
-        "`transport` of server `github` cannot be `htpp`\n --> mcp.toml:3:13\n  = help: did you mean `http`?",
+        "invalid value `htpp` for `transport` of server `github`\n --> mcp.toml:3:13\n  = help: did you mean `http`?",
     );
 }
 
@@ -275,7 +267,7 @@ fn types_name_a_backend() {
     assert_eq!(ServerConfig::from_json("b", &config.servers["b"].to_json()).unwrap(), config.servers["b"]);
     toml_error(
         "[servers.b]\nnpm = \"x\"\ntypes = \"serde\"\n",
-        "`types` of server `b` cannot be `serde`\n --> mcp.toml:3:9\n  = help: it can be `native`, `typify`",
+        "invalid value `serde` for `types` of server `b`\n --> mcp.toml:3:9\n  = help: expected `native`, `typify`",
     );
 }
 
@@ -287,7 +279,7 @@ fn names_follow_the_rule() {
     for name in ["", "A", "-a", "_a", "a b", "a.b", "é", "../a", "a\\u001b", &"x".repeat(65)] {
         let error =
             Config::parse_toml(&format!("[servers.\"{name}\"]\nnpm = \"x\"\n"), Path::new("mcp.toml")).unwrap_err();
-        assert!(error.message.ends_with("` cannot be the name of a server"), "{error}");
+        assert!(error.message.starts_with("invalid server name `"), "{error}");
         assert_eq!(error.position, Some((1, 10)), "{error}");
         assert!(!error.to_string().contains('\u{1b}'));
     }
@@ -298,15 +290,15 @@ fn an_unknown_server_brings_the_near_ones() {
     let config = toml("[servers.github]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     assert_eq!(
         config.server("githb").unwrap_err().to_string(),
-        "there is no server `githb`\n --> app/mcp.toml\n  = help: did you mean `github`? the servers are `git`, `github`"
+        "unknown server `githb`\n --> app/mcp.toml\n  = help: did you mean `github`? known servers: `git`, `github`"
     );
     assert_eq!(
         config.server("zebra").unwrap_err().to_string(),
-        "there is no server `zebra`\n --> app/mcp.toml\n  = help: the servers are `git`, `github`"
+        "unknown server `zebra`\n --> app/mcp.toml\n  = help: known servers: `git`, `github`"
     );
     assert_eq!(
         toml("").server("x").unwrap_err().to_string(),
-        "there is no server `x`\n --> app/mcp.toml\n  = help: no server is configured"
+        "unknown server `x`\n --> app/mcp.toml\n  = help: no servers are configured"
     );
 }
 
@@ -319,8 +311,7 @@ fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
     let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
     let said = |key: &str, server: &str, place: &str, variable: &str| {
         format!(
-            "`{key}` of server `{server}` looks like a secret written out\n --> app/mcp.toml:{place}\n  = help: write \
-             `${{{variable}}}` in its place, and set that variable where the server is used"
+            "`{key}` of server `{server}` looks like a secret in plain text\n --> app/mcp.toml:{place}\n  = help: replace it with `${{{variable}}}`, and set that variable in the environment"
         )
     };
     assert_eq!(
@@ -369,8 +360,7 @@ fn mcp_json_is_read_as_other_hosts_write_it() {
     assert_eq!(config.servers["github"], github);
     assert_eq!(config.servers["remote"], ServerConfig::http("remote", "https://example.com/mcp").header("X-A", "b"));
     assert_eq!(config.servers["old"], ServerConfig::sse("old", "http://localhost:1/sse"));
-    let rejected = "`Not Ours` cannot be the name of a server\n --> .mcp.json:13:13\n  = help: a name has 1 to 64 of a-z, \
-                    0-9, `_` and `-`, and begins with a letter or a digit";
+    let rejected = "invalid server name `Not Ours`\n --> .mcp.json:13:13\n  = help: use 1 to 64 of a-z, 0-9, `_` and `-`, and begin with a letter or a digit";
     assert_eq!(config.server("Not Ours").unwrap_err().to_string(), rejected);
     assert_eq!(config.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [rejected]);
     assert_eq!(config.snapshot_path("github"), Path::new("mcp/github.json"));
@@ -384,7 +374,7 @@ fn faults_in_mcp_json_are_named_with_their_place() {
     json_error("[]", "the file must be a table, not an array\n --> .mcp.json:1:1");
     json_error(
         "{}",
-        "the file has no `mcpServers`\n --> .mcp.json:1:1\n  = help: the servers stand in an object `mcpServers`",
+        "the file has no `mcpServers`\n --> .mcp.json:1:1\n  = help: expected the servers in an object `mcpServers`",
     );
     json_error(
         "{ \"servers\": {} }",
@@ -392,7 +382,7 @@ fn faults_in_mcp_json_are_named_with_their_place() {
     );
     json_error(
         "{ \"mcpServers\": { \"a\": { \"command\": \"x\" },\n  \"a\": { \"command\": \"y\" } } }",
-        "the key `a` is there twice\n --> .mcp.json:2:3",
+        "duplicate key `a`\n --> .mcp.json:2:3",
     );
 }
 
@@ -400,8 +390,7 @@ fn faults_in_mcp_json_are_named_with_their_place() {
 fn a_fault_in_one_entry_of_mcp_json_is_no_fault_of_the_others() {
     entry_error(
         "{ \"mcpServers\": {\n  \"a\": { \"comand\": \"x\" }\n} }",
-        "server `a` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> .mcp.json:2:10\n  \
-         = help: did you mean `command` by `comand`?",
+        "server `a` has no transport: `command`, `npm`, `uvx` or `url` is missing\n --> .mcp.json:2:10\n  = help: did you mean `command` instead of `comand`?",
     );
     entry_error(
         "{ \"mcpServers\": {\n  \"a\": { \"command\": \"x\", \"args\": \"y\" }\n} }",
@@ -409,12 +398,11 @@ fn a_fault_in_one_entry_of_mcp_json_is_no_fault_of_the_others() {
     );
     entry_error(
         "{ \"mcpServers\": { \"a\": { \"type\": \"ws\", \"url\": \"http://x\" } } }",
-        "`type` of server `a` cannot be `ws`\n --> .mcp.json:1:34\n  = help: it can be `stdio`, `http`, `sse`, \
-         `streamable-http`, `streamableHttp`",
+        "invalid value `ws` for `type` of server `a`\n --> .mcp.json:1:34\n  = help: expected `stdio`, `http`, `sse`, `streamable-http`, `streamableHttp`",
     );
     entry_error(
         "{ \"mcpServers\": { \"a\": { \"command\": \"x\",\n \"command\": \"y\" } } }",
-        "the key `command` is there twice\n --> .mcp.json:2:2",
+        "duplicate key `command`\n --> .mcp.json:2:2",
     );
     let config = mcp_json(
         r#"{ "inputs": { "id": 1, "id": 2 }, "mcpServers": {
@@ -454,8 +442,7 @@ fn the_environment_names_servers_too() {
     }
     assert_eq!(
         Config::from_env_json("{\"a\":{}}").unwrap_err().to_string(),
-        "server `a` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> MCP_SERVERS:1:2\n  \
-         = help: add `command`, `npm`, `uvx` or `url`"
+        "server `a` has no transport: `command`, `npm`, `uvx` or `url` is missing\n --> MCP_SERVERS:1:2\n  = help: add `command`, `npm`, `uvx` or `url`"
     );
 }
 
@@ -577,7 +564,7 @@ fn isolation_is_understood_or_refused() {
     );
     assert_eq!(
         refused("{ network = \"non\" }"),
-        "`network` in `isolation` of server `a` cannot be `non`\n --> mcp.toml:3:25\n  = help: did you mean `none`?"
+        "invalid value `non` for `network` in `isolation` of server `a`\n --> mcp.toml:3:25\n  = help: did you mean `none`?"
     );
     assert!(refused("{ home = true }").starts_with("`home` in `isolation` of server `a` must be a string"));
     assert!(
@@ -589,8 +576,7 @@ fn isolation_is_understood_or_refused() {
     let url = Config::parse_toml(text, Path::new("mcp.toml")).unwrap_err().to_string();
     assert_eq!(
         url,
-        "server `a` has `isolation`, which has no effect beside `url`\n --> mcp.toml:3:1\n  = help: `isolation` goes with \
-         `command`, `npm` or `uvx`"
+        "server `a` has `isolation`, which has no effect beside `url`\n --> mcp.toml:3:1\n  = help: `isolation` requires `command`, `npm` or `uvx`"
     );
     let text = r#"{ "mcpServers": { "a": { "url": "https://x", "args": [], "isolation": {} },
         "b": { "command": "x", "isolation": { "home": "temp", "read": ["d"] } } } }"#;
@@ -621,7 +607,7 @@ fn codes_that_there_are_not_are_errors() {
     assert_eq!(check(&["MCP0001", "MCP0002", "MCP0302"]), Ok(()));
     assert_eq!(
         check(&["MCP0001", "MCP0002"]).unwrap_err(),
-        "`allow` names a code that there is not: `MCP0302`\n --> app/mcp.toml:2:21\n  = help: did you mean `MCP0002`?"
+        "`allow` contains the unknown code `MCP0302`\n --> app/mcp.toml:2:21\n  = help: did you mean `MCP0002`?"
     );
 }
 

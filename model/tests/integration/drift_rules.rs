@@ -88,7 +88,7 @@ fn mistakes_are_reported_at_their_line() {
         ),
         (
             "accept = [{ rule = \"required\", reason = \"x\" }]",
-            "unknown rule `required`\n --> mcp.toml:4:20\n  = help: an id is `MCPD0012`; `check` prints them, and the book lists them"
+            "unknown rule `required`\n --> mcp.toml:4:20\n  = help: expected an id such as `MCPD0012`; `check` prints them, and the book lists them"
                 .to_owned(),
         ),
         (
@@ -111,8 +111,7 @@ fn mistakes_are_reported_at_their_line() {
         ),
         (
             "class = { MCPD0012 = \"harmless\" }",
-            "`MCPD0012` in `class` in `drift` of server `hub` has an unknown value\n --> \
-             mcp.toml:4:22\n  = help: it can be `breaking`, `silent`, `source`, `compatible`, `wording`"
+            "`MCPD0012` in `class` in `drift` of server `hub` has an invalid value\n --> mcp.toml:4:22\n  = help: expected `breaking`, `silent`, `source`, `compatible`, `wording`"
                 .to_owned(),
         ),
         (

@@ -130,8 +130,7 @@ fn what_is_no_overrides_file_is_refused_with_its_place() {
         ("[]", "the overrides file is not a JSON object\n --> gh.overrides.json:1:1"),
         (
             "{\"format\": 1}",
-            "there is no object `tools`\n --> gh.overrides.json:1:1\n  = help: its keys are the names of tools, its \
-             values what to override of them",
+            "missing object `tools`\n --> gh.overrides.json:1:1\n  = help: its keys are tool names, its values the overrides",
         ),
         ("{\"tools\": []}", "`tools` is not an object\n --> gh.overrides.json:1:2"),
         ("{\"format\": \"1\", \"tools\": {}}", "`format` is not 1\n --> gh.overrides.json:1:2"),
@@ -162,17 +161,15 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         ),
         (
             r#""create_issue": {}"#,
-            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or give \
-             it a `patch` or an `outputSchema`",
+            "the override of tool `create_issue` has no effect\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or add a `patch` or an `outputSchema`",
         ),
         (
             r#""create_issue": { "patch": {} }"#,
-            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or give \
-             it a `patch` or an `outputSchema`",
+            "the override of tool `create_issue` has no effect\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or add a `patch` or an `outputSchema`",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": {} } }"#,
-            "the patch in the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
+            "the patch in the override of tool `create_issue` has no effect\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
         ),
         (
             r#""create_issue": { "outputSchem": {} }"#,
@@ -194,30 +191,27 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": null } }"#,
-            "the patch in the override of tool `create_issue` removes `inputSchema`, which every tool has\n --> \
-             gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
+            "the patch in the override of tool `create_issue` removes `inputSchema`, which is required\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
         ),
         (
             r#""create_issue": { "outputSchema": {}, "patch": { "outputSchema": { "title": "x" } } }"#,
-            "the override of tool `create_issue` gives an `outputSchema` whole and patches it, too\n --> \
-             gh.overrides.json:4:54 (tool create_issue, /patch/outputSchema)\n  = help: write the change into `outputSchema`",
+            "the override of tool `create_issue` has both an `outputSchema` and a patch for it\n --> gh.overrides.json:4:54 (tool create_issue, /patch/outputSchema)\n  = help: write the change into `outputSchema`",
         ),
         (
             r#""create_issue": { "outputSchema": {}, "learnedFrom": 1.5 }"#,
-            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
+            "`learnedFrom` must be a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
         ),
         (
             r#""create_issue": { "outputSchema": {}, "learnedFrom": 0 }"#,
-            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
+            "`learnedFrom` must be a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": { "title": "x" } }, "learnedFrom": 2 }"#,
-            "the override of tool `create_issue` has `learnedFrom` without an `outputSchema` that was learned\n --> \
-             gh.overrides.json:4:69 (tool create_issue, /learnedFrom)",
+            "the override of tool `create_issue` has `learnedFrom` without a learned `outputSchema`\n --> gh.overrides.json:4:69 (tool create_issue, /learnedFrom)",
         ),
         (
             r#""create_issue": { "outputSchema": {"type": "string", "type": "object"} }"#,
-            "key `type` stands twice in one object\n --> gh.overrides.json:4:58 (tool create_issue, /outputSchema/type)",
+            "duplicate key `type`\n --> gh.overrides.json:4:58 (tool create_issue, /outputSchema/type)",
         ),
     ] {
         assert_eq!(said(tools), expected, "{tools}");
@@ -229,44 +223,35 @@ fn what_does_not_fit_the_snapshot_is_named_with_its_place() {
     for (tools, expected) in [
         (
             r#""creat_issue": { "outputSchema": {} }"#,
-            "there is no tool `creat_issue` to override\n --> gh.overrides.json:4:5 (tool creat_issue)\n  = help: did you \
-             mean `create_issue`, `get/issue`?",
+            "unknown tool `creat_issue` in the overrides\n --> gh.overrides.json:4:5 (tool creat_issue)\n  = help: did you mean `create_issue`, `get/issue`?",
         ),
         (
             r#""zebra": { "outputSchema": {} }"#,
-            "there is no tool `zebra` to override\n --> gh.overrides.json:4:5 (tool zebra)\n  = help: remove it; \
-             `mcp-bindgen list` shows the tools of a snapshot",
+            "unknown tool `zebra` in the overrides\n --> gh.overrides.json:4:5 (tool zebra)\n  = help: remove it; `mcp-bindgen list` shows the tools of a snapshot",
         ),
         (
             r#""twin": { "outputSchema": {} }"#,
-            "the server has several tools `twin`: an override cannot tell them apart\n --> gh.overrides.json:4:5 (tool \
-             twin)\n  = help: remove it",
+            "the server has several tools named `twin`, so an override is ambiguous\n --> gh.overrides.json:4:5 (tool twin)\n  = help: remove it",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": { "properties": { "lables": { "items": {} } } } } }"#,
-            "the patch of tool `create_issue` speaks of `lables`, which is not there\n --> gh.overrides.json:4:67 (tool \
-             create_issue, /inputSchema/properties/lables)\n  = help: did you mean `labels`? a patch changes what the \
-             server declares; what it does not, add in `allOf`",
+            "the patch of tool `create_issue` changes `lables`, which does not exist\n --> gh.overrides.json:4:67 (tool create_issue, /inputSchema/properties/lables)\n  = help: did you mean `labels`? a patch changes declared parts; add new constraints in `allOf`",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": { "properties": { "title": { "pattern": null } } } } }"#,
-            "the patch of tool `create_issue` removes what is not there\n --> gh.overrides.json:4:78 (tool create_issue, \
-             /inputSchema/properties/title/pattern)\n  = help: `null` removes; leave the key out",
+            "the patch of tool `create_issue` removes a key that does not exist\n --> gh.overrides.json:4:78 (tool create_issue, /inputSchema/properties/title/pattern)\n  = help: `null` removes a key; delete this line",
         ),
         (
             r#""create_issue": { "patch": { "outputSchema": null } }"#,
-            "the patch of tool `create_issue` removes what is not there\n --> gh.overrides.json:4:34 (tool create_issue, \
-             /outputSchema)\n  = help: `null` removes; leave the key out",
+            "the patch of tool `create_issue` removes a key that does not exist\n --> gh.overrides.json:4:34 (tool create_issue, /outputSchema)\n  = help: `null` removes a key; delete this line",
         ),
         (
             r#""create_issue": { "patch": { "outputSchema": { "type": "object" } } }"#,
-            "tool `create_issue` has no `outputSchema` to patch\n --> gh.overrides.json:4:34 (tool create_issue, /outputSchema)\n  = \
-             help: give it one whole: `outputSchema` beside `patch`",
+            "tool `create_issue` has no `outputSchema` to patch\n --> gh.overrides.json:4:34 (tool create_issue, /outputSchema)\n  = help: add a whole `outputSchema` beside `patch`",
         ),
         (
             r#""get/issue": { "outputSchema": { "type": "object", "title": "Issue" } }"#,
-            "the override of tool `get/issue` changes nothing: the server says the same\n --> gh.overrides.json:4:5 (tool \
-             get/issue)\n  = help: remove it",
+            "the override of tool `get/issue` has no effect: the server declares the same\n --> gh.overrides.json:4:5 (tool get/issue)\n  = help: remove it",
         ),
     ] {
         assert_eq!(said(tools), expected, "{tools}");
@@ -283,9 +268,9 @@ fn every_misfit_is_found() {
     assert_eq!(
         messages,
         [
-            "the patch of tool `create_issue` removes what is not there",
-            "the patch of tool `create_issue` speaks of `x`, which is not there",
-            "there is no tool `gone` to override",
+            "the patch of tool `create_issue` removes a key that does not exist",
+            "the patch of tool `create_issue` changes `x`, which does not exist",
+            "unknown tool `gone` in the overrides",
         ]
     );
     assert_eq!(overrides.apply(&snapshot()).unwrap_err(), misfits[0]);

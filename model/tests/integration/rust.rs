@@ -99,7 +99,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             "unknown = \"kept\"",
-            "`unknown` of server `github` cannot be `kept`\n --> mcp.toml:3:11\n  = help: did you mean `keep`?",
+            "invalid value `kept` for `unknown` of server `github`\n --> mcp.toml:3:11\n  = help: did you mean `keep`?",
         ),
     ] {
         let error = parsed(&format!("[servers.github]\nnpm = \"x\"\n{line}\n")).unwrap_err();

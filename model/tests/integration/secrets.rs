@@ -204,7 +204,7 @@ fn every_form_is_seen_and_none_is_shown() {
         let (server, warnings) = read(&entry);
         assert!(!warnings.is_empty(), "not seen: {entry}");
         for said in &warnings {
-            assert!(said.contains(" of server `a` looks like a secret written out\n --> .mcp.json:1:"), "{said}");
+            assert!(said.contains(" of server `a` looks like a secret in plain text\n --> .mcp.json:1:"), "{said}");
             assert!(said.contains("\n  = help: "), "{said}");
         }
         let shown = format!("{} {}", warnings.join("\n"), everything_shown(&server));
@@ -348,8 +348,7 @@ fn a_warning_says_what_to_write_instead() {
     let config = Config::parse_toml(text, Path::new("mcp.toml")).unwrap();
     let said = |key: &str, place: &str, variable: &str| {
         format!(
-            "`{key}` of server `a` looks like a secret written out\n --> mcp.toml:{place}\n  = help: write `${{{variable}}}` \
-             in its place, and set that variable where the server is used"
+            "`{key}` of server `a` looks like a secret in plain text\n --> mcp.toml:{place}\n  = help: replace it with `${{{variable}}}`, and set that variable in the environment"
         )
     };
     assert_eq!(
@@ -363,8 +362,7 @@ fn a_warning_says_what_to_write_instead() {
     let config = Config::parse_toml("[servers.a]\nnpm = \"${TOKEN:-hunter2}\"\n", Path::new("mcp.toml")).unwrap();
     assert_eq!(
         config.warnings[0].to_string(),
-        "`TOKEN` of server `a` looks like a secret written out\n --> mcp.toml:2:7\n  = help: leave the default out, and \
-         set the variable where the server is used"
+        "`TOKEN` of server `a` looks like a secret in plain text\n --> mcp.toml:2:7\n  = help: remove the default, and set the variable in the environment"
     );
 }
 
@@ -381,8 +379,7 @@ fn what_bindings_carry_is_refused_until_the_secret_is_given() {
     );
     assert_eq!(
         carried.expand(|_| None).unwrap_err().to_string(),
-        "`args` of server `0-a` was a secret written out, which bindings do not carry\n  = help: write a placeholder in \
-         the configuration and make the bindings anew, set `MCP_SECRET__0_A_TOKEN`, or name the server in `MCP_SERVERS`"
+        "`args` of server `0-a` was a secret in plain text, which bindings do not embed\n  = help: use a placeholder in the configuration and rebuild, set `MCP_SECRET__0_A_TOKEN`, or configure the server in `MCP_SERVERS`"
     );
     let ready = carried.expand(|name| Some(format!("value of {name}"))).unwrap();
     let Transport::Stdio { args, .. } = ready.transport else { unreachable!() };

@@ -115,8 +115,7 @@ fn an_entry_of_the_keyring_is_named_and_carried_as_it_is_written() {
     );
     assert_eq!(
         server.expand(|name| Some(name.to_owned())).unwrap_err().to_string(),
-        "nothing is kept as `${keyring:my token}`; server `github` needs it for env `TOKEN`\n  \
-         = help: put it into the keyring under that name and the service `mcp-bindgen`"
+        "no keyring entry `${keyring:my token}`; server `github` needs it for env `TOKEN`\n  = help: add it to the keyring with that name and the service `mcp-bindgen`"
     );
     let ready = server.expand_with(|secret| Some(format!("hidden {secret}"))).unwrap();
     assert_eq!(ready.env["TOKEN"], "hidden ${keyring:my token}", "a value is never expanded again");

@@ -54,18 +54,14 @@ fn faults_are_named_with_their_place() {
     error("{\n  \"tools\": [", "the snapshot is cut off: EOF while parsing a list\n --> line 2, column 12");
     error("tools", "the snapshot is not valid JSON: expected ident\n --> line 1, column 2");
     error("{\"é\": x}", "the snapshot is not valid JSON: expected value\n --> line 1, column 7");
-    error("[]", "a snapshot is a JSON object\n --> line 1, column 1");
+    error("[]", "expected a JSON object\n --> line 1, column 1");
     error(
         "{}",
-        "there is no array `tools`\n --> line 1, column 1\n  = help: a snapshot is what `mcp-bindgen sync` writes, or a \
-         `tools/list` result",
+        "missing array `tools`\n --> line 1, column 1\n  = help: expected a file written by `mcp-bindgen sync`, or a `tools/list` result",
     );
     error("{\n  \"tools\": {}\n}", "`tools` is not an array\n --> line 2, column 3");
     error("{\"jsonrpc\":\"2.0\",\"result\":{\"tools\":1}}", "`tools` is not an array\n --> line 1, column 28");
-    error(
-        "{\"jsonrpc\":\"2.0\",\"error\":{}}",
-        "a JSON-RPC message without a result that is an object\n --> line 1, column 1",
-    );
+    error("{\"jsonrpc\":\"2.0\",\"error\":{}}", "the JSON-RPC message has no result object\n --> line 1, column 1");
     error("{\"tools\":[],\"instructions\":1}", "`instructions` is not a string\n --> line 1, column 13");
     error(
         "{\"format\":2,\"tools\":[]}",
@@ -97,7 +93,7 @@ fn a_file_that_cannot_be_written_or_read_is_named() {
     write_if_changed(&dir.path().join("file"), b"").unwrap();
     let inside = dir.path().join("file/s.json");
     let error = Snapshot::default().save(&inside).unwrap_err();
-    assert!(error.message.starts_with("cannot write the file: "), "{error}");
+    assert!(error.message.starts_with("failed to write the file: "), "{error}");
     assert_eq!(error.path.as_deref(), Some(inside.as_path()));
     let missing = dir.path().join("none.json");
     assert_eq!(

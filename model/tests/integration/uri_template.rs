@@ -213,7 +213,7 @@ fn no_value_leads_out_of_its_folder() {
     ] {
         let error = expand(template, &[("x", value)]).expect_err(template);
         assert_eq!(error.variable, "x");
-        assert!(error.to_string().contains("segment of the path"), "{template} {value:?}: {error}");
+        assert!(error.to_string().contains("add the path segment"), "{template} {value:?}: {error}");
     }
     // What the template says itself is the server's business.
     assert_eq!(expand("up:/../{x}", &[("x", "a")]).as_deref(), Ok("up:/../a"));
@@ -225,25 +225,25 @@ fn no_value_leads_out_of_its_folder() {
 #[test]
 fn what_is_no_template_is_refused() {
     for (text, said) in [
-        ("{", "never closed"),
-        ("a{b", "never closed"),
+        ("{", "not closed"),
+        ("a{b", "not closed"),
         ("a}b", "'}'"),
         ("{}", "no name"),
         ("{a,}", "no name"),
         ("{+}", "no name"),
-        ("{a b}", "no name of a variable"),
-        ("{repo-name}", "no name of a variable"),
-        ("{a..b}", "no name of a variable"),
-        ("{a%2}", "no name of a variable"),
-        ("{{a}}", "no name of a variable"),
-        ("{=a}", "means nothing yet"),
-        ("{|a}", "means nothing yet"),
+        ("{a b}", "invalid variable name"),
+        ("{repo-name}", "invalid variable name"),
+        ("{a..b}", "invalid variable name"),
+        ("{a%2}", "invalid variable name"),
+        ("{{a}}", "invalid variable name"),
+        ("{=a}", "reserved operator"),
+        ("{|a}", "reserved operator"),
         ("{a:0}", "from 1 to 9999"),
         ("{a:12345}", "from 1 to 9999"),
         ("{a:}", "from 1 to 9999"),
         ("{a:+1}", "from 1 to 9999"),
-        ("{a:1*}", "no name of a variable"),
-        ("{/a*}{a:3}", "first characters"),
+        ("{a:1*}", "invalid variable name"),
+        ("{/a*}{a:3}", "prefix length"),
         ("a b", "' '"),
         ("a\nb", "'\\n'"),
         ("100%", "hexadecimal"),

@@ -84,7 +84,7 @@ impl Access {
 }
 
 fn unauthorized(challenge: &'static str) -> Answer {
-    let mut answer = text(StatusCode::UNAUTHORIZED, "Unauthorized: the request does not bear the token");
+    let mut answer = text(StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token");
     answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     answer
 }

@@ -29,7 +29,7 @@ impl Bearer {
     /// RFC 6750, section 2.1: visible ASCII.
     pub(super) fn new(token: &str) -> Result<Self, ServeError> {
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(ServeError::option("bearer", "a token is visible ASCII without spaces, and not empty"));
+            return Err(ServeError::option("bearer", "expected a non-empty token of visible ASCII without spaces"));
         }
         Ok(Self { digest: sha256(token.as_ref()) })
     }

@@ -39,7 +39,7 @@ pub(super) async fn read(body: Incoming, limit: usize, within: Duration) -> Resu
             let said = format!("Content Too Large: a request has at most {limit} bytes");
             Err(text(StatusCode::PAYLOAD_TOO_LARGE, said))
         }
-        Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body broke off")),
+        Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body is incomplete")),
         Err(_) => Err(text(StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body took too long")),
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Answer {
 
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     let Ok(body) = serde_json::to_vec(value) else {
-        return text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error: the answer cannot be printed");
+        return text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error: failed to serialize the response");
     };
     let mut answer = with(status, Full::new(Bytes::from(body)).boxed_unsync());
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

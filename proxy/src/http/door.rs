@@ -95,12 +95,12 @@ impl Door {
 
     async fn post(&self, headers: &HeaderMap, body: Incoming, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {
         if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
-            let said = "Not Acceptable: a client accepts both application/json and text/event-stream";
+            let said = "Not Acceptable: `Accept` must include application/json and text/event-stream";
             return Err(text(StatusCode::NOT_ACCEPTABLE, said));
         }
         let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !media_type(content).eq_ignore_ascii_case("application/json") {
-            let said = "Unsupported Media Type: a message is application/json";
+            let said = "Unsupported Media Type: expected application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
         let is_modern = version(headers).is_some_and(headers::is_modern);
@@ -125,7 +125,7 @@ impl Door {
         }
         let id = headers::request_id(&value);
         let message: ClientJsonRpcMessage = serde_json::from_value(value)
-            .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is no message of JSON-RPC"))?;
+            .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         match (era, message) {
             (Era::Requests { version }, ClientJsonRpcMessage::Request(request)) => {
                 single::answer(&self.proxy, &self.ending, &version, request, place).await
@@ -133,7 +133,7 @@ impl Door {
             // Nothing that it could be about: a request ends when its connection does.
             (Era::Requests { .. }, ClientJsonRpcMessage::Notification(_)) => Ok(empty(StatusCode::ACCEPTED)),
             (Era::Requests { .. }, _) => {
-                Err(refused(None, ErrorCode::INVALID_REQUEST, "nothing was asked that this could answer"))
+                Err(refused(None, ErrorCode::INVALID_REQUEST, "there is no pending request for this response"))
             }
             (Era::Sessions, message) => match session(headers)? {
                 Some(session) => self.in_session(&session, message, place).await,
@@ -156,18 +156,18 @@ impl Door {
         let is_initialize = matches!(&message, ClientJsonRpcMessage::Request(request)
             if matches!(request.request, rmcp::model::ClientRequest::InitializeRequest(_)));
         if !is_initialize {
-            let said = "a session begins with `initialize`, and then each request names it in Mcp-Session-Id";
+            let said = "send `initialize` first, then Mcp-Session-Id with each request";
             return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
         }
         let (id, answer) = match self.sessions.begin(&self.proxy, message).await {
             Ok(begun) => begun,
             Err(NotBegun::Full) => return Err(busy("sessions")),
-            Err(NotBegun::Failed(_)) => return Err(failed("the session did not begin")),
+            Err(NotBegun::Failed(_)) => return Err(failed("failed to start the session")),
         };
         if matches!(answer, ServerJsonRpcMessage::Error(_)) {
             return Ok(json(StatusCode::OK, &answer));
         }
-        let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no name"))?;
+        let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no id"))?;
         let mut answer = json(StatusCode::OK, &answer);
         answer.headers_mut().insert(headers::SESSION, name);
         Ok(answer)
@@ -194,7 +194,7 @@ impl Door {
             return Err(not_allowed("POST"));
         }
         if !accepts(headers, "text/event-stream") {
-            return Err(text(StatusCode::NOT_ACCEPTABLE, "Not Acceptable: a client accepts text/event-stream"));
+            return Err(text(StatusCode::NOT_ACCEPTABLE, "Not Acceptable: `Accept` must include text/event-stream"));
         }
         let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
         let here: Presence = self.sessions.present(&id).ok_or_else(no_session)?;
@@ -261,5 +261,5 @@ fn not_allowed(methods: &'static str) -> Answer {
 
 /// Clients begin another one then.
 fn no_session() -> Answer {
-    text(StatusCode::NOT_FOUND, "Not Found: there is no such session, or it has ended")
+    text(StatusCode::NOT_FOUND, "Not Found: unknown or ended session")
 }

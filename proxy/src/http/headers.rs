@@ -49,7 +49,7 @@ impl Era {
                 Some(header) if asked.is_some_and(|asked| asked != header) => Err(refused(
                     id,
                     ErrorCode::INVALID_REQUEST,
-                    "MCP-Protocol-Version is not `protocolVersion` of the body",
+                    "MCP-Protocol-Version differs from `protocolVersion` in the body",
                 )),
                 _ => Ok(Self::Sessions),
             };
@@ -65,10 +65,10 @@ impl Era {
             meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_none_or(|value| !value.is_object());
         match (said, header) {
             (Some(_), None) => {
-                Err(mismatch(id, "the request says its version in `_meta`, and not in MCP-Protocol-Version".to_owned()))
+                Err(mismatch(id, "the version is in `_meta`, but MCP-Protocol-Version is missing".to_owned()))
             }
             (Some(said), Some(header)) if said != header => {
-                Err(mismatch(id, "MCP-Protocol-Version is not the version in `_meta`".to_owned()))
+                Err(mismatch(id, "MCP-Protocol-Version differs from the version in `_meta`".to_owned()))
             }
             (Some(said), Some(_)) if is_modern(said) || !lacks_capabilities => {
                 if lacks_capabilities {
@@ -91,7 +91,7 @@ fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
     if is_known {
         return Ok(Era::Sessions);
     }
-    Err(refused(id, ErrorCode::INVALID_REQUEST, "MCP-Protocol-Version is none that is known"))
+    Err(refused(id, ErrorCode::INVALID_REQUEST, "unsupported MCP-Protocol-Version"))
 }
 
 /// Versions are dates: their order is that of their text.
@@ -122,7 +122,7 @@ pub(super) fn agree(
     let Some(method) = message.get("method").and_then(Value::as_str) else { return Ok(()) };
     match one(headers, METHOD)? {
         None => return Err("header Mcp-Method is missing".to_owned()),
-        Some(said) if said != method => return Err("Mcp-Method is not the method of the body".to_owned()),
+        Some(said) if said != method => return Err("Mcp-Method differs from the method in the body".to_owned()),
         Some(_) => {}
     }
     let params = message.get("params");
@@ -135,7 +135,7 @@ pub(super) fn agree(
     if let Some(name) = name.and_then(|key| params?.get(key)?.as_str()) {
         match decoded(headers, NAME)? {
             None => return Err("header Mcp-Name is missing".to_owned()),
-            Some(said) if said != name => return Err("Mcp-Name is not what the body names".to_owned()),
+            Some(said) if said != name => return Err("Mcp-Name differs from the name in the body".to_owned()),
             Some(_) => {}
         }
     }
@@ -157,7 +157,7 @@ fn arguments_agree(headers: &HeaderMap, properties: Option<&Value>, values: Opti
             };
             let said = decoded(headers, &format!("{ARGUMENT}{header}"))?;
             if said != expected {
-                return Err(format!("Mcp-Param-{header} is not the argument of the body"));
+                return Err(format!("Mcp-Param-{header} differs from the argument in the body"));
             }
         }
         arguments_agree(headers, schema.get("properties"), value)?;
@@ -171,7 +171,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => value.to_str().map(Some).map_err(|_| format!("header {name} is not text")),
-        _ => Err(format!("header {name} is there twice")),
+        _ => Err(format!("duplicate header {name}")),
     }
 }
 

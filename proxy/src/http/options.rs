@@ -206,7 +206,7 @@ impl HttpOptions {
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
             return Err(ServeError::option(
                 "path",
-                "a path is visible ASCII, begins with `/`, and has no `?` and no `#`",
+                "expected a path of visible ASCII that begins with `/`, without `?` and `#`",
             ));
         }
         let counts = [
@@ -216,11 +216,11 @@ impl HttpOptions {
             ("max_sessions", limits.sessions),
         ];
         if let Some((option, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(ServeError::option(option, "nobody could call anything with 0"));
+            return Err(ServeError::option(option, "must be at least 1"));
         }
         let times = [("idle_sessions", limits.idle), ("read_timeout", limits.head), ("write_timeout", limits.taken)];
         if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-            return Err(ServeError::option(option, "a time above zero is needed"));
+            return Err(ServeError::option(option, "must be above zero"));
         }
         let bearer = bearer.map(|token| Bearer::new(&token)).transpose()?;
         if !address.ip().to_canonical().is_loopback() {
@@ -234,13 +234,25 @@ impl HttpOptions {
         let hosts = hosts.iter().map(|host| {
             let parsed = Host::parse(host);
             parsed.ok_or_else(|| {
-                ServeError::option("allow_host", format!("{host:?} is no host such as `mcp.example.com`"))
+                ServeError::option(
+                    "allow_host",
+                    format!(
+                        "invalid host {host:?}: expected a host such as \
+                                                          `mcp.example.com`"
+                    ),
+                )
             })
         });
         let origins = origins.iter().map(|origin| {
             let parsed = Origin::parse(origin);
             parsed.ok_or_else(|| {
-                ServeError::option("allow_origin", format!("{origin:?} is no origin such as `https://app.example.com`"))
+                ServeError::option(
+                    "allow_origin",
+                    format!(
+                        "invalid origin {origin:?}: expected an origin such as \
+                                                            `https://app.example.com`"
+                    ),
+                )
             })
         });
         let (hosts, origins) = (hosts.collect::<Result<_, _>>()?, origins.collect::<Result<_, _>>()?);

@@ -57,7 +57,7 @@ impl Drop for Presence {
 /// Why there is no new session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotBegun {
-    #[error("there are as many sessions as there may be")]
+    #[error("session limit reached")]
     Full,
     #[error(transparent)]
     Failed(#[from] LocalSessionManagerError),
@@ -116,7 +116,7 @@ impl Sessions {
         match idle {
             Ok(None) => {}
             Ok(Some((other, session))) => {
-                tracing::debug!(target: "mcp_bindgen_proxy", "the session that was idle longest ends, for there are too many");
+                tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
                 session.ending.cancel();
                 let _ = self.manager.close_session(&other).await;
             }
@@ -138,7 +138,7 @@ impl Sessions {
             };
             let unused = async {
                 unused(session.present.subscribe(), sessions.idle).await;
-                tracing::debug!(target: "mcp_bindgen_proxy", "a session that nobody uses ends");
+                tracing::debug!(target: "mcp_bindgen_proxy", "closing an idle session");
                 ending.cancel();
                 std::future::pending().await
             };

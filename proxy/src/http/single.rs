@@ -31,7 +31,7 @@ pub(super) async fn answer(
     place: Place,
 ) -> Result<Answer, Answer> {
     let version: ProtocolVersion =
-        serde_json::from_value(Value::String(version.to_owned())).map_err(|_| failed("the version cannot be read"))?;
+        serde_json::from_value(Value::String(version.to_owned())).map_err(|_| failed("invalid version"))?;
     // What the client can do is in the request itself; this only says in which version it speaks.
     let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default())
         .with_protocol_version(version);

@@ -147,7 +147,7 @@ async fn a_client_without_a_session_carries_its_approval_to_any_instance() {
         let error =
             client.call(json!({ "path": "a", "n": 1 }), answered(&state, yes())).await.expect_err("it is spent");
         assert!(
-            matches!(&error, CallError::Rpc { code: -32602, message, .. } if message.contains("used before")),
+            matches!(&error, CallError::Rpc { code: -32602, message, .. } if message.contains("already used")),
             "{error}"
         );
     }
@@ -201,7 +201,7 @@ async fn an_approval_of_a_proxy_behind_a_proxy_is_given() {
     assert!(!done.is_error && done.text().contains("write_file"), "{done:?}");
     // It is for the inner one to say how often.
     let error = client.call(json!({ "path": "a" }), answered(&state, yes())).await.expect_err("it is spent");
-    assert!(error.to_string().contains("used before"), "{error}");
+    assert!(error.to_string().contains("already used"), "{error}");
     assert_eq!(server.heard("tools/call").len(), 1);
 }
 
@@ -279,5 +279,5 @@ async fn what_the_server_asks_after_an_approval_nests_in_it() {
     assert_eq!(told, json!({ "responses": { "approval": which }, "state": "the server's" }));
     assert_eq!(server.heard("tools/call").len(), 2);
     let error = client.call(json!({}), answered(&second, yes())).await.expect_err("it is spent");
-    assert!(error.to_string().contains("used before"), "{error}");
+    assert!(error.to_string().contains("already used"), "{error}");
 }

@@ -198,7 +198,7 @@ async fn a_server_that_dies_is_named_and_the_others_go_on() {
         "{lost:?}"
     );
     let again = call(&client, "two_b", json!({})).await.expect("a result");
-    assert!(again.is_error && again.text().contains("`two` cannot be reached"), "{again:?}");
+    assert!(again.is_error && again.text().contains("`two` is unreachable"), "{again:?}");
     assert_eq!(call(&client, "one_a", json!({})).await.expect("a result").text(), "one: \"a\" {}");
 }
 

@@ -140,7 +140,7 @@ async fn more_requests_than_may_be_under_way_are_refused_and_the_rest_go_on() {
         tokio::io::AsyncBufReadExt::read_line(&mut read, &mut line).await.unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();
         if number < 1100 - 1024 {
-            assert!(answer["error"]["message"].as_str().unwrap().contains("too many requests"), "{answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains("too many concurrent requests"), "{answer}");
         } else {
             assert_eq!(answer["result"]["content"][0]["text"], "held", "{answer}");
         }

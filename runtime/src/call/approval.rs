@@ -133,10 +133,10 @@ impl Approver {
             Some(Ok(ApprovalAnswer::Decline(reason))) => reason,
             Some(Err(Panicked)) => {
                 let (server, tool) = (&*call.server, &*call.tool);
-                tracing::error!(server, tool, "what asks for approvals panicked; the call is denied");
-                "what asks for approvals panicked".to_owned()
+                tracing::error!(server, tool, "the approval handler panicked; the call is denied");
+                "the approval handler panicked".to_owned()
             }
-            None => format!("nobody answered within {:?}", self.patience),
+            None => format!("no answer within {:?}", self.patience),
         };
         Err(CallError::denied(&*call.server, &*call.tool, format!("not approved: {reason}")))
     }

@@ -72,7 +72,7 @@ fn of_text<T>(result: &ToolResult, read: impl Fn(&Value) -> Result<T, Mismatch>)
     let found = match json_blocks(result).as_slice() {
         [] => match serde_json::from_str(&result.text()) {
             Ok(value) => read(&value),
-            Err(_) => Err(Mismatch::new("there is no structured content, and the text is not JSON")),
+            Err(_) => Err(Mismatch::new("the result has no structured content, and its text is not JSON")),
         },
         [only] => read(only).or_else(|mismatch| read(&Value::Array(vec![only.clone()])).map_err(|_| mismatch)),
         several => read(&Value::Array(several.to_vec())).or_else(|mismatch| {
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_said_of_the_likeliest_value() {
-        let none = "there is no structured content, and the text is not JSON";
+        let none = "the result has no structured content, and its text is not JSON";
         assert_eq!(of::<Counts>(&["well done"]), Err(format!(": {none}")));
         assert_eq!(of::<Counts>(&[]), Err(format!(": {none}")));
         assert!(of::<String>(&[]).is_err(), "no text is no empty one");

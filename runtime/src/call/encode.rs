@@ -36,6 +36,10 @@ fn printed<P: Tool>(output: &dyn Print) -> Result<Value, CallError> {
     to_value(output).map_err(|mismatch: Mismatch| CallError::InvalidResponse {
         server: P::SERVER.name.to_owned(),
         tool: P::NAME.to_owned(),
-        message: format!("no server can send it{}: {}", super::error::place(&mismatch.pointer()), mismatch.message()),
+        message: format!(
+            "the result cannot be sent{}: {}",
+            super::error::place(&mismatch.pointer()),
+            mismatch.message()
+        ),
     })
 }

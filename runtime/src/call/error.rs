@@ -111,7 +111,7 @@ pub enum CallError {
         what: String,
     },
     /// The arguments are not what the tool's `inputSchema` asks for.
-    #[error("{server}: arguments of `{tool}` do not fit{}: {message}", place(.pointer))]
+    #[error("{server}: invalid arguments for `{tool}`{}: {message}", place(.pointer))]
     #[non_exhaustive]
     InvalidArguments {
         /// The server's name.
@@ -162,7 +162,7 @@ pub enum CallError {
     },
     /// The call was not carried out: the connection failed before it was on the wire, or what carries it refused it, as by
     /// HTTP 429.
-    #[error("{server}: `{tool}` was not carried out: {message}")]
+    #[error("{server}: `{tool}` did not run: {message}")]
     #[non_exhaustive]
     Transport {
         /// The server's name.
@@ -194,7 +194,7 @@ pub enum CallError {
         source: Option<Cause>,
     },
     /// The server answered with something that is no result of a call, or that no reader of JSON can hold.
-    #[error("{server}: the answer to `{tool}` cannot be read: {message}")]
+    #[error("{server}: cannot read the response to `{tool}`: {message}")]
     #[non_exhaustive]
     InvalidResponse {
         /// The server's name.
@@ -221,10 +221,10 @@ pub enum CallError {
     },
     /// The tool itself answered with an error (`isError`). The message is without the secrets of the server's
     /// configuration and cut; the result is as it came.
-    #[error("{}: `{}` answered with an error: {}", .0.server, .0.tool, .0.shown())]
+    #[error("{}: `{}` returned an error: {}", .0.server, .0.tool, .0.shown())]
     Tool(Box<ToolResult>),
     /// The result is not what the tool's `outputSchema` promised.
-    #[error("{}: the result of `{}` does not fit its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
+    #[error("{}: the result of `{}` does not match its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
     #[non_exhaustive]
     Decode {
         /// Where in the structured result, as a JSON pointer (RFC 6901); empty for the whole.
@@ -235,7 +235,7 @@ pub enum CallError {
         result: Box<ToolResult>,
     },
     /// The live server's tool is not the one that was bound.
-    #[error("{server}: `{tool}` has changed since its bindings were made: {message}")]
+    #[error("{server}: `{tool}` has changed since its bindings were generated: {message}")]
     #[non_exhaustive]
     Incompatible {
         /// The server's name.

@@ -45,15 +45,15 @@ impl Place {
             Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
         };
         match (self, inner) {
-            (Cache, Policy | SequentialDependency | Approval | Validate) => Some("what the cache has would pass it by"),
-            (Cache, Transaction) => Some("what the cache has would not be part of it"),
-            (Retry, Approval) => Some("it would ask again for each try"),
-            (Retry, SequentialDependency) => Some("it would count each try"),
-            (Retry, Transaction) => Some("it would be rolled back for each try"),
-            (Retry, Retry) => Some("the tries would multiply"),
-            (Retry, TotalCap) => Some("it would begin anew with each try"),
-            (TryTimeout, Retry) => Some("it would bound all tries together, as `total_cap` does"),
-            (TryTimeout, Approval) => Some("what a person takes would be the time of a try"),
+            (Cache, Policy | SequentialDependency | Approval | Validate) => Some("cached results would bypass it"),
+            (Cache, Transaction) => Some("cached results would not be part of it"),
+            (Retry, Approval) => Some("it would ask again for each attempt"),
+            (Retry, SequentialDependency) => Some("it would count each attempt"),
+            (Retry, Transaction) => Some("it would be rolled back for each attempt"),
+            (Retry, Retry) => Some("the attempts would multiply"),
+            (Retry, TotalCap) => Some("it would restart with each attempt"),
+            (TryTimeout, Retry) => Some("it would limit all attempts together, as `total_cap` does"),
+            (TryTimeout, Approval) => Some("the time for an approval would count against an attempt"),
             _ => None,
         }
     }
@@ -126,7 +126,7 @@ impl Passage {
         let around = Place::ALL.into_iter().filter(|around| way.through & around.bit() != 0);
         for around in around {
             if let Some(why) = around.excludes(place) {
-                return Err(format!("layer {place} stands inside of {around}: {why}; put it outside, as `Stack` does"));
+                return Err(format!("layer `{place}` is inside `{around}`: {why}; move it outside, as `Stack` does"));
             }
         }
         way.through |= place.bit();
@@ -143,7 +143,7 @@ impl Passage {
     pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
         let way = self.way_mut();
         if way.within.contains(&id) {
-            return Err(format!("one and the same layer {place} stands inside of itself; put it there once"));
+            return Err(format!("layer `{place}` is used twice; add it once"));
         }
         way.within.push(id);
         Ok(())

@@ -37,7 +37,7 @@ impl Progress {
     /// Tells a listener of the program's. One that panics must not take the connection with it.
     pub(crate) fn tell(self, listener: &Listener) {
         if catch_unwind(AssertUnwindSafe(|| listener(self))).is_err() {
-            tracing::warn!("a listener to progress panicked");
+            tracing::warn!("a progress listener panicked");
         }
     }
 }

@@ -48,7 +48,7 @@ impl ToolCall {
         match arguments {
             Value::Object(arguments) => Ok(Self::bound(P::SERVER, P::SPEC, arguments)),
             _ => {
-                let message = "the arguments of a tool are a JSON object".to_owned();
+                let message = "expected a JSON object for the arguments".to_owned();
                 Err(invalid_arguments::<P>(String::new(), message))
             }
         }

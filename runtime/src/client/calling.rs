@@ -111,7 +111,7 @@ impl Client {
         let connection = connection.map_err(|error| self.not_connected(what, error))?;
         if options.given().input.as_ref().is_some_and(|input| !input.is_empty()) && !connection.is_modern() {
             let message = format!(
-                "answers are passed on with it, and the server speaks {}, of which nothing asks for them; leave them out",
+                "input responses are set, but the server speaks {}, which has none; remove them",
                 connection.protocol_version
             );
             return Err(self.invalid(what, message));
@@ -131,14 +131,13 @@ impl Client {
 
     fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
         if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
-            return Err(self.invalid(what, "client capabilities are a JSON object".to_owned()));
+            return Err(self.invalid(what, "expected a JSON object for the client capabilities".to_owned()));
         }
         let is_reserved =
             |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && !CALLERS.contains(&key.as_str()));
         match options.given().meta.as_deref().into_iter().flat_map(Map::keys).find(is_reserved) {
             Some(key) => {
-                Err(self
-                    .invalid(what, format!("the client itself sets `{key}` in `_meta`; leave it out of the options")))
+                Err(self.invalid(what, format!("`{key}` in `_meta` is set by the client; remove it from the options")))
             }
             None => Ok(()),
         }

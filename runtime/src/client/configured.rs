@@ -40,7 +40,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
     if let Some(server) = carried(spec)? {
         return Ok(server);
     }
-    let folder = std::env::current_dir().map_err(|error| format!("the current folder cannot be read: {error}"))?;
+    let folder = std::env::current_dir().map_err(|error| format!("cannot read the working directory: {error}"))?;
     of_folder(spec.name, &folder, options.trusts_current_folder)
 }
 
@@ -63,13 +63,17 @@ fn warn_of_strangers(bound: &str, config: &Config) {
         Some(near) => format!("was `{}` meant?", printable(near)),
         None => format!("it names {}", names.iter().map(|name| printable(name)).collect::<Vec<_>>().join(", ")),
     };
-    tracing::warn!(server = bound, "{SERVERS_VARIABLE} does not name the server `{bound}` of these bindings; {meant}");
+    tracing::warn!(
+        server = bound,
+        "{SERVERS_VARIABLE} does not contain the server `{bound}` of these bindings; \
+                                    {meant}"
+    );
 }
 
 /// Returns the configuration in a file of the current folder. Whoever wrote that need not be who runs the program: a `command`
 /// of theirs is not started, nor a secret sent to their `url`, unless the program trusts them.
 fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig, String> {
-    let none = format!("no configuration: the bindings hold none, and {SERVERS_VARIABLE} does not name the server");
+    let none = format!("no configuration: the bindings embed none, and {SERVERS_VARIABLE} does not contain the server");
     match Config::find(folder) {
         Some(path) if is_trusted => {
             let config = Config::load(&path).map_err(|error| error.to_string())?;
@@ -78,15 +82,15 @@ fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig
             Ok(server)
         }
         Some(path) => Err(format!(
-            "{none}; `{}` is not read unless the program asks for it: with `connect_with` and `Servers::load`, or \
+            "{none}; `{}` is only read with `connect_with` and `Servers::load`, or \
              `ClientOptions::trust_current_folder`",
             printable(&path.to_string_lossy())
         )),
         None if is_trusted => Err(format!(
-            "{none}; there is neither mcp.toml nor .mcp.json in `{}`, nor at the root of its workspace",
+            "{none}; no mcp.toml or .mcp.json in `{}` or at its workspace root",
             printable(&folder.to_string_lossy())
         )),
-        None => Err(format!("{none}; set it, or make the bindings where mcp.toml names the server")),
+        None => Err(format!("{none}; set it, or generate the bindings in a project whose mcp.toml has the server")),
     }
 }
 
@@ -103,7 +107,7 @@ fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
     config.path.as_ref()?;
     let path = config.snapshot_path(name);
     let known = path.exists().then(|| Snapshot::load(&path))?;
-    known.inspect_err(|error| tracing::warn!(server = name, "its snapshot cannot be read: {error}")).ok()
+    known.inspect_err(|error| tracing::warn!(server = name, "failed to read its snapshot: {error}")).ok()
 }
 
 /// The servers of a configuration, sorted by name, each with these options.

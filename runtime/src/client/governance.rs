@@ -25,9 +25,9 @@ impl Client {
             return self.admit_remote(call);
         }
         let reason = if config.excludes(&call.tool) {
-            "`exclude` of the server's configuration names it"
+            "it is excluded by `exclude` of the server"
         } else {
-            "`tools` of the server's configuration does not name it"
+            "it is not selected by `tools` of the server"
         };
         Err(CallError::denied(self.name(), &*call.tool, reason))
     }
@@ -59,8 +59,8 @@ impl Client {
         Err(CallError::denied(
             self.name(),
             &*call.tool,
-            "the template that calls it does not come from a local file, and `remote_use` of the server's configuration does \
-             not name it; name it there if such templates may call it",
+            "the template is not a local file, and `remote_use` of the server does not allow this tool; add it there \
+             to allow the call",
         ))
     }
 
@@ -82,8 +82,8 @@ impl Client {
             return Err(CallError::denied(
                 self.name(),
                 &*call.tool,
-                "`drift = \"deny\"` of the server's configuration lets no tool be called that has not been looked at, and \
-                 neither bindings nor a snapshot have it; run `mcp-bindgen sync`, or set `drift = \"warn\"`",
+                "`drift = \"deny\"` refuses tools that are in neither the bindings nor the snapshot; run `mcp-bindgen \
+                 sync`, or set `drift = \"warn\"`",
             ));
         }
         Ok(bound)
@@ -115,7 +115,7 @@ impl Client {
             // That the server answered is a sign of progress.
             Ok(drift::Looked { refusal: None, list }) => Ok((patience.renewed(), Some(list))),
             Ok(drift::Looked { refusal: Some(changes), .. }) => {
-                let message = format!("{changes}; look at it and take it over with `mcp-bindgen sync`");
+                let message = format!("{changes}; review it and accept it with `mcp-bindgen sync`");
                 Err(CallError::Incompatible { server, tool, message })
             }
             Err(error) if error.kind == ConnectErrorKind::Timeout => {
@@ -125,7 +125,7 @@ impl Client {
                 server,
                 tool,
                 message: format!(
-                    "whether it is the tool that was bound cannot be told, as `drift = \"deny\"` demands: {}",
+                    "`drift = \"deny\"` requires a comparison with the bound tool, which failed: {}",
                     error.message
                 ),
                 retry_after: error.retry_after(),
@@ -143,17 +143,18 @@ impl Client {
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
         if call.passage.has_come_through(Place::Cache) {
             return Err(denied(
-                "it needs an approval, and a cache stands around the client: what that has would pass the approval by; put the cache into the stack of the client itself",
+                "it requires approval, and a cache around the client would bypass it; move the cache into the \
+                 client's stack",
             ));
         }
         if call.passage.is_approved(&call.tool, &call.arguments) {
             return Ok(());
         }
         let Some(approver) = &self.supervisor.options.approver else {
-            let help = "`approve` of the server's configuration names it, and nobody can be asked; set `ClientOptions::on_approval`, \
-                        with `Servers::load_with` or `Client::for_spec_with`, or put an `Approval` into the stack";
+            let help = "it requires approval, but no approval handler is set; set `ClientOptions::on_approval`, with \
+                        `Servers::load_with` or `Client::for_spec_with`, or add an `Approval` layer";
             let (server, tool) = (self.name().to_owned(), call.tool.to_string());
-            let reason = "it needs an approval that was not given".to_owned();
+            let reason = "it requires an approval that was not given".to_owned();
             return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()) });
         };
         approver.approve(call).await?;

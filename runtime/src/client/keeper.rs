@@ -57,7 +57,7 @@ impl Failed {
         let mut error = self.error.clone();
         let left_in_ms = left.as_millis() + 1;
         error.message =
-            format!("no new attempt to connect for {left_in_ms} ms, as the last one failed: {}", error.message);
+            format!("no new connection attempt for {left_in_ms} ms, because the last one failed: {}", error.message);
         Some(error.with_retry_after(Some(left)))
     }
 }
@@ -157,7 +157,7 @@ impl Keeper {
             if is_the_only_one || (!opened.was_used() && since.elapsed() < SHORT_LIFE) {
                 return self.report(ConnectionState::Disconnected, Progress::Ended);
             }
-            tracing::warn!(server = self.config.name, "the connection was lost; connecting again");
+            tracing::warn!(server = self.config.name, "connection lost; reconnecting");
             self.report(ConnectionState::Reconnecting, Progress::Opening);
             attempt = self.open_again().await;
         }
@@ -171,7 +171,7 @@ impl Keeper {
             end = told(&mut self.orders, Some(opened)) => end,
             () = idle(opened, self.options.idle_timeout) => End::Closed,
             () = unresponsive(opened, self.options.health_check, patience) => {
-                tracing::warn!(server = self.config.name, "the server no longer answers");
+                tracing::warn!(server = self.config.name, "the server stopped responding");
                 End::Lost
             }
             never = Box::pin(changes::forward(&opened.connection, &self.status.tools)) => match never {},
@@ -209,7 +209,7 @@ impl Keeper {
             match self.open(left).await? {
                 Ok(opened) => return Some(Ok(opened)),
                 Err(error) => {
-                    tracing::warn!(server = self.config.name, "try {number} to connect again failed: {error}");
+                    tracing::warn!(server = self.config.name, "reconnect attempt {number} failed: {error}");
                     let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);
                     last = Some(error);
                     if !may_pass {

@@ -60,8 +60,10 @@ impl Client {
     ) -> Result<Value, CallError> {
         let Some(method) = METHODS.into_iter().find(|known| *known == method) else {
             let message = match method {
-                "tools/call" => "a tool is called by `CallTool::call_tool`, which governs it".to_owned(),
-                _ => format!("no request of this method can be made so; those that can are {}", METHODS.join(", ")),
+                "tools/call" => {
+                    "`tools/call` must be sent with `CallTool::call_tool`, which applies policies".to_owned()
+                }
+                _ => format!("unsupported method; supported are {}", METHODS.join(", ")),
             };
             return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
         };

@@ -113,9 +113,9 @@ impl Servers {
             let near = nearest(name, self.names());
             let known: Vec<&str> = self.names().collect();
             let message = match (near.first(), known.is_empty()) {
-                (Some(near), _) => format!("no such server; did you mean `{near}`?"),
-                (None, true) => "no such server; none are configured".to_owned(),
-                (None, false) => format!("no such server; there are {}", known.join(", ")),
+                (Some(near), _) => format!("unknown server; did you mean `{near}`?"),
+                (None, true) => "unknown server; none are configured".to_owned(),
+                (None, false) => format!("unknown server; configured are {}", known.join(", ")),
             };
             ConnectError::new(name, ConnectErrorKind::Config, message)
         })

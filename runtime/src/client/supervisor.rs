@@ -95,7 +95,7 @@ impl Supervisor {
                     }
                     ended_at_once += 1;
                     if ended_at_once == MOST_CONNECTIONS_THAT_END_AT_ONCE {
-                        let message = format!("the server ended {ended_at_once} connections as soon as they were open");
+                        let message = format!("the server closed {ended_at_once} connections right after they opened");
                         return Err(self.error(Kind::Transport, &opened.connection.link.notes.explain(&message)));
                     }
                     // It is about to end; its keeper may not have seen that yet.
@@ -202,8 +202,8 @@ impl Supervisor {
             return Err(error);
         }
         let pause = failed.map_or(FIRST_PAUSE, |failed| (failed.pause * 2).min(LONGEST_PAUSE));
-        let runtime = Handle::try_current()
-            .map_err(|_| self.error(Kind::Unsupported, "a connection needs a tokio runtime, and this is not in one"))?;
+        let runtime =
+            Handle::try_current().map_err(|_| self.error(Kind::Unsupported, "connecting requires a tokio runtime"))?;
         let before = slot.kept.take();
         slot.before.extend(before);
         slot.before.retain(|kept| kept.progress.has_changed().is_ok());

@@ -70,7 +70,7 @@ pub(crate) async fn establish(
         if options.replays() { Ok(unresolved(config, &source).await) } else { resolve(config, &source).await }
     };
     let Some(resolved) = deadline.bound(resolving).await else {
-        let message = format!("the secrets of its configuration were not given within {patience:?}");
+        let message = format!("the secrets of its configuration were not resolved within {patience:?}");
         return Err(ConnectError::new(&config.name, Kind::Timeout, message));
     };
     let Resolved { config, redactor } = resolved?;
@@ -170,10 +170,8 @@ async fn attempt(
         let error = ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence());
         FailedAttempt { error, may_take: None }
     };
-    let capabilities: ClientCapabilities =
-        serde_json::from_value(options.declared_capabilities()).map_err(|error| {
-            fail(Kind::Config, &format!("the client capabilities are not those of the protocol: {error}"))
-        })?;
+    let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
+        .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
     let client = ClientInfo { capabilities, version };
     let answers = Arc::new(Answers::new(options.handlers.clone()));
@@ -207,7 +205,7 @@ async fn attempt(
     let Some(begun) = until.bound(Box::pin(beginning)).await else {
         #[cfg(feature = "http")]
         if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
-            let message = format!("{waits}; it goes on waiting, and connecting again finds what came of it");
+            let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");
             return Err(fail(Kind::Auth, &message));
         }
         if let Some(refusal) = state.refusal() {
@@ -237,11 +235,9 @@ fn refused(fail: &impl Fn(Kind, &str) -> FailedAttempt, refusal: &HandshakeError
             failed_below(fail, &format!("`{method}` was not answered: "), failure)
         }
         HandshakeErrorKind::Failed(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
-        HandshakeErrorKind::Unclear => {
-            fail(Kind::Protocol, &format!("the answer to `{method}` is not what the protocol says"))
-        }
+        HandshakeErrorKind::Unclear => fail(Kind::Protocol, &format!("the response to `{method}` is invalid")),
         HandshakeErrorKind::NoCommonVersion(offered) => {
-            let message = format!("no protocol version in common; the server speaks {}", offered.join(", "));
+            let message = format!("no common protocol version; the server speaks {}", offered.join(", "));
             fail(Kind::Protocol, &message)
         }
         HandshakeErrorKind::UnknownVersion(version) => {

@@ -18,7 +18,7 @@ pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
         // Who asked may have stopped waiting.
         let _ = sender.send(existing(entry(SERVICE, &user).and_then(|entry| entry.get_password())));
     });
-    let unreadable = |why: &dyn std::fmt::Display| format!("the keyring cannot be read: {why}");
+    let unreadable = |why: &dyn std::fmt::Display| format!("failed to read the keyring: {why}");
     reading.map_err(|error| unreadable(&error))?;
     let answer = answer.await.map_err(|_| unreadable(&"the reading thread ended"))?;
     answer.map_err(|error| unreadable(&error))

@@ -35,8 +35,7 @@ use crate::rpc::transports::{self, Sender, Sides};
 
 /// The message for streams that cannot be opened again.
 #[cfg(feature = "stdio")]
-pub(crate) const SPENT: &str =
-    "the streams that the client was made with have ended, and it has no others; make another client";
+pub(crate) const SPENT: &str = "the client's streams have ended; create a new client";
 
 /// The state that a transport shares with the rest of its connection.
 pub(crate) struct Link {
@@ -109,7 +108,7 @@ impl Opened {
 pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, OpenError> {
     let is_child = matches!(config.transport, Transport::Stdio { .. });
     if config.isolation.is_some() && !is_child {
-        let message = "`isolation` is for servers that are started here; of one with a `url` nothing can be enforced";
+        let message = "`isolation` requires a child process; it cannot be enforced for a `url`";
         return Err(OpenError::Start(Kind::Config, message.to_owned()));
     }
     #[cfg(feature = "cassette")]
@@ -169,7 +168,7 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
         _ => {
             let _ = link;
             let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
-            let message = format!("this build cannot reach it; enable the feature `{missing}` of mcp-bindgen");
+            let message = format!("unsupported in this build; enable the feature `{missing}` of mcp-bindgen");
             Err(OpenError::Start(Kind::Unsupported, message))
         }
     }
@@ -180,9 +179,9 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
 pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> String {
     match (error.kind(), cwd) {
         (std::io::ErrorKind::NotFound, Some(cwd)) if !std::path::Path::new(cwd).is_dir() => {
-            format!("could not start `{command}`: the folder `{cwd}` (cwd) does not exist")
+            format!("failed to start `{command}`: the folder `{cwd}` (cwd) does not exist")
         }
-        _ => format!("could not start `{command}`: {error}"),
+        _ => format!("failed to start `{command}`: {error}"),
     }
 }
 
@@ -192,7 +191,7 @@ fn warn_of_exposed_headers(config: &ServerConfig) {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let server = &config.name;
     if exposes_headers(config) && WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(server.clone()) {
-        tracing::warn!(server, "secret headers go to another machine over plain HTTP; set `url` to `https://`");
+        tracing::warn!(server, "secret headers are sent over unencrypted HTTP; use `https://` in `url`");
     }
 }
 
@@ -205,7 +204,7 @@ fn http_client(
 ) -> Result<HttpClient, OpenError> {
     let wrong = |message| OpenError::Start(Kind::Config, message);
     if !(url.starts_with("http://") || url.starts_with("https://")) {
-        return Err(wrong("`url` begins with neither http:// nor https://".to_owned()));
+        return Err(wrong("`url` must begin with http:// or https://".to_owned()));
     }
     Ok(HttpClient {
         client: crate::rpc::transports::http::client::shared(url)
@@ -224,12 +223,12 @@ fn header_map(headers: &std::collections::BTreeMap<String, String>) -> Result<ht
     let mut map = http::HeaderMap::new();
     for (name, value) in headers {
         let header = http::HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("`{name}` under `headers` is not a header name"))?;
+            .map_err(|_| format!("invalid header name `{name}` in `headers`"))?;
         if OURS.contains(&header.as_str()) {
             return Err(format!("the header `{name}` is set by the protocol; remove it from `headers`"));
         }
         let mut value = http::HeaderValue::from_str(value)
-            .map_err(|_| format!("the value of the header `{name}` holds characters that a header cannot carry"))?;
+            .map_err(|_| format!("the value of the header `{name}` has invalid characters"))?;
         value.set_sensitive(true);
         map.insert(header, value);
     }

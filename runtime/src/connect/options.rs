@@ -315,10 +315,10 @@ impl ClientOptions {
         use mcp_bindgen_model::Transport;
         let Some(oauth) = &self.authorization else { return Ok(None) };
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = server else {
-            return Err("OAuth is for servers with a `url`; what a child process needs stands in its `env`".to_owned());
+            return Err("OAuth requires a `url`; use `env` for a child process".to_owned());
         };
         if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-            return Err("`headers.Authorization` and OAuth exclude each other; remove the one or the other".to_owned());
+            return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
         }
         Ok(Some(oauth.session(url)?))
     }

@@ -58,7 +58,7 @@ impl Connection {
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             ask.is_answered = true;
             if !result.is_object() {
-                return Err(RequestError::invalid("the result is no object"));
+                return Err(RequestError::invalid("the result is not an object"));
             }
             match result.get("resultType").and_then(Value::as_str).filter(|_| self.is_modern()) {
                 Some(INPUT_REQUIRED) if passed.is_some() => return Ok(result),
@@ -71,7 +71,7 @@ impl Connection {
             ask.go_on(state, Box::pin(self.answers_to(asked, options, &mut time)).await?);
             time.patience = time.patience.renewed();
         }
-        Err(RequestError::invalid(format!("the server asked for input {MAX_INPUT_ROUNDS} times without an end")))
+        Err(RequestError::invalid(format!("the server asked for input more than {MAX_INPUT_ROUNDS} times")))
     }
 
     fn terms(&self, options: &CallOptions, patience: Patience, list: Option<u64>) -> Terms {
@@ -124,7 +124,7 @@ impl Connection {
             let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
             let answer = self.answers.answer(method, params).await.map_err(|reason| {
                 let what = match reason {
-                    Unanswered::Unknown => "which this client does not answer",
+                    Unanswered::Unknown => "which this client does not support",
                     Unanswered::Declined => "which was declined",
                     Unanswered::TooMany => "too often within a minute",
                 };
@@ -138,7 +138,7 @@ impl Connection {
     /// The result of a task, when it is there. A call that is given up cancels its task.
     async fn finished(&self, mut task: Value, options: &CallOptions, mut time: Time) -> Result<Value, RequestError> {
         let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
-            return Err(RequestError::invalid("the server made a task of it that has no `taskId`"));
+            return Err(RequestError::invalid("the server created a task without `taskId`"));
         };
         let mut abandoned = AbandonedTask { connection: self, id: Some(id.clone()) };
         // A task shows a question until it has looked at the answer.
@@ -152,7 +152,7 @@ impl Connection {
                     }
                     Some("failed") => return Err(RequestError::Rpc(error_of(&task))),
                     Some("cancelled") => {
-                        return Err(RequestError::invalid("the server cancelled the task that it made of it"));
+                        return Err(RequestError::invalid("the server cancelled the task"));
                     }
                     Some(INPUT_REQUIRED) => {
                         let asked = task.get_mut("inputRequests").map(Value::take);

@@ -77,7 +77,7 @@ impl SecretSource for LocalSecrets {
             SecretRef::Keyring(name) => crate::connect::keyring::secret(name.clone()).await.map_err(SecretError::new),
             #[cfg(not(feature = "keyring"))]
             SecretRef::Keyring(_) => Err(SecretError {
-                message: "this build reads no keyring; enable the feature `keyring` of mcp-bindgen".to_owned(),
+                message: "this build has no keyring support; enable the feature `keyring` of mcp-bindgen".to_owned(),
                 is_unsupported: true,
             }),
             _ => Ok(None),

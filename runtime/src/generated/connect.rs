@@ -8,7 +8,7 @@ use crate::Client;
 
 /// A client that reaches servers over HTTP.
 #[diagnostic::on_unimplemented(
-    message = "this server is reached over HTTP, which needs feature `http` of mcp-bindgen",
+    message = "this server uses HTTP, which requires feature `http` of mcp-bindgen",
     label = "feature `http` is off",
     note = "run `cargo add mcp-bindgen --features http`"
 )]
@@ -16,7 +16,7 @@ pub trait OverHttp<'call> {}
 
 /// A client that starts servers as child processes.
 #[diagnostic::on_unimplemented(
-    message = "this server is a child process, which needs feature `stdio` of mcp-bindgen",
+    message = "this server is a child process, which requires feature `stdio` of mcp-bindgen",
     label = "feature `stdio` is off",
     note = "run `cargo add mcp-bindgen --features stdio`"
 )]

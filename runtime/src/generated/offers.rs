@@ -58,7 +58,7 @@ fn texts(list: &[Value]) -> Vec<String> {
 fn members(server: &str, what: &str, value: &impl Wire) -> Result<Map<String, Value>, CallError> {
     match to_value(value) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err(CallError::invalid_arguments(server, what, "", "the arguments are a JSON object")),
+        Ok(_) => Err(CallError::invalid_arguments(server, what, "", "expected a JSON object for the arguments")),
         Err(error) => Err(CallError::invalid_arguments(server, what, error.pointer(), error.message())),
     }
 }

@@ -152,7 +152,7 @@ impl Policy {
         let by_name = ByName::Allows(globs.clone());
         let policy = Self::new(move |call| match globs.name(call.tool) {
             true => Verdict::Allow,
-            false => Verdict::deny(format!("the policy allows {} alone", globs.listed())),
+            false => Verdict::deny(format!("the policy only allows {}", globs.listed())),
         });
         Self { by_name, ..policy }
     }
@@ -172,7 +172,7 @@ impl Policy {
     pub fn read_only() -> Self {
         Self::new(|call| match call.annotations.read_only {
             Some(true) => Verdict::Allow,
-            Some(false) | None => Verdict::deny("the policy allows tools alone that say that they are read-only"),
+            Some(false) | None => Verdict::deny("the policy only allows tools marked read-only"),
         })
     }
 
@@ -200,7 +200,7 @@ impl Policy {
                 match wait::aside(call, self.patience, verdict).await? {
                     Some(verdict) => verdict,
                     None => {
-                        return Ok(Verdict::Deny(format!("the policy came to no verdict within {:?}", self.patience)));
+                        return Ok(Verdict::Deny(format!("the policy did not decide within {:?}", self.patience)));
                     }
                 }
             }

@@ -184,7 +184,7 @@ fn after_others(error: &mut CallError) {
             *error = CallError::OutcomeUnknown {
                 server: error.server().to_owned(),
                 tool: error.tool().to_owned(),
-                message: format!("an earlier try may have; of the last one: {error}"),
+                message: format!("an earlier attempt may have run; the last one failed: {error}"),
                 retry_after: error.retry_after(),
                 source: Some(Cause::new(error.clone())),
             };

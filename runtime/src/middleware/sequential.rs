@@ -84,7 +84,7 @@ impl SequentialDependency {
             Some(scope) => contained(|| scope(&CallFacts::of(call))).map_err(|_| {
                 let (server, tool) = (&*call.server, &*call.tool);
                 tracing::error!(server, tool, "the scope of a sequential dependency panicked; the call is denied");
-                CallError::denied(server, tool, "what says the scope of a sequential dependency panicked")
+                CallError::denied(server, tool, "the scope of a sequential dependency panicked")
             })?,
             None => String::new(),
         };
@@ -98,8 +98,8 @@ impl SequentialDependency {
             (!progress.has_succeeded).then_some((after, progress.running > 0))
         });
         let Some((after, is_running)) = missing else { return Ok(()) };
-        let state = if is_running { "it is still under way" } else { "it has not yet" };
-        Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` has to succeed first, and {state}")))
+        let state = if is_running { "it is still running" } else { "it has not run yet" };
+        Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` must succeed first; {state}")))
     }
 
     /// The places in `after` of what this tool is.

@@ -65,7 +65,7 @@ async fn timeout_from_below_keeps_its_own_limit() {
 async fn denied_successor_is_told_whether_its_predecessor_runs() {
     let stack = Stack::new(scripted([])).sequential(SequentialDependency::new("t", ["before"]));
     let error = stack.call_tool(call()).await.unwrap_err().to_string();
-    assert!(error.contains("it has not yet"), "{error}");
+    assert!(error.contains("it has not run yet"), "{error}");
 }
 
 #[tokio::test]

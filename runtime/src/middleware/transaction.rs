@@ -116,7 +116,7 @@ impl Drop for Rollback {
             && contained(restore).is_err()
         {
             let (server, tool) = (&*self.server, &*self.tool);
-            tracing::error!(server, tool, "restoring the state before a call panicked; it may be half restored");
+            tracing::error!(server, tool, "restoring the state before a call panicked; it may be partly restored");
         }
     }
 }

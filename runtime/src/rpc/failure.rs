@@ -9,7 +9,7 @@ use crate::{Cause, Dispatched};
 pub(crate) const CLOSED: &str = "the connection was closed";
 /// The text of a request that is no longer to be sent.
 pub(crate) const WITHDRAWN: &str = "the caller no longer waits for the request";
-const STALE: &str = "the server's list of tools changed each time that they were compared; make the call again";
+const STALE: &str = "the server's tool list kept changing during the comparison; call again";
 
 /// A failed request, or connection, as its transport describes it.
 #[derive(Clone, Debug)]

@@ -44,7 +44,7 @@ fn without_lies(mut message: Value) -> Value {
         && fields.get("result").is_some_and(|result| !describes(result))
     {
         fields.remove("result");
-        fields.insert(UNREADABLE.to_owned(), "the answer holds a number or a nesting that cannot be read".into());
+        fields.insert(UNREADABLE.to_owned(), "the response has a number or nesting that cannot be read".into());
     }
     message
 }

@@ -84,7 +84,7 @@ impl Questions {
         let size = size_of_value(&params);
         let bytes: usize = self.open.values().map(|open| open.size).sum();
         if self.open.len() >= MOST_OPEN || !self.open.is_empty() && bytes.saturating_add(size) > MOST_OPEN_BYTES {
-            let message = format!("{} requests wait for this client already", self.open.len());
+            let message = format!("{} requests are already waiting for this client", self.open.len());
             return self.answered(id, Err(ErrorData::new(ErrorCode(TOO_MANY), message, None)), 0);
         }
         let answers = self.answers.clone();
@@ -187,11 +187,11 @@ impl Questions {
 fn refusal(method: &str, reason: &Unanswered) -> ErrorData {
     match reason {
         Unanswered::Unknown => {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not answer {method}"), None)
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"), None)
         }
         Unanswered::Declined => ErrorData::new(ErrorCode(REJECTED), "the user declined", None),
         Unanswered::TooMany => {
-            ErrorData::new(ErrorCode(TOO_MANY), format!("too many requests of {method} within a minute"), None)
+            ErrorData::new(ErrorCode(TOO_MANY), format!("too many {method} requests within a minute"), None)
         }
     }
 }

@@ -13,7 +13,7 @@ use super::questions::Questions;
 use super::server_requests::Answers;
 use super::transports::{Sender, Sides, Transport};
 
-const UNREAD: &str = "the server sends request after request and does not read the answers";
+const UNREAD: &str = "the server keeps sending requests without reading the responses";
 
 /// The receiving side of a session; dropping it ends the session.
 pub(crate) struct Receiving {

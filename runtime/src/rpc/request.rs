@@ -45,7 +45,7 @@ impl RequestError {
 impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Timeout(_) => f.write_str("no answer came in time"),
+            Self::Timeout(_) => f.write_str("timed out"),
             Self::Cancelled(_) => f.write_str("it was cancelled"),
             Self::Failed(failure) => f.write_str(&failure.message),
             Self::Rpc(error) => write!(f, "JSON-RPC error {}: {}", error.code.0, error.message),

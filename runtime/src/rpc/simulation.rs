@@ -234,7 +234,7 @@ fn check(seed: u64, number: usize, told: &Told, server: &Server, sums: &mut Sums
         }
         Some(Err(RequestError::Rpc(error))) => {
             sums.refused += 1;
-            assert_eq!(ran, 0, "seed {seed}: call {number} ran, and is told {error:?}");
+            assert_eq!(ran, 0, "seed {seed}: call {number} ran, but its error says {error:?}");
             return;
         }
         Some(Err(RequestError::Timeout(dispatched) | RequestError::Cancelled(dispatched))) => *dispatched,

@@ -6,7 +6,7 @@ use crate::{CallError, Tool, ToolResult};
 /// An answer of a [`Fake`](crate::Fake) to a call of the tool `P`: its output, a [`ToolResult`], a [`CallError`], or a
 /// `Result` of two of them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no answer to a call of `{P}`",
+    message = "`{Self}` is not an answer to a call of `{P}`",
     note = "an answer is the tool's output, a `ToolResult`, a `CallError`, or a `Result` of two of them"
 )]
 pub trait Answer<P: Tool> {

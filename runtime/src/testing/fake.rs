@@ -159,11 +159,11 @@ impl Inner {
             self.names().filter(|(server, _)| call.server != *server).map(|(server, _)| server).collect();
         let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let expected = match (own.is_empty(), others.is_empty()) {
-            (true, true) => "it expects no calls at all; say what it answers with `Fake::on`".to_owned(),
-            (true, false) => format!("it expects no calls of this server, but of {}", listed(&unique(others))),
+            (true, true) => "it expects no calls; set answers with `Fake::on`".to_owned(),
+            (true, false) => format!("it expects calls of {}, not of this server", listed(&unique(others))),
             (false, _) => format!("it expects calls of {}", listed(&own)),
         };
-        let near = nearest(&call.tool, own.iter().copied()).first().map(|near| format!("; was `{near}` meant?"));
+        let near = nearest(&call.tool, own.iter().copied()).first().map(|near| format!("; did you mean `{near}`?"));
         let reason = format!("the fake does not expect this call; {expected}{}", near.unwrap_or_default());
         CallError::denied(&*call.server, &*call.tool, reason)
     }
@@ -187,7 +187,7 @@ fn as_the_server(error: CallError) -> CallError {
     match error {
         CallError::InvalidArguments { server, tool, pointer, message } => {
             let place = if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") };
-            CallError::rpc(server, tool, INVALID_PARAMS, format!("the arguments do not fit{place}: {message}"))
+            CallError::rpc(server, tool, INVALID_PARAMS, format!("invalid arguments{place}: {message}"))
         }
         other => other,
     }

@@ -222,7 +222,7 @@ fn failed_download_is_explained_without_passwords() {
     assert_eq!(machine.noted("uvx").iter().filter(|line| line.contains("/bin/uvx ")).count(), 1);
 
     let said = machine.connects(&json!({ "npm": "memory" }), &[PROXY, ("PATH", "/nowhere")]);
-    assert!(said.contains("could not start `npx`: not found"), "{said}");
+    assert!(said.contains("failed to start `npx`: not found"), "{said}");
 }
 
 #[test]

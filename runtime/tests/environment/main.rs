@@ -62,7 +62,7 @@ fn a_server_of_the_variable_comes_before_the_embedded_one() {
 #[test]
 fn names_that_are_not_those_of_the_bindings_are_a_warning() {
     let said = program(r#"{"fixtur":{"command":"named"}}"#);
-    let warning = "warning: MCP_SERVERS does not name the server `fixture` of these bindings; was `fixtur` meant?";
+    let warning = "warning: MCP_SERVERS does not contain the server `fixture` of these bindings; was `fixtur` meant?";
     assert!(said.contains(warning) && said.contains("embedded"), "{said}");
     let said = program(r#"{"zebra":{"command":"named"}}"#);
     assert!(said.contains("of these bindings; it names zebra"), "{said}");
@@ -111,7 +111,7 @@ fn a_file_in_the_current_folder_starts_nothing_unless_the_program_asks_for_that(
             (String::from_utf8(output.stdout).expect("text"), folder.path().join("ran").exists())
         };
         let (said, ran) = run(false);
-        let refused = said.contains(&format!("{name}` is not read unless the program asks for it"));
+        let refused = said.contains(&format!("{name}` is only read with `connect_with`"));
         assert!(refused && !ran, "{said}");
         let (said, ran) = run(true);
         assert!(said.contains("tried: Err") && ran, "{said}");

@@ -33,7 +33,7 @@ async fn a_program_that_is_not_there() {
     let error = Client::new(config).connect().await.expect_err("no program");
     assert_eq!(error.kind, Kind::Spawn);
     let text = error.to_string();
-    assert!(text.contains("ghost: could not start `no-such-program-at-all`: not found"), "{text}");
+    assert!(text.contains("ghost: failed to start `no-such-program-at-all`: not found"), "{text}");
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn an_error_repeats_no_secret_of_the_command_line() {
     assert!(text.contains("refused: --token=[redacted]") && !text.contains("hunter2"), "{text}");
     let ghost = ServerConfig::stdio("ghost", "no-such-program --token hunter2");
     let text = Client::new(ghost).connect().await.expect_err("no program").to_string();
-    assert!(text.contains("could not start `no-such-program --token [redacted]`"), "{text}");
+    assert!(text.contains("failed to start `no-such-program --token [redacted]`"), "{text}");
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn a_version_that_nobody_knows() {
 async fn a_handshake_that_is_none() {
     let error = refused("wrong-handshake", Client::new).await;
     assert_eq!(error.kind, Kind::Protocol);
-    assert!(error.to_string().contains("the answer to `initialize` is not what the protocol says"), "{error}");
+    assert!(error.to_string().contains("the response to `initialize` is invalid"), "{error}");
 }
 
 #[tokio::test]
@@ -252,7 +252,7 @@ async fn list_without_tools_is_an_error_and_one_without_end_ends() {
     let mark = Mark::new();
     let client = Client::new(bad("no-tools-array", &mark));
     let error = client.list_tools_raw().await.expect_err("no list");
-    assert!(error.to_string().contains("the answer to `tools/list` has no array `tools`"), "{error}");
+    assert!(error.to_string().contains("the response to `tools/list` has no array `tools`"), "{error}");
     client.close().await;
 
     let client = Client::new(bad("circular-cursor", &mark));

@@ -41,7 +41,7 @@ async fn listing_is_bounded_in_bytes_over_all_its_pages() {
     let (client, asked) = listing(20).await;
     let error = client.list_tools_raw().await.expect_err("too much");
     assert_eq!(error.kind, ConnectErrorKind::Protocol);
-    assert!(error.to_string().starts_with("remote: `tools/list` gives more than 64 MiB"), "{error}");
+    assert!(error.to_string().starts_with("remote: `tools/list` returned more than 64 MiB"), "{error}");
     assert_eq!(asked.load(Ordering::SeqCst), 8, "nothing is asked for beyond the bound");
     client.close().await;
 }

@@ -173,13 +173,13 @@ async fn a_changed_argument_is_told_with_its_place_and_both_values() {
         "the nearest of the two"
     );
     let said = error.to_string();
-    assert!(said.contains("at `/arguments/b` 2 was recorded, and is 3 now"), "{said}");
+    assert!(said.contains("at `/arguments/b`: recorded 2, found 3"), "{said}");
     assert!(said.contains("session.jsonl") && said.contains("`tools/call` of `add`"), "{said}");
     // The others are there all the same.
     assert_eq!(add(&client, 5, 6).await.unwrap(), json!({"result": 11}));
     let traced = ToolCall::new("fixture", "add", object(json!({"a": 1, "b": 2})));
     let traced = client.call_tool(traced.with(CallOptions::new().meta("trace", "t"))).await.unwrap_err();
-    assert!(traced.to_string().contains("at `/_meta` nothing was recorded, and is {\"trace\":\"t\"} now"), "{traced}");
+    assert!(traced.to_string().contains("at `/_meta`: recorded nothing, found {\"trace\":\"t\"}"), "{traced}");
 }
 
 #[tokio::test]
@@ -201,12 +201,12 @@ async fn what_was_never_recorded_or_not_so_often_is_an_error_and_no_hang() {
     assert!(add(&client, 1, 2).await.is_ok());
     let again = add(&client, 1, 2).await.unwrap_err();
     assert!(matches!(of_cassette(&again), CassetteError::NotRecorded { .. }), "{again}");
-    assert!(again.to_string().contains("it was recorded once, and is asked for once more"), "{again}");
+    assert!(again.to_string().contains("it was recorded once, and requested once more"), "{again}");
     let other = timeout(SOON, client.call("subtract", Map::new())).await.unwrap().unwrap_err();
     assert!(matches!(of_cassette(&other), CassetteError::NotRecorded { .. }), "{other}");
-    assert!(other.to_string().contains("`tools/call` of `subtract`: those of `add` were recorded"), "{other}");
+    assert!(other.to_string().contains("`tools/call` of `subtract`: recorded were `add`"), "{other}");
     let listing = timeout(SOON, client.list_tools_raw()).await.unwrap().unwrap_err();
-    assert!(listing.message.contains("no answer to `tools/list`: no such request was recorded"), "{listing}");
+    assert!(listing.message.contains("no response to `tools/list`: it was not recorded"), "{listing}");
     // A conversation may begin as often as it likes.
     client.close().await;
     client.connect().await.unwrap();
@@ -231,12 +231,12 @@ async fn a_cassette_of_another_server_is_refused_by_both_names() {
     let options = || ClientOptions::new().cassette(Cassette::replay(place.path()).unwrap());
     let error = Client::with_options(ServerConfig::stdio("github", "x"), options()).connect().await.unwrap_err();
     assert_eq!(error.kind, ConnectErrorKind::Config);
-    assert!(error.message.contains("is of the server `fixture`, not of `github`"), "{error}");
+    assert!(error.message.contains("was recorded with server `fixture`, not `github`"), "{error}");
     let (mark, place) = (Mark::new(), Place::new());
     let options = ClientOptions::new().cassette(Cassette::record(place.path()).unwrap());
     Client::with_options(good(&mark), options.clone()).connect().await.unwrap();
     let error = Client::with_options(ServerConfig::stdio("github", "x"), options).connect().await.unwrap_err();
-    assert!(error.message.contains("is of the server `fixture`, not of `github`"), "{error}");
+    assert!(error.message.contains("was recorded with server `fixture`, not `github`"), "{error}");
 }
 
 #[tokio::test]
@@ -329,6 +329,6 @@ async fn what_the_server_asks_is_asked_again_and_wants_the_same_answer() {
     assert_eq!(replayed, said);
     let call = place.replaying(answers("Bob"));
     let error = timeout(SOON, call.call("ask_user", Map::new())).await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("\"Ada\" was recorded, and is \"Bob\" now"), "{error}");
+    assert!(error.to_string().contains("recorded \"Ada\", found \"Bob\""), "{error}");
     assert!(error.source().is_some_and(|source| source.is::<CassetteError>()), "{error:?}");
 }

@@ -100,9 +100,9 @@ async fn warn_tells_each_change_once_and_refuses_nothing() {
                 continue;
             }
             let (words, consequence) = match case.said {
-                Said::Breaking(words) => (words, "calls of it may fail"),
-                Said::Compatible(words) | Said::Worded(words) if pin == Pin::All => (words, "calls of it may fail"),
-                Said::Compatible(words) => (words, "its bindings go on working"),
+                Said::Breaking(words) => (words, "calls may fail"),
+                Said::Compatible(words) | Said::Worded(words) if pin == Pin::All => (words, "calls may fail"),
+                Said::Compatible(words) => (words, "its bindings still work"),
                 Said::Worded(_) | Said::Nothing => unreachable!("nothing is told of it"),
             };
             let found = told.iter().filter(|line| line.contains(words)).count();
@@ -242,7 +242,7 @@ async fn without_a_list_deny_refuses_and_warn_does_not() {
     let client = changing.bindings(Drift::Deny, Pin::Schema);
     changing.state.failing.store(1, Ordering::SeqCst);
     let error = client.call_tool(bound(changing.spec("stays"))).await.unwrap_err();
-    let said = "changing: `stays` was not carried out: whether it is the tool that was bound cannot be told, as `drift = \"deny\"` demands: `tools/list` failed";
+    let said = "changing: `stays` did not run: `drift = \"deny\"` requires a comparison with the bound tool, which failed: `tools/list` failed";
     assert!(error.to_string().starts_with(said), "{error}");
     assert_eq!((error.dispatched(), changing.calls("stays")), (Dispatched::No, 0));
     client.call_tool(bound(changing.spec("stays"))).await.unwrap();
@@ -251,10 +251,7 @@ async fn without_a_list_deny_refuses_and_warn_does_not() {
     let client = changing.bindings(Drift::Warn, Pin::Schema);
     changing.state.failing.store(1, Ordering::SeqCst);
     client.call_tool(bound(changing.spec("stays"))).await.unwrap();
-    log.until(|lines| {
-        lines.iter().any(|line| line.contains("whether its tools are those that were bound cannot be told"))
-    })
-    .await;
+    log.until(|lines| lines.iter().any(|line| line.contains("cannot compare its tools with the bindings"))).await;
     client.close().await;
     changing.state.silent.store(1, Ordering::SeqCst);
     client.call_tool(bound(changing.spec("stays"))).await.unwrap();
@@ -328,7 +325,7 @@ async fn servers_of_a_file_are_compared_with_their_snapshots() {
     let log = Log::start();
     write("mcp/changing.json", "{".to_owned());
     assert!(matches!(servers().call_tool(unbound("stays")).await, Err(CallError::Denied { .. })));
-    assert!(log.lines()[0].contains("its snapshot cannot be read: "), "{:?}", log.lines());
+    assert!(log.lines()[0].contains("failed to read its snapshot: "), "{:?}", log.lines());
     write("mcp/changing.json", json!({ "tools": before }).to_string());
     let client = servers();
     assert_refused(client.call_tool(unbound("grows")).await, "grows", WORDS);
@@ -349,7 +346,7 @@ async fn what_overrides_mend_is_no_drift() {
     let client = changing.bindings(Drift::Deny, Pin::All);
     client.call_tool(bound(Box::leak(Box::new(mended)))).await.unwrap();
     let other = Box::leak(Box::new(mended.with_declared_input_schema("not JSON")));
-    assert_refused(client.call_tool(bound(other)).await, "stays", "its bindings hold a schema that is not JSON");
+    assert_refused(client.call_tool(bound(other)).await, "stays", "its bindings contain a schema that is not JSON");
 }
 
 #[tokio::test]
@@ -393,6 +390,6 @@ async fn a_server_that_tells_of_changes_on_request_is_asked_to() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
-    assert_refused(Err::<(), _>(refused.await), "another", "the tool is gone; may be sent, and is refused now: {}");
+    assert_refused(Err::<(), _>(refused.await), "another", "the tool was removed; may be sent, and is refused now: {}");
     client.close().await;
 }

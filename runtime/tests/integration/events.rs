@@ -135,7 +135,7 @@ async fn failures_say_what_the_server_may_have_done() {
     assert!(failed(CallErrorKind::NotConnected, Dispatched::No)(calls(&told)[0].outcome), "{told:?}");
     assert_eq!(states(&told, "nowhere"), [ConnectionState::Connecting, ConnectionState::Disconnected]);
     let reasons: Vec<Option<&str>> = told.iter().filter_map(reason).collect();
-    assert!(matches!(reasons[..], [None, Some(reason)] if reason.starts_with("could not start")), "{reasons:?}");
+    assert!(matches!(reasons[..], [None, Some(reason)] if reason.starts_with("failed to start")), "{reasons:?}");
     client.close().await;
 }
 

@@ -80,8 +80,8 @@ async fn what_is_not_approved_never_reaches_the_server() {
     let mark = Mark::new();
     let nobody = Client::new(store(&mark).approve(["rem*"]));
     let error = nobody.call_tool(bound()).await.expect_err("nobody can be asked");
-    assert!(error.to_string().ends_with("or put an `Approval` into the stack"), "{error}");
-    assert_eq!(denied(Err::<mcp_bindgen_runtime::ToolResult, _>(error)), "it needs an approval that was not given");
+    assert!(error.to_string().ends_with("or add an `Approval` layer"), "{error}");
+    assert_eq!(denied(Err::<mcp_bindgen_runtime::ToolResult, _>(error)), "it requires an approval that was not given");
     let (client, asked) = approving(&mark, |_| ApprovalAnswer::Decline("no".to_owned()));
     denied(client.call("remove", object(json!({ "key": "a" }))).await);
     denied(client.call_tool(bound()).await);

@@ -105,8 +105,8 @@ async fn refusals_are_named() {
         ("404 Not Found", "<html>", Kind::Transport, "HTTP 404 Not Found: <html>"),
         ("404 Not Found", r#"{"error":"Not Found"}"#, Kind::Transport, r#"HTTP 404 Not Found: {"error":"Not Found"}"#),
         ("503 Service Unavailable", "later", Kind::Transport, "HTTP 503 Service Unavailable: later"),
-        ("200 OK", "<html>hello</html>", Kind::Transport, "no JSON-RPC response: <html>hello</html>"),
-        ("200 OK", "{}", Kind::Transport, "no JSON-RPC response: {}"),
+        ("200 OK", "<html>hello</html>", Kind::Transport, "without a JSON-RPC response: <html>hello</html>"),
+        ("200 OK", "{}", Kind::Transport, "without a JSON-RPC response: {}"),
     ];
     for (status, body, kind, expected) in cases {
         let url = scripted(move |_| Some(response(status, "text/html", body))).await;
@@ -384,7 +384,7 @@ async fn a_call_that_is_refused_by_its_status_is_not_said_to_be_unsent() {
     let error = client.call("t", Map::new()).await.expect_err("it is refused");
     assert!(matches!(error, CallError::Transport { .. }), "{error:?}");
     let said = error.to_string();
-    assert_eq!(said, "remote: `t` was not carried out: HTTP 429 Too Many Requests: slow down");
+    assert_eq!(said, "remote: `t` did not run: HTTP 429 Too Many Requests: slow down");
     assert_eq!((error.dispatched(), error.retry_after()), (Dispatched::No, Some(Duration::from_secs(7))));
     client.close().await;
 }
@@ -555,6 +555,6 @@ async fn secret_headers_over_plain_http_to_another_machine_are_warned_of_once() 
         }
     }
     let lines = log.lines();
-    assert!(lines.len() == 1 && lines[0].contains("exposed") && lines[0].contains("plain HTTP"), "{lines:?}");
+    assert!(lines.len() == 1 && lines[0].contains("exposed") && lines[0].contains("unencrypted HTTP"), "{lines:?}");
     assert!(!lines[0].contains("8d0f2a4c6e80"), "{lines:?}");
 }

@@ -61,7 +61,7 @@ const FAULTS: &[(&str, Ends, &str)] = &[
     ("503", UNKNOWN, "HTTP 503 Service Unavailable: restarting"),
     ("html", UNKNOWN, "no JSON-RPC response: <html>hello"),
     ("empty", UNKNOWN, "its body is empty"),
-    ("wrong-type", UNKNOWN, "`text/plain` and no JSON-RPC response"),
+    ("wrong-type", UNKNOWN, "`text/plain` without a JSON-RPC response"),
     ("accepted", Late, ""),
     ("hang", Late, ""),
     ("hang-in-body", Late, ""),
@@ -208,7 +208,7 @@ async fn every_fault_ends_in_time_and_leaves_no_socket() {
                     continue;
                 }
                 ("404", "connect") => (REFUSED, "HTTP 404 Not Found: nothing here; a server of HTTP+SSE needs"),
-                ("accepted", "connect") => (UNKNOWN, "HTTP 202 Accepted and no JSON-RPC response"),
+                ("accepted", "connect") => (UNKNOWN, "HTTP 202 Accepted without a JSON-RPC response"),
                 _ => (*ends, *says),
             };
             begin(mode, ends, says, stage, ServerConfig::http("remote", url(mode, stage)));

@@ -324,7 +324,7 @@ fn nothing_panics_or_stays_outside_a_runtime() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let error = without_runtime(client.connect()).expect_err("there is no runtime");
-    assert!(error.to_string().contains("needs a tokio runtime"), "{error}");
+    assert!(error.to_string().contains("requires a tokio runtime"), "{error}");
     let report = without_runtime(Servers::new().with_client(client.clone()).connect_all());
     assert_eq!(report.failed.len(), 1);
     // With a runtime that goes on; with one that is not driven, and goes; with one that went before.

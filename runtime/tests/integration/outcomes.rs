@@ -238,7 +238,7 @@ async fn an_answer_that_cannot_be_read_ends_its_call_alone() {
         let error = bad.expect_err("it cannot be read");
         assert!(matches!(error, CallError::InvalidResponse { .. }), "{what}: {error:?}");
         assert_eq!(error.dispatched(), Dispatched::Yes);
-        assert!(error.to_string().contains("the answer to `do` cannot be read"), "{error}");
+        assert!(error.to_string().contains("cannot read the response to `do`"), "{error}");
         assert_eq!(good.expect("the other call").text(), "good");
     }
     for what in ["surrogate", "bytes"] {
@@ -314,6 +314,6 @@ async fn a_fake_reports_as_a_client_does() {
         }
     }
     let error = Refuses.call_tool(ToolCall::new("s", "t", Map::new())).await.expect_err("it refuses");
-    assert_eq!(error.to_string(), "s: `t` was not carried out: unplugged");
+    assert_eq!(error.to_string(), "s: `t` did not run: unplugged");
     assert_eq!(error.dispatched(), Dispatched::No);
 }

@@ -254,10 +254,10 @@ async fn requests_in_the_protocols_words_give_what_was_sent() {
             other => panic!("{other}"),
         }
         for (method, params, why) in [
-            ("tools/call", json!({ "name": "book" }), "`CallTool::call_tool`, which governs it"),
-            ("initialize", json!({}), "no request of this method"),
-            ("tasks/get", json!({}), "no request of this method"),
-            ("ping", json!({ "_meta": { "progressToken": 1 } }), "the client itself sets `progressToken`"),
+            ("tools/call", json!({ "name": "book" }), "`CallTool::call_tool`, which applies policies"),
+            ("initialize", json!({}), "unsupported method"),
+            ("tasks/get", json!({}), "unsupported method"),
+            ("ping", json!({ "_meta": { "progressToken": 1 } }), "`progressToken` in `_meta` is set by the client"),
         ] {
             let error = request(method, params).await.expect_err(method);
             assert!(matches!(&error, CallError::InvalidArguments { .. }) && error.to_string().contains(why), "{error}");
@@ -412,12 +412,12 @@ async fn templates_from_elsewhere_call_what_remote_use_names() {
         matches!(&error, CallError::Denied { .. }) && error.to_string().contains(why)
     };
     let is_made = |outcome| matches!(outcome, Err(CallError::NotConnected { .. }));
-    let why = "`remote_use` of the server's configuration does not name it";
+    let why = "`remote_use` of the server does not allow this tool";
     let client = unreachable(&["list_*", "drop"]);
     assert!(is_made(client.call_tool(remote("list_all")).await));
     assert!(is_denied(client.call_tool(remote("merge")).await, why));
     assert!(is_made(client.call("merge", Map::new()).await), "a call of the program");
-    assert!(is_denied(client.call_tool(remote("drop")).await, "`exclude` of the server's configuration"));
+    assert!(is_denied(client.call_tool(remote("drop")).await, "`exclude` of the server"));
     assert!(is_denied(unreachable(&[]).call_tool(remote("list_all")).await, why), "none by default");
     let stack = Stack::new(client.clone());
     assert!(is_denied(stack.call_tool(remote("merge")).await, why));

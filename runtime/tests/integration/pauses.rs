@@ -73,7 +73,7 @@ async fn calls_after_a_failed_attempt_fail_at_once_until_a_growing_pause_is_over
         if start.elapsed() > Duration::from_millis(200) {
             break;
         }
-        assert!(error.to_string().contains("no new attempt to connect for"), "{error}");
+        assert!(error.to_string().contains("no new connection attempt for"), "{error}");
         assert!(error.retry_after().is_some_and(|after| after <= Duration::from_millis(250)), "{error}");
         assert_eq!(server.starts(), 1);
     }

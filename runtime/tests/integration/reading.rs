@@ -48,7 +48,7 @@ fn a_tag_that_is_there_twice_is_refused() {
         r#"{"kind":"circle","radius":1,"kind":5}"#,
     ] {
         let error = serde_json::from_str::<Shape>(text).unwrap_err();
-        assert_eq!(error.to_string(), "it is there twice at `/kind`", "{text}");
+        assert_eq!(error.to_string(), "duplicate property at `/kind`", "{text}");
     }
 }
 
@@ -117,7 +117,7 @@ fn a_tag_that_is_misspelt_is_named() {
     let said = |value: Value| from_value::<Shape>(&value).unwrap_err().to_string();
     assert_eq!(
         said(json!({"radius": 1, "knd": "circle"})),
-        "missing property `kind`; there is `knd`: did you mean `kind`?"
+        "missing property `kind`, found `knd`: did you mean `kind`?"
     );
     assert_eq!(said(json!({"radius": 1})), "missing property `kind`");
 }

@@ -52,7 +52,7 @@ async fn a_program_may_have_a_source_of_its_own() {
     let hasty = options().connect_timeout(Duration::from_millis(300));
     let error = refused(&[("A", "${SLOW}")], hasty).await;
     assert_eq!(error.kind, Kind::Timeout);
-    assert_eq!(error.to_string(), "shell: the secrets of its configuration were not given within 300ms");
+    assert_eq!(error.to_string(), "shell: the secrets of its configuration were not resolved within 300ms");
 
     // In place of the environment, not beside it.
     let alone = ClientOptions::new().secrets(Vault(asked.clone()));
@@ -65,6 +65,6 @@ async fn a_program_may_have_a_source_of_its_own() {
 async fn a_keyring_that_this_build_cannot_read_names_the_feature() {
     let error = refused(&[("A", "${keyring:a token:-spare}")], ClientOptions::new()).await;
     assert_eq!(error.kind, Kind::Unsupported);
-    let expected = "shell: `${keyring:a token}` has no value: this build reads no keyring; enable the feature `keyring` of mcp-bindgen";
+    let expected = "shell: `${keyring:a token}` has no value: this build has no keyring support; enable the feature `keyring` of mcp-bindgen";
     assert_eq!(error.to_string(), expected);
 }

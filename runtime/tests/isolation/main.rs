@@ -414,14 +414,14 @@ async fn what_cannot_be_meant_is_refused_before_anything_runs() {
         assert!(error.to_string().contains(part), "{error}");
     };
     let gone = text(folder.path().join("gone"));
-    let names = format!("`read` of its `isolation` names `{gone}`, which does not exist");
+    let names = format!("`read` of its `isolation` contains `{gone}`, which does not exist");
     refused(Isolation::new().read([&gone]), &names).await;
-    refused(Isolation::new().write([&gone]), "`write` of its `isolation` names").await;
+    refused(Isolation::new().write([&gone]), "`write` of its `isolation` contains").await;
     refused(Isolation::new().read(["~/no-such-folder-in-the-home"]), "which does not exist").await;
-    refused(Isolation::new().read([""]), "no folder").await;
-    refused(Isolation::new().read(["a\0b"]), "which cannot be shown").await;
-    refused(Isolation::new().read(["/proc/1"]), "a `/proc` of its own").await;
-    refused(Isolation::new().write(["/dev"]), "a `/dev`").await;
+    refused(Isolation::new().read([""]), "not a directory").await;
+    refused(Isolation::new().read(["a\0b"]), "which cannot be mounted").await;
+    refused(Isolation::new().read(["/proc/1"]), "its own `/dev` and `/proc`").await;
+    refused(Isolation::new().write(["/dev"]), "its own `/dev`").await;
     refused(Isolation::new().temp_home().read(["~"]), "the home that `home = \"temp\"` hides").await;
     refused(Isolation::new().temp_home().write([text(home()) + "/."]), "the home that").await;
 
@@ -429,12 +429,12 @@ async fn what_cannot_be_meant_is_refused_before_anything_runs() {
     let error = temp_home(|config| config.env("HOME", "/x")).refused().await;
     assert!(error.to_string().contains("its `env` sets `HOME`"), "{error}");
     let error = temp_home(|config| config.inherit_env(["XDG_CONFIG_HOME"])).refused().await;
-    assert!(error.to_string().contains("its `inherit_env` names `XDG_CONFIG_HOME`"), "{error}");
+    assert!(error.to_string().contains("its `inherit_env` contains `XDG_CONFIG_HOME`"), "{error}");
     let error = temp_home(|config| config.cwd("/no/such/folder")).refused().await;
     assert!(error.to_string().contains("the folder `/no/such/folder` (cwd) does not exist"), "{error}");
     // Of what somebody else starts, nothing can be enforced.
     let url = ServerConfig::http("remote", "http://127.0.0.1:9/").isolation(Isolation::new().no_network());
     let error = Client::new(url).connect().await.expect_err("a refusal");
     assert_eq!(error.kind, ConnectErrorKind::Config);
-    assert!(error.to_string().contains("of one with a `url` nothing can be enforced"), "{error}");
+    assert!(error.to_string().contains("cannot be enforced for a `url`"), "{error}");
 }

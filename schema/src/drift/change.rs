@@ -181,7 +181,7 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
 /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"n":{}}}}]}"#)?;
 /// let new = Snapshot::parse(r#"{"tools":[]}"#)?;
 /// let lines = drift::told(&drift::diff(&old, &new), 10);
-/// assert_eq!(lines, ["breaking    find: the tool is gone [MCPD0002]", "            = may be sent, and is refused now: {}"]);
+/// assert_eq!(lines, ["breaking    find: the tool was removed [MCPD0002]", "            = may be sent, and is refused now: {}"]);
 /// # Ok::<(), mcp_bindgen_model::FileError>(())
 /// ```
 #[must_use]

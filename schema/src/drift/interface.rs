@@ -178,7 +178,7 @@ impl Interface<'_, '_, '_> {
         for field in &old.fields {
             let Some(now) = after.get(field.wire.as_str()) else {
                 if !misread.contains(field.wire.as_str()) {
-                    self.source(&at(&field.wire), ChangeKind::Removed, "the property is gone");
+                    self.source(&at(&field.wire), ChangeKind::Removed, "the property was removed");
                 }
                 continue;
             };
@@ -189,7 +189,7 @@ impl Interface<'_, '_, '_> {
                 (_, Presence::Required) => self.source(&place, ChangeKind::FieldRequired, "required now"),
                 // A nullable property without a default of `null` tells absent from `null`.
                 (left, right) if left != right && field.slot.nullable == now.slot.nullable => {
-                    self.source(&place, ChangeKind::Absence, "absent and `null` are told apart in another way");
+                    self.source(&place, ChangeKind::Absence, "absent and `null` are distinguished differently");
                 }
                 _ => {}
             }
@@ -351,7 +351,7 @@ impl Interface<'_, '_, '_> {
     fn unions(&mut self, old: &UnionShape, new: &UnionShape, pointer: &str) {
         let key = |union: &UnionShape| union.tag.as_ref().map(|tag| tag.name.clone());
         if key(old) != key(new) {
-            self.source(pointer, ChangeKind::Retyped, "the alternatives are told apart in another way");
+            self.source(pointer, ChangeKind::Retyped, "the alternatives are distinguished differently");
             return;
         }
         let labels = [old, new].map(names::branch_labels);
@@ -386,7 +386,7 @@ impl Interface<'_, '_, '_> {
             }
         }
         for label in before.iter().filter(|label| !after.contains_key(*label) && !misread.contains(*label)) {
-            let detail = format!("the alternative {} is gone", printable(label));
+            let detail = format!("the alternative {} was removed", printable(label));
             self.source(pointer, ChangeKind::AlternativeRemoved, detail);
         }
         let had_eq = old.branches.iter().all(|branch| self.old.has_eq(branch.shape));
@@ -430,7 +430,7 @@ fn word(shape: &Shape) -> &'static str {
         Shape::Null => "`null`",
         Shape::Boolean => "a boolean",
         Shape::I64 => "an integer",
-        Shape::U64 => "an integer that is not negative",
+        Shape::U64 => "a non-negative integer",
         Shape::Number => "a number",
         Shape::Text => "a string",
         Shape::TextEnum(_) => "one of several strings",

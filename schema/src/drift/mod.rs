@@ -64,7 +64,7 @@ pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
         match (old_tools.get(&key), new_tools.get(&key)) {
             (Some(old), Some(new)) => tool_changes(key.0, old, new, &mut changes),
             (Some(old), None) => {
-                let gone = Change::new(key.0, Class::Breaking, ChangeKind::ToolRemoved, "", "the tool is gone");
+                let gone = Change::new(key.0, Class::Breaking, ChangeKind::ToolRemoved, "", "the tool was removed");
                 let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
                 changes.push(Change { witness, ..gone });
             }
@@ -116,7 +116,7 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
         return;
     }
     let (Some(before), Some(now)) = (old.as_object(), new.as_object()) else {
-        let detail = "a tool that is no object changed";
+        let detail = "a malformed tool changed";
         changes.push(Change::new(name, Class::Breaking, ChangeKind::ToolMalformed, "", detail));
         return;
     };

@@ -132,7 +132,7 @@ fn required_texts(arguments: &[Listed<'_>]) -> Vec<Argument> {
 fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
     let mut found = others(old, new, "arguments");
     if is_bound(old) && !is_bound(new) {
-        let detail = "has arguments now that are no list, and cannot be bound";
+        let detail = "has arguments that are not an array, and cannot be bound";
         found.push(said(Class::Breaking, ChangeKind::PromptMalformed, detail));
         return found;
     }

@@ -94,11 +94,11 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
     }
     match (is_unwrapped(old_schema, &old.document), is_unwrapped(new_schema, &new.document)) {
         (true, false) => {
-            let detail = "no wrapper any more: handlers return all of it, and not what is in `result`";
+            let detail = "no wrapper any more: handlers return the whole result instead of `result`";
             changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
         }
         (false, true) => {
-            let detail = "a wrapper now: handlers return what is in `result`, and not all of it";
+            let detail = "a wrapper now: handlers return `result` instead of the whole result";
             changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
         }
         _ => {}

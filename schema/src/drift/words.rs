@@ -47,7 +47,7 @@ pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
         Reason::Typed(left) => (RefusedType, format!("was untyped, now {}", kinds(*left))),
         Reason::Value(value) => (RefusedValue, format!("{} is no longer valid", printable(&value.to_string()))),
         Reason::Unlisted => (RefusedValue, "only listed values are valid now".to_owned()),
-        Reason::Keyword("$ref") => (Undecided, "`$ref` leads to another document, which is never fetched".to_owned()),
+        Reason::Keyword("$ref") => (Undecided, "`$ref` points to another document, which is never fetched".to_owned()),
         Reason::Keyword(keyword) => (Tightened, format!("`{keyword}` is tighter now")),
         Reason::Required { declared: true } => (NowRequired, "required now".to_owned()),
         Reason::Required { declared: false } => (RequiredAdded, "new required property".to_owned()),
@@ -57,7 +57,7 @@ pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
         Reason::SeveralAlternatives => {
             (RefusedAlternative, "a value may fit several alternatives now, of which only one may".to_owned())
         }
-        Reason::Undecided => (Undecided, "it cannot be told whether all that was valid still is".to_owned()),
+        Reason::Undecided => (Undecided, "cannot decide whether all valid values are still valid".to_owned()),
     }
 }
 
@@ -81,18 +81,16 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
         Reason::Keyword("minimum") => (UnreadRange, "may be less now than its type holds".to_owned()),
         Reason::Keyword("maximum") => (UnreadRange, "may be more now than its type holds".to_owned()),
         Reason::Keyword("items") => (UnreadType, "may have another number of items now".to_owned()),
-        Reason::Keyword("required") => {
-            (UnreadAbsent, "none of the sets of properties has to be complete now".to_owned())
-        }
+        Reason::Keyword("required") => (UnreadAbsent, "none of the sets of properties must be complete now".to_owned()),
         Reason::Keyword(keyword) => (UnreadRange, format!("`{keyword}` is looser now")),
         Reason::Required { declared: true } => (UnreadAbsent, "may be absent now".to_owned()),
-        Reason::Key => (UnreadProperty, "the property is gone, and may be anything now".to_owned()),
+        Reason::Key => (UnreadProperty, "the property was removed, and may be anything now".to_owned()),
         Reason::NoAlternative | Reason::SeveralAlternatives => {
             (UnreadAlternative, "no alternative reads all that may be answered now".to_owned())
         }
         // Types declare every key that they require, and ask for undeclared ones one by one.
         Reason::Required { declared: false } | Reason::OtherKeys | Reason::Undecided => {
-            (Undecided, "it cannot be told whether all that may be answered now is read".to_owned())
+            (Undecided, "cannot decide whether all possible results can be read".to_owned())
         }
     }
 }

@@ -45,7 +45,7 @@
 //! let faults = flags.parse(&["--ownr=x".to_owned()], &mut |_| Err(String::new())).unwrap_err();
 //! let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
 //! assert_eq!(faults, [
-//!     "the tool has no property `ownr`\n  = help: did you mean `--owner`?",
+//!     "the tool has no argument `ownr`\n  = help: did you mean `--owner`?",
 //!     "`--owner <STRING>` is required",
 //! ]);
 //! ```

@@ -112,7 +112,7 @@ impl Parser<'_> {
             Word::Flag { name, given, meaning } => self.meant(&format!("--{name}"), name, given, meaning, true),
             Word::Own { words, name, .. } => {
                 let has_property = self.flags.root_view().property(name).is_some();
-                let message = format!("`{}` is an option of this program, and no property", words.join(" "));
+                let message = format!("`{}` is an option of mcp-bindgen, not a property", words.join(" "));
                 let has_property = has_property && words.first().is_some_and(|word| word.starts_with("--"));
                 let help = has_property.then(|| format!("`--arg {name}=VALUE` sets the tool's property `{name}`"));
                 self.fault(FlagFaultKind::Own, words.first().copied().unwrap_or_default(), message, help);
@@ -123,9 +123,9 @@ impl Parser<'_> {
                     let meaning = self.flags.meaning(before.trim_start_matches('-'));
                     matches!(meaning, Meaning::Property(found) if found.place.view(&self.flags.shapes).is_switch())
                 });
-                let help = switch.map(|switch| format!("`{switch}` takes no word; `{switch}=false` is its opposite"));
-                let message = format!("`{}` belongs to no flag", shortened(word));
-                let help = help.unwrap_or_else(|| "write `--NAME VALUE`".to_owned());
+                let help = switch.map(|switch| format!("`{switch}` takes no value; its opposite is `{switch}=false`"));
+                let message = format!("unexpected argument `{}`", shortened(word));
+                let help = help.unwrap_or_else(|| "use `--NAME VALUE`".to_owned());
                 self.fault(FlagFaultKind::Stray, word, message, Some(help));
             }
         }
@@ -139,8 +139,8 @@ impl Parser<'_> {
             None => name_and_value(text),
         };
         if given == Given::Nothing {
-            let message = format!("`--arg {}` has no value", shortened(text));
-            let help = "write `--arg NAME=VALUE` or `--arg NAME:=JSON`".to_owned();
+            let message = format!("missing value in `--arg {}`", shortened(text));
+            let help = "use `--arg NAME=VALUE` or `--arg NAME:=JSON`".to_owned();
             return self.fault(FlagFaultKind::NoValue, "--arg", message, Some(help));
         }
         let meaning = self.flags.argument(name, quoted.is_some());
@@ -157,14 +157,14 @@ impl Parser<'_> {
             }
             Meaning::Negated(found) => {
                 let message = format!("`{flag}` takes no value");
-                let help = format!("write `--{}=true` or `--{}=false`", found.path.join("."), found.path.join("."));
+                let help = format!("use `--{}=true` or `--{}=false`", found.path.join("."), found.path.join("."));
                 self.attempted.insert(found.path);
                 self.fault(FlagFaultKind::Value, flag, message, Some(help));
             }
             Meaning::Ambiguous(names) => {
                 let names: Vec<String> = names.iter().map(|name| format!("`--{name}`")).collect();
                 let message = format!("`{flag}` could mean {}", names.join(" or "));
-                let help = "write the exact name, and `--NAME=false` for `false`".to_owned();
+                let help = "use the exact name, and `--NAME=false` for `false`".to_owned();
                 self.fault(FlagFaultKind::Ambiguous, flag, message, Some(help));
             }
             Meaning::Unknown => self.unknown(flag, name),
@@ -187,12 +187,12 @@ impl Parser<'_> {
             }
             Some(near) => Some(format!("did you mean `--{near}`?")),
             None if root.undeclared().is_some() && !flag.starts_with("--arg ") => {
-                Some("`--arg NAME=VALUE` sends what the tool does not declare".to_owned())
+                Some("use `--arg NAME=VALUE` for an undeclared argument".to_owned())
             }
             None if properties.is_empty() => Some("the tool takes no arguments".to_owned()),
             None => None,
         };
-        self.fault(FlagFaultKind::Unknown, flag, format!("the tool has no property `{}`", shortened(name)), help);
+        self.fault(FlagFaultKind::Unknown, flag, format!("the tool has no argument `{}`", shortened(name)), help);
     }
 
     fn property(&mut self, flag: &str, found: &Found, given: Given<'_>, may_switch: bool) {
@@ -237,7 +237,7 @@ impl Parser<'_> {
         if view.boolean || view.literals.contains(&value.into()) {
             self.assign(flag, found, value.into(), false);
         } else {
-            let message = format!("`{flag}` says `{value}`, and the property takes {}", expected(view));
+            let message = format!("invalid value `{value}` for `{flag}`: expected {}", expected(view));
             self.fault(FlagFaultKind::Value, flag, message, None);
         }
     }
@@ -255,12 +255,12 @@ impl Parser<'_> {
         match typed(view, text) {
             Ok(value) => Some(value),
             Err(Unfit { expected, help }) => {
-                let message = format!("`{}` is no value of `{flag}`, which takes {expected}", shortened(text));
+                let message = format!("invalid value `{}` for `{flag}`: expected {expected}", shortened(text));
                 let is_file = text.starts_with('@') && (is_element || view.is_array() || view.is_object());
                 let help = if is_file {
                     Some(format!("`{flag}:={text}` reads JSON from a file"))
                 } else if is_element && text.starts_with('[') {
-                    let rule = "a JSON array is the whole array where it is given once and each element fits";
+                    let rule = "a single JSON array is the whole array if each element fits";
                     help.or_else(|| Some(rule.to_owned()))
                 } else {
                     help
@@ -282,7 +282,7 @@ impl Parser<'_> {
             Err(error) => {
                 let message = format!("`{}` of `{flag}` is not JSON: {error}", shortened(text));
                 let is_word = !text.is_empty() && text.chars().all(|character| character.is_alphanumeric());
-                let help = is_word.then(|| format!("write `{flag}={text}` for text"));
+                let help = is_word.then(|| format!("use `{flag}={text}` for text"));
                 self.fault(FlagFaultKind::Json, flag, message, help);
                 None
             }
@@ -292,7 +292,7 @@ impl Parser<'_> {
     fn file(&mut self, flag: &str, name: &str, literal: Option<&str>) -> Option<String> {
         let is_stdin = name == "-";
         if is_stdin && std::mem::replace(&mut self.stdin_is_read, true) {
-            let message = format!("`{flag}` would read the standard input, which something before it has read");
+            let message = format!("`{flag}` cannot read standard input, which was already read");
             self.fault(FlagFaultKind::Unreadable, flag, message, None);
             return None;
         }
@@ -300,8 +300,8 @@ impl Parser<'_> {
             Ok(text) => Some(text),
             Err(error) => {
                 let what = if is_stdin { "the standard input".to_owned() } else { format!("`{}`", shortened(name)) };
-                let help = literal.map(|literal| format!("write `@{}` for the text `{literal}`", shortened(literal)));
-                let message = format!("`{flag}` cannot read {what}: {error}");
+                let help = literal.map(|literal| format!("use `@{}` for the text `{literal}`", shortened(literal)));
+                let message = format!("`{flag}`: failed to read {what}: {error}");
                 self.fault(FlagFaultKind::Unreadable, flag, message, help);
                 None
             }
@@ -311,20 +311,20 @@ impl Parser<'_> {
     fn base(&mut self, given: Given<'_>) {
         let flag = "--args";
         if std::mem::replace(&mut self.has_base, true) {
-            return self.fault(FlagFaultKind::Twice, flag, "`--args` is given twice".to_owned(), None);
+            return self.fault(FlagFaultKind::Twice, flag, "duplicate `--args`".to_owned(), None);
         }
         let text = match given {
             Given::Text("-") => "@-",
             Given::Text(text) | Given::Json(text) => text,
             Given::Nothing => {
-                let message = "`--args` needs a JSON object, `@FILE`, or `-`".to_owned();
+                let message = "`--args` requires a JSON object, `@FILE`, or `-`".to_owned();
                 return self.fault(FlagFaultKind::NoValue, flag, message, None);
             }
         };
         match self.json(flag, text) {
             Some(Value::Object(base)) => self.arguments = base,
             Some(_) => {
-                let message = "the arguments of a tool are a JSON object".to_owned();
+                let message = "expected a JSON object for the arguments".to_owned();
                 self.fault(FlagFaultKind::Value, flag, message, None);
             }
             None => {}
@@ -345,9 +345,9 @@ impl Parser<'_> {
         };
         if is_below_whole || index == usize::MAX {
             let name = path.join(".");
-            let message = format!("`{name}` is given twice, here by `{flag}`");
+            let message = format!("duplicate `{name}`, here by `{flag}`");
             let view = found.place.view(&self.flags.shapes);
-            let help = view.is_array().then(|| format!("`--{name}:=[..]` is all of it"));
+            let help = view.is_array().then(|| format!("`--{name}:=[..]` is the whole array"));
             return self.fault(FlagFaultKind::Twice, flag, message, help);
         }
         for length in 1..path.len() {

@@ -104,7 +104,7 @@ pub(super) fn exact(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     match inexact_number(text) {
         Some(number) => {
-            Err(format!("`{number}` has more digits than are sent: write it as a string, if the tool takes one"))
+            Err(format!("`{number}` has more digits than can be sent: use a string if the tool accepts one"))
         }
         None => Ok(value),
     }

@@ -359,7 +359,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         }
     }
 
-    /// Says what schemas assert, by keyword where the provider takes it; the rest in words.
+    /// Says what schemas assert, by keyword where the provider accepts it; the rest in words.
     fn constrain(
         &mut self,
         schema: &mut Map<String, Value>,

@@ -73,7 +73,7 @@ const REWRITTEN: &[&str] = &["compatible @: written differently"];
 fn tools_come_and_go() {
     let old = snapshot(json!([{ "name": "b" }, { "name": "a" }]));
     let new = snapshot(json!([{ "name": "c" }, { "name": "b" }]));
-    assert_eq!(lines(&diff(&old, &new)), ["breaking    a: the tool is gone", "compatible  c: new tool"]);
+    assert_eq!(lines(&diff(&old, &new)), ["breaking    a: the tool was removed", "compatible  c: new tool"]);
     assert!(diff(&old, &snapshot(json!([{ "name": "a" }, { "name": "b" }]))).is_empty(), "the order says nothing");
     let gone =
         json!({ "type": "object", "properties": { "n": { "type": "integer", "minimum": 3 } }, "required": ["n"] });
@@ -99,7 +99,7 @@ fn words_and_hints_break_nothing() {
     );
     // A default of `null` decides whether absent and `null` are told apart.
     let nullable = json!({ "type": ["string", "null"] });
-    let lines = &["source @: absent and `null` are told apart in another way", "wording @: another default"];
+    let lines = &["source @: absent and `null` are distinguished differently", "wording @: another default"];
     check_property(nullable, json!({ "type": ["string", "null"], "default": null }), lines, lines);
 }
 
@@ -116,12 +116,12 @@ fn properties_come_and_go() {
         &[
             "breaking /properties/now: required now",
             "breaking /properties/must~1have: new required property",
-            "source /properties/gone: the property is gone",
+            "source /properties/gone: the property was removed",
             "source /properties/then: optional now",
             "compatible /properties/new: new property",
         ],
         &[
-            "breaking /properties/gone: the property is gone, and may be anything now",
+            "breaking /properties/gone: the property was removed, and may be anything now",
             "breaking /properties/then: may be absent now",
             "source /properties/now: required now",
             "compatible /properties/new: new property",
@@ -134,7 +134,7 @@ fn properties_come_and_go() {
         &closed(json!({ "a": {}, "b": {} })),
         &closed(json!({ "a": {} })),
         &["breaking /properties/b: the property is no longer valid"],
-        &["source /properties/b: the property is gone"],
+        &["source /properties/b: the property was removed"],
     );
     // The order in which `new` takes its arguments.
     let ordered = |names: [&str; 2]| schema(&["a", "b"], &names);
@@ -177,7 +177,7 @@ fn types() {
     check_property(
         json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
         json!({ "type": "integer" }),
-        &["source @: an integer that is not negative became an integer"],
+        &["source @: a non-negative integer became an integer"],
         &["breaking @: may be less now than its type holds"],
     );
 }
@@ -533,7 +533,7 @@ fn the_server_and_entries_that_are_no_tools() {
         [
             "compatible  server /protocolVersion: new",
             "wording     server /instructions: gone",
-            "breaking    server: a tool that is no object changed",
+            "breaking    server: a malformed tool changed",
             "wording     x /title: gone",
         ]
     );

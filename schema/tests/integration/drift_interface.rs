@@ -46,7 +46,7 @@ fn a_tool_that_takes_the_name_of_another_is_told() {
             "silent      fooBar /name: called `foo_bar_camel` in Rust now, and not `foo_bar`: tool `foo_bar` takes that name",
         ],
         &[
-            "breaking    foo_bar: the tool is gone",
+            "breaking    foo_bar: the tool was removed",
             "silent      foo_bar /name: gone, and was called `foo_bar` in Rust: tool `fooBar` takes that name",
             "source      fooBar /name: called `foo_bar` in Rust now, and not `foo_bar_camel`",
         ],
@@ -56,9 +56,12 @@ fn a_tool_that_takes_the_name_of_another_is_told() {
         &tools(&["a1"]),
         &tools(&["a1", "a_1"]),
         &["compatible  a_1: new tool", "source      a1 /name: called `A1Xbdd95620` in Rust now, and not `A1`"],
-        &["breaking    a_1: the tool is gone", "source      a1 /name: called `A1` in Rust now, and not `A1Xbdd95620`"],
+        &[
+            "breaking    a_1: the tool was removed",
+            "source      a1 /name: called `A1` in Rust now, and not `A1Xbdd95620`",
+        ],
     );
-    check(&tools(&["a"]), &tools(&["a", "b"]), &["compatible  b: new tool"], &["breaking    b: the tool is gone"]);
+    check(&tools(&["a"]), &tools(&["a", "b"]), &["compatible  b: new tool"], &["breaking    b: the tool was removed"]);
 }
 
 #[test]
@@ -133,7 +136,7 @@ fn a_type_that_leads_back_to_its_holder_is_boxed() {
             // What the property that is gone could not be, and a key that nobody declares can.
             "compatible  t /inputSchema/properties/a/properties/b/properties/a/properties/b/properties/n: was an integer, now untyped",
             "compatible  t /inputSchema/properties/a/properties/b/properties/a/properties/b: was an object, now untyped",
-            "source      t /inputSchema/properties/a/properties/b/properties/a: the property is gone",
+            "source      t /inputSchema/properties/a/properties/b/properties/a: the property was removed",
             "source      t /inputSchema/properties/a/properties/b: its field holds no `Box` any more",
         ],
     );
@@ -148,9 +151,8 @@ fn a_wrapper_is_what_handlers_return() {
         tool("outputSchema", &schema)
     };
     let plain = result(("title", json!("Found")));
-    let gone =
-        "source      t /outputSchema: no wrapper any more: handlers return all of it, and not what is in `result`";
-    let new = "source      t /outputSchema: a wrapper now: handlers return what is in `result`, and not all of it";
+    let gone = "source      t /outputSchema: no wrapper any more: handlers return the whole result instead of `result`";
+    let new = "source      t /outputSchema: a wrapper now: handlers return `result` instead of the whole result";
     let titled = "wording     t /outputSchema: another title";
     check(&result(("title", json!("tOutput"))), &plain, &[gone, titled], &[new, titled]);
     let flagged = result(("x-fastmcp-wrap-result", json!(true)));
@@ -200,7 +202,7 @@ fn prompts_are_called_as_they_were_or_it_is_told() {
     check(
         &prompt(optional(&[])),
         &prompt(json!("none")),
-        &["breaking    server /prompts: prompt `p` has arguments now that are no list, and cannot be bound"],
+        &["breaking    server /prompts: prompt `p` has arguments that are not an array, and cannot be bound"],
         &[form],
     );
     // Tools keep their names, and prompts make way.
@@ -215,15 +217,13 @@ fn prompts_are_called_as_they_were_or_it_is_told() {
             "compatible  prompt_p: new tool",
             "compatible  resource_r: new tool",
             "source      server /prompts: prompt `p` is called `prompt_p_prompt` in Rust now, and not `prompt_p`",
-            "source      server /resourceTemplates: resource template `r` is called `resource_r_resource` in Rust now, and \
-             not `resource_r`",
+            "source      server /resourceTemplates: resource template `r` is called `resource_r_resource` in Rust now, and not `resource_r`",
         ],
         &[
-            "breaking    prompt_p: the tool is gone",
-            "breaking    resource_r: the tool is gone",
+            "breaking    prompt_p: the tool was removed",
+            "breaking    resource_r: the tool was removed",
             "source      server /prompts: prompt `p` is called `prompt_p` in Rust now, and not `prompt_p_prompt`",
-            "source      server /resourceTemplates: resource template `r` is called `resource_r` in Rust now, and not \
-             `resource_r_resource`",
+            "source      server /resourceTemplates: resource template `r` is called `resource_r` in Rust now, and not `resource_r_resource`",
         ],
     );
 }

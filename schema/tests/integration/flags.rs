@@ -100,14 +100,13 @@ fn the_schema_types_every_word_and_nothing_is_guessed() {
     gives(&flags, &["--text:=\"a\"", "--count:=1.0"], json!({"text": "a", "count": 1.0}));
 
     let wrong = FlagFaultKind::Value;
-    refuses(&flags, &["--count", "four"], wrong, "`four` is no value of `--count`, which takes an integer");
-    refuses(&flags, &["--count", "1.5"], wrong, "`1.5` is no value of `--count`, which takes an integer");
+    refuses(&flags, &["--count", "four"], wrong, "invalid value `four` for `--count`: expected an integer");
+    refuses(&flags, &["--count", "1.5"], wrong, "invalid value `1.5` for `--count`: expected an integer");
     refuses(
         &flags,
         &["--count", "123456789012345678901"],
         wrong,
-        "`123456789012345678901` is no value of `--count`, which takes an integer\n  = help: `123456789012345678901` has \
-         more digits than are sent: write it as a string, if the tool takes one",
+        "invalid value `123456789012345678901` for `--count`: expected an integer\n  = help: `123456789012345678901` has more digits than can be sent: use a string if the tool accepts one",
     );
     let infinite = parse(&flags, &["--ratio", "1e400"]).unwrap_err();
     assert!(infinite[0].to_string().contains("number out of range"), "{infinite:?}");
@@ -115,13 +114,13 @@ fn the_schema_types_every_word_and_nothing_is_guessed() {
         &flags,
         &["--state", "opne"],
         wrong,
-        "`opne` is no value of `--state`, which takes one of `open`, `closed`, `7`\n  = help: did you mean `open`?",
+        "invalid value `opne` for `--state`: expected one of `open`, `closed`, `7`\n  = help: did you mean `open`?",
     );
     refuses(
         &flags,
         &["--text:=hello"],
         FlagFaultKind::Json,
-        "`hello` of `--text` is not JSON: expected value at line 1 column 1\n  = help: write `--text=hello` for text",
+        "`hello` of `--text` is not JSON: expected value at line 1 column 1\n  = help: use `--text=hello` for text",
     );
 }
 
@@ -146,16 +145,16 @@ fn switches_take_no_word() {
         &flags,
         &["--draft", "true"],
         FlagFaultKind::Stray,
-        "`true` belongs to no flag\n  = help: `--draft` takes no word; `--draft=false` is its opposite",
+        "unexpected argument `true`\n  = help: `--draft` takes no value; its opposite is `--draft=false`",
     );
     refuses(
         &flags,
         &["--no-commit"],
         FlagFaultKind::Ambiguous,
-        "`--no-commit` could mean `--no_commit` or `--commit`\n  = help: write the exact name, and `--NAME=false` for `false`",
+        "`--no-commit` could mean `--no_commit` or `--commit`\n  = help: use the exact name, and `--NAME=false` for `false`",
     );
-    refuses(&flags, &["--no-on"], FlagFaultKind::Value, "`--no-on` says `false`, and the property takes `true`");
-    let help = "write `--draft=true` or `--draft=false`";
+    refuses(&flags, &["--no-on"], FlagFaultKind::Value, "invalid value `false` for `--no-on`: expected `true`");
+    let help = "use `--draft=true` or `--draft=false`";
     refuses(
         &flags,
         &["--no-draft=true"],
@@ -180,9 +179,9 @@ fn arrays_repeat_and_all_else_is_given_once() {
     );
     gives(&flags, &["--rows", "{\"a\":1}"], json!({"rows": [{"a": 1}]}));
     let twice = FlagFaultKind::Twice;
-    refuses(&flags, &["--one", "a", "--one", "b"], twice, "`one` is given twice, here by `--one`");
-    let help = "  = help: `--labels:=[..]` is all of it";
-    let said = format!("`labels` is given twice, here by `--labels`\n{help}");
+    refuses(&flags, &["--one", "a", "--one", "b"], twice, "duplicate `one`, here by `--one`");
+    let help = "  = help: `--labels:=[..]` is the whole array";
+    let said = format!("duplicate `labels`, here by `--labels`\n{help}");
     refuses(&flags, &["--labels:=[]", "--labels", "b"], twice, &said);
     refuses(&flags, &["--labels", "b", "--labels:=[]"], twice, &said);
 }
@@ -219,14 +218,14 @@ fn one_json_array_is_the_whole_array_where_each_element_fits() {
     gives(&flags, &["--rows", "[]"], json!({"rows": [[]]}));
     gives(&flags, &["--either", "[\"a\"]"], json!({"either": [["a"]]}));
     gives(&flags, &["--free:=[[1]]"], json!({"free": [row("[1]")]}));
-    let rule = "a JSON array is the whole array where it is given once and each element fits";
-    let said = format!("`[\"a\"]` is no value of `--ids`, which takes an integer\n  = help: {rule}");
+    let rule = "a single JSON array is the whole array if each element fits";
+    let said = format!("invalid value `[\"a\"]` for `--ids`: expected an integer\n  = help: {rule}");
     refuses(&flags, &["--ids", "[\"a\"]"], FlagFaultKind::Value, &said);
-    let said = format!("`[{{}}]` is no value of `--edits`, which takes a JSON object\n  = help: {rule}");
+    let said = format!("invalid value `[{{}}]` for `--edits`: expected a JSON object\n  = help: {rule}");
     refuses(&flags, &["--edits", "[{}]", "--edits", "{}"], FlagFaultKind::Value, &said);
-    let said = "`[{a}]` is no value of `--edits`, which takes a JSON object\n  = help: key must be a string at line 1 column 3";
+    let said = "invalid value `[{a}]` for `--edits`: expected a JSON object\n  = help: key must be a string at line 1 column 3";
     refuses(&flags, &["--edits", "[{a}]"], FlagFaultKind::Value, said);
-    let said = "`@x` is no value of `--ids`, which takes an integer\n  = help: `--ids:=@x` reads JSON from a file";
+    let said = "invalid value `@x` for `--ids`: expected an integer\n  = help: `--ids:=@x` reads JSON from a file";
     refuses(&flags, &["--ids", "@x"], FlagFaultKind::Value, said);
     for (word, is_whole) in [
         ("--ids=[1]", true),
@@ -262,11 +261,11 @@ fn dots_lead_into_objects_and_maps_and_exact_names_come_first() {
     gives(&flags, &["--any.x", "5", "--any.y", "z"], json!({"any": {"x": 5, "y": "z"}}));
     gives(&flags, &["--shape.kind", "square", "--shape.side", "2"], json!({"shape": {"kind": "square", "side": 2}}));
     refuses(&flags, &["--shape.kind", "square"], FlagFaultKind::Missing, "`--shape.side <NUMBER>` is required");
-    refuses(&flags, &["--a:={}", "--a.on"], FlagFaultKind::Twice, "`a.on` is given twice, here by `--a.on`");
-    refuses(&flags, &["--a.on", "--a:={}"], FlagFaultKind::Twice, "`a` is given twice, here by `--a`");
+    refuses(&flags, &["--a:={}", "--a.on"], FlagFaultKind::Twice, "duplicate `a.on`, here by `--a.on`");
+    refuses(&flags, &["--a.on", "--a:={}"], FlagFaultKind::Twice, "duplicate `a`, here by `--a`");
     let listed: Vec<&str> = flags.list().iter().map(|flag| flag.name.as_str()).collect();
     assert_eq!(listed.iter().filter(|name| **name == "--a.b.c").count(), 1, "{listed:?}");
-    let near = "the tool has no property `a.perpage`\n  = help: did you mean `--a.perPage`?";
+    let near = "the tool has no argument `a.perpage`\n  = help: did you mean `--a.perPage`?";
     refuses(&flags, &["--a.perpage", "1"], FlagFaultKind::Unknown, near);
 }
 
@@ -278,10 +277,9 @@ fn short_forms_are_for_names_that_only_one_property_has() {
     }));
     gives(&flags, &["--per-page", "3", "--target_id", "x"], json!({"perPage": 3, "target_id": "x"}));
     gives(&flags, &["--time-out", "x", "--dry_run"], json!({"time-out": "x", "dry_run": true}));
-    let said = "`--target-id` could mean `--targetId` or `--target_id`\n  = help: write the exact name, and \
-                `--NAME=false` for `false`";
+    let said = "`--target-id` could mean `--targetId` or `--target_id`\n  = help: use the exact name, and `--NAME=false` for `false`";
     refuses(&flags, &["--target-id", "x"], FlagFaultKind::Ambiguous, said);
-    let near = "the tool has no property `perPag`\n  = help: did you mean `--per-page`?";
+    let near = "the tool has no argument `perPag`\n  = help: did you mean `--per-page`?";
     refuses(&flags, &["--perPag=1"], FlagFaultKind::Unknown, near);
     let faults = parse(&flags, &["--perPag", "1", "--nothing-like-it", "stray", "--targetId"]).unwrap_err();
     let kinds: Vec<FlagFaultKind> = faults.iter().map(|fault| fault.kind).collect();
@@ -304,13 +302,13 @@ fn our_own_options_win_and_every_property_has_another_way() {
         &flags,
         &["--color", "red"],
         FlagFaultKind::Own,
-        "`--color red` is an option of this program, and no property\n  = help: `--arg color=VALUE` sets the tool's property `color`",
+        "`--color red` is an option of mcp-bindgen, not a property\n  = help: `--arg color=VALUE` sets the tool's property `color`",
     );
     refuses(
         &flags,
         &["--format:=\"csv\""],
         FlagFaultKind::Own,
-        "`--format:=\"csv\"` is an option of this program, and no property\n  = help: `--arg format=VALUE` sets the tool's property `format`",
+        "`--format:=\"csv\"` is an option of mcp-bindgen, not a property\n  = help: `--arg format=VALUE` sets the tool's property `format`",
     );
     gives(&flags, &["--arg", "format=csv", "--arg", "timeout=5"], json!({"format": "csv", "timeout": 5}));
     gives(
@@ -337,9 +335,9 @@ fn our_own_options_win_and_every_property_has_another_way() {
         &flags,
         &["--arg", "format"],
         FlagFaultKind::NoValue,
-        "`--arg format` has no value\n  = help: write `--arg NAME=VALUE` or `--arg NAME:=JSON`",
+        "missing value in `--arg format`\n  = help: use `--arg NAME=VALUE` or `--arg NAME:=JSON`",
     );
-    let near = "the tool has no property `formt`\n  = help: did you mean `--arg format`?";
+    let near = "the tool has no argument `formt`\n  = help: did you mean `--arg format`?";
     refuses(&flags, &["--arg", "formt=x"], FlagFaultKind::Unknown, near);
 }
 
@@ -360,17 +358,17 @@ fn files_and_stdin_are_read_for_strings() {
         &flags,
         &["--body", "@none"],
         FlagFaultKind::Unreadable,
-        "`--body` cannot read `none`: file not found\n  = help: write `@@none` for the text `@none`",
+        "`--body`: failed to read `none`: file not found\n  = help: use `@@none` for the text `@none`",
     );
     refuses(
         &flags,
         &["--body", "@-", "--parts", "@-"],
         FlagFaultKind::Unreadable,
-        "`--parts` would read the standard input, which something before it has read",
+        "`--parts` cannot read standard input, which was already read",
     );
-    let is_text = "`@x` is no value of `--count`, which takes an integer";
+    let is_text = "invalid value `@x` for `--count`: expected an integer";
     refuses(&flags, &["--count", "@x"], FlagFaultKind::Value, is_text);
-    let help = "`@x` is no value of `--data`, which takes a JSON object\n  = help: `--data:=@x` reads JSON from a file";
+    let help = "invalid value `@x` for `--data`: expected a JSON object\n  = help: `--data:=@x` reads JSON from a file";
     refuses(&flags, &["--data", "@x"], FlagFaultKind::Value, help);
 }
 
@@ -399,17 +397,16 @@ fn the_base_is_overridden_place_by_place_and_nothing_else_is_sent() {
         missing,
         ["`--owner <STRING>` is required", "`--repo <STRING>` is required", "`--filter.by <STRING>` is required"]
     );
-    let unknown =
-        "the tool has no property `undeclared`\n  = help: `--arg NAME=VALUE` sends what the tool does not declare";
+    let unknown = "the tool has no argument `undeclared`\n  = help: use `--arg NAME=VALUE` for an undeclared argument";
     let faults = parse(&flags, &["--args", base, "--undeclared", "x"]).unwrap_err();
     assert_eq!(faults[0].to_string(), unknown);
     for (given, said) in [
-        (&["--args", "[1]"][..], "the arguments of a tool are a JSON object"),
+        (&["--args", "[1]"][..], "expected a JSON object for the arguments"),
         (&["--args", "{"], "`{` of `--args` is not JSON"),
-        (&["--args"], "`--args` needs a JSON object"),
-        (&["--args", "{}", "--args", "{}"], "`--args` is given twice"),
+        (&["--args"], "`--args` requires a JSON object"),
+        (&["--args", "{}", "--args", "{}"], "duplicate `--args`"),
         (&["--args", "-"], "`@-` of `--args` is not JSON"),
-        (&["--args", "@none"], "`--args` cannot read `none`: file not found"),
+        (&["--args", "@none"], "`--args`: failed to read `none`: file not found"),
     ] {
         let faults = parse(&flags, given).unwrap_err();
         assert!(faults[0].to_string().starts_with(said), "{faults:?}");

@@ -121,7 +121,7 @@ impl Check<'_> {
         if unknown.is_empty() {
             vec![Fault::new(
                 place,
-                format!("`{}` takes one of several sets of arguments, and these are none of them", self.tool),
+                format!("`{}` takes one of several sets of arguments, and these match none of them", self.tool),
             )]
         } else {
             unknown
@@ -256,7 +256,7 @@ fn expected(shape: &Shape) -> String {
         Shape::Null => "null",
         Shape::Boolean => "true or false",
         Shape::I64 => "an integer",
-        Shape::U64 => "an integer that is not negative",
+        Shape::U64 => "a non-negative integer",
         Shape::Number => "a number",
         Shape::Text => "a text",
         Shape::List(_) | Shape::Prefixed(_, Some(_)) => "a list",

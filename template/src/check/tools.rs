@@ -117,7 +117,7 @@ impl Tools {
             Target::Tool { server, tool } => {
                 let Some(tools) = self.servers.get(server) else {
                     let names = self.servers.keys().map(String::as_str);
-                    return Err(format!("there is no server `{server}`{}", meant(server, names)));
+                    return Err(format!("unknown server `{server}`{}", meant(server, names)));
                 };
                 tools.get(tool).and_then(|place| self.tools.get(*place)).ok_or_else(|| {
                     let names = tools.keys().map(String::as_str);
@@ -145,8 +145,8 @@ impl Tools {
         // Somebody who writes the tool's own name is not far off.
         let same = self.tools.iter().find(|tool| tool.name == name);
         match same {
-            Some(tool) if nearest.is_empty() => format!("there is no tool `{name}`; did you mean `{}`?", tool.prefixed),
-            _ => format!("there is no tool `{name}`{nearest}"),
+            Some(tool) if nearest.is_empty() => format!("unknown tool `{name}`; did you mean `{}`?", tool.prefixed),
+            _ => format!("unknown tool `{name}`{nearest}"),
         }
     }
 }

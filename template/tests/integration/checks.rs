@@ -163,7 +163,7 @@ fn what_does_not_fit_is_said() {
         ("limit=null", "`limit` of `github_list_issues` is an integer, not null; leave it out"),
         ("limit=[1]", "`limit` of `github_list_issues` is an integer, not a list of 1"),
         ("limit=\"n{{ x }}\"", "`limit` of `github_list_issues` is an integer, not the text \"n{{ x }}\""),
-        ("page=-1", "`page` of `github_list_issues` is an integer that is not negative, not -1"),
+        ("page=-1", "`page` of `github_list_issues` is a non-negative integer, not -1"),
         ("ratio=\"x\"", "`ratio` of `github_list_issues` is a number, not the text \"x\""),
         ("draft=1", "`draft` of `github_list_issues` is true or false, not 1"),
         ("draft=\"true\"", "`draft` of `github_list_issues` is true or false, not the text \"true\""),
@@ -208,11 +208,8 @@ fn what_does_not_fit_is_said() {
         assert_eq!(said(arguments), [expected], "{arguments}");
     }
     let others = [
-        (
-            "[[@github_list_issue|owner=\"o\"]]",
-            "there is no tool `github_list_issue`; did you mean `github_list_issues`?",
-        ),
-        ("[[@mcp:a|server=\"githb\", tool=\"x\"]]", "there is no server `githb`; did you mean `github`?"),
+        ("[[@github_list_issue|owner=\"o\"]]", "unknown tool `github_list_issue`; did you mean `github_list_issues`?"),
+        ("[[@mcp:a|server=\"githb\", tool=\"x\"]]", "unknown server `githb`; did you mean `github`?"),
         (
             "[[@mcp:a|server=\"github\", tool=\"list_isues\"]]",
             "server `github` has no tool `list_isues`; did you mean `list_issues`?",
@@ -223,7 +220,7 @@ fn what_does_not_fit_is_said() {
         ("[[@github_list_commits|sha=\"x\"]]", "`github_list_commits` takes no `sha`: it has no arguments"),
         ("[[@fs_read_file|b=\"x\"]]", "`b` of `fs_read_file` is an integer, not the text \"x\""),
         ("[[@fs_choose|pth=\"x\"]]", "`fs_choose` takes no `pth`; did you mean `path` or `depth`?"),
-        ("[[@fs_choose|depth=1]]", "`fs_choose` takes one of several sets of arguments, and these are none of them"),
+        ("[[@fs_choose|depth=1]]", "`fs_choose` takes one of several sets of arguments, and these match none of them"),
     ];
     for (text, expected) in others {
         assert_eq!(of(text), [expected], "{text}");

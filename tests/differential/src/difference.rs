@@ -27,9 +27,9 @@ pub(crate) enum Reason {
 impl Reason {
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::EmptyArrayDropped => "an optional `[]` is left out",
-            Self::EmptyObjectDropped => "an optional `{}` is left out",
-            Self::NullDropped => "an optional `null` is left out",
+            Self::EmptyArrayDropped => "an optional `[]` was not imported",
+            Self::EmptyObjectDropped => "an optional `{}` was not imported",
+            Self::NullDropped => "an optional `null` was not imported",
             Self::NullAdded => "`null` is printed for what was absent",
             Self::BranchDropsProperties => "the first branch of a union that fits drops properties",
             Self::NumberFormat => "a number is printed in another form",

@@ -68,7 +68,7 @@ fn look_through(config: &Config, secrets: &[String]) -> Result<usize, TestCaseEr
         // What bindings carry asks for each secret, and has none of it.
         let carried = ServerConfig::from_json(&server.name, &server.to_json()).unwrap();
         if let Err(error) = carried.expand(|name| (!name.starts_with("MCP_SECRET_")).then(String::new)) {
-            prop_assert!(error.to_string().contains("was a secret written out"), "{error}");
+            prop_assert!(error.to_string().contains("was a secret in plain text"), "{error}");
             nothing_in("an error of connecting", &format!("{error} {error:?}"), secrets)?;
             refused += 1;
         }

@@ -38,7 +38,7 @@ impl Reason {
     fn text(self) -> &'static str {
         match self {
             Self::NumberForm => "a double that is a whole number prints a fraction by hand",
-            Self::NullIsAbsent => "`null` is left out by hand",
+            Self::NullIsAbsent => "`null` was not imported by hand",
             Self::FirstBranch => "the first branch of a union that fits is taken by hand, whatever it drops",
             Self::IntegralDouble => "`5.0` is no integer by hand",
             Self::SetsOfKeys => "by hand none of several sets of keys has to be there",

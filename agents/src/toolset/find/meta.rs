@@ -36,13 +36,13 @@ pub(super) fn free_name(all: &Toolset, name: &str) -> String {
 
 pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller: &str) -> Entry {
     let description = format!(
-        "Finds tools by what they do; call what is found with {caller}. There are {} tools, of {}.",
+        "Finds tools by their purpose; call the found tool with {caller}. There are {} tools, of {}.",
         all.entries().len(),
         servers(all)
     );
     let schema = json!({
         "type": "object", "additionalProperties": false, "required": ["query"],
-        "properties": {"query": {"type": "string", "description": "A few words for what is to be done, or a tool's name."}},
+        "properties": {"query": {"type": "string", "description": "A few words that describe the task, or a tool name."}},
     });
     let found = Found { all: all.clone(), index: index.clone() };
     let mut entry = meta(finder, &description, schema, Handler::Function(Arc::new(found)));
@@ -51,7 +51,7 @@ pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller
 }
 
 pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
-    let description = format!("Calls a tool that {finder} found, by its name, with arguments that fit its parameters.");
+    let description = format!("Calls a tool found by {finder}, by its name, with arguments that match its parameters.");
     let schema = json!({
         "type": "object", "additionalProperties": false, "required": ["name", "arguments"],
         "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
@@ -107,7 +107,7 @@ impl Found {
             let near = nearest(query, self.all.public_names());
             return json!({
                 "tools": [], "nearest_names": near,
-                "note": format!("nothing fits these words; try others. There are tools of {}", servers(&self.all)),
+                "note": format!("no match; try other words. There are tools of {}", servers(&self.all)),
             });
         }
         let mut room = MOST_PARAMETERS;
@@ -122,9 +122,9 @@ impl Found {
                 visible_texts(&mut parameters);
                 parameters
             } else if size > LARGEST_PARAMETERS {
-                format!("left out, {size} bytes: more than can be shown").into()
+                format!("omitted, {size} bytes: over the limit").into()
             } else {
-                format!("left out, {size} bytes: search for `{}` to see them", entry.public).into()
+                format!("omitted, {size} bytes: search for `{}` to see them", entry.public).into()
             };
             json!({"name": entry.public, "description": entry.sentence(), "parameters": parameters})
         });
@@ -150,11 +150,11 @@ pub(super) fn asked(arguments: Arguments) -> Result<Asked, String> {
             None => Ok(Asked { name, arguments }),
             Some(stray) => {
                 let stray: String = printable(stray).chars().take(100).collect();
-                Err(format!("there are `name` and `arguments` alone; `{stray}` belongs into `arguments`"))
+                Err(format!("only `name` and `arguments` are accepted; move `{stray}` into `arguments`"))
             }
         },
-        Some(_) => Err("`name` is to be a string at `/name`".to_owned()),
-        None => Err("`name` is required: that of the tool to call".to_owned()),
+        Some(_) => Err("expected a string at `/name`".to_owned()),
+        None => Err("`name` is required: the name of the tool to call".to_owned()),
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Deferred {
 
 /// A pattern that no tool of the set fits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no tool of this set fits `{pattern}`{}", meant(.nearest))]
+#[error("no tool of this set matches `{pattern}`{}", meant(.nearest))]
 #[non_exhaustive]
 pub struct NothingPinned {
     /// The pattern.
@@ -47,7 +47,7 @@ pub struct NothingPinned {
 }
 
 fn meant(nearest: &[String]) -> String {
-    nearest.first().map_or_else(String::new, |near| format!("; was `{near}` meant?"))
+    nearest.first().map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
 impl Toolset {

@@ -70,7 +70,7 @@ async fn a_name_that_is_not_in_the_set_is_answered_with_the_nearest_of_all() {
         let reply = set.dispatch(name, "{}").await;
         assert!(!reply.success && reply.value.is_null());
         assert!(
-            reply.message.contains(&format!("no tool `{name}`")) && reply.message.contains(near),
+            reply.message.contains(&format!("unknown tool `{name}`")) && reply.message.contains(near),
             "{}",
             reply.message
         );
@@ -87,7 +87,7 @@ async fn a_tool_that_is_withheld_from_this_model_is_refused_by_its_name() {
     let part = toolset([entry("github", "create_issue", issue_schema(), on_server(server.clone()))]);
     // The server has it, and would carry it out.
     let reply = part.dispatch("github_delete_repository", "{}").await;
-    assert!(!reply.success && reply.message.contains("no tool `github_delete_repository` here"), "{}", reply.message);
+    assert!(!reply.success && reply.message.contains("unknown tool `github_delete_repository`"), "{}", reply.message);
     assert!(server.calls().is_empty());
 }
 
@@ -106,7 +106,7 @@ async fn arguments_that_do_not_fit_are_not_sent_and_say_what_to_mend() {
     let broken = told(&set, r#"{"title": "It bro"#).await;
     assert!(broken.contains("not JSON") && broken.contains("column"), "{broken}");
     let list = told(&set, "[]").await;
-    assert!(list.contains("not an array"), "{list}");
+    assert!(list.contains("found an array"), "{list}");
     let empty = told(&set, "").await;
     assert!(empty.contains("\"title\" is a required property"), "{empty}");
     let large = told(&set, json!({"title": "x".repeat(10 * 1024 * 1024)}).to_string()).await;
@@ -174,15 +174,15 @@ async fn a_schema_that_nobody_can_use_does_not_hold_up_calls() {
 #[tokio::test]
 async fn every_error_of_a_call_is_a_reply_in_words() {
     let (server, tool) = ("github", "create_issue");
-    let unknown = "do not simply repeat it";
+    let unknown = "check before you repeat it";
     let after = Duration::from_secs(30);
     for (error, parts) in [
         (CallError::not_connected(server, tool, "no route to host"), vec!["was not called", "no route to host"]),
-        (CallError::tool_not_found(server, tool), vec!["does not have this tool now"]),
-        (CallError::denied(server, tool, "not on Fridays"), vec!["was denied: not on Fridays", "not carried out"]),
+        (CallError::tool_not_found(server, tool), vec!["no longer has this tool"]),
+        (CallError::denied(server, tool, "not on Fridays"), vec!["was denied: not on Fridays", "did not run"]),
         (CallError::timeout(server, tool, after, Dispatched::Unknown), vec!["30s", "the outcome is unknown", unknown]),
         (CallError::timeout(server, tool, after, Dispatched::No), vec!["not sent", "may be called again"]),
-        (CallError::transport(server, tool, "HTTP 429"), vec!["was not carried out: HTTP 429", "may be called again"]),
+        (CallError::transport(server, tool, "HTTP 429"), vec!["did not run: HTTP 429", "may be called again"]),
         (CallError::outcome_unknown(server, tool, "reset"), vec!["reset", "the outcome is unknown", unknown]),
         (CallError::rpc(server, tool, -32603, "boom"), vec!["-32603", "boom"]),
         (CallError::not_offered(server, tool, "tools"), vec!["does not offer tools"]),
@@ -204,7 +204,7 @@ async fn results_come_as_the_server_sent_them() {
     assert_eq!((reply.success, reply.message.as_str(), &reply.value), (false, "no such label", &failed));
     let nothing = issues(on_server(Server::new(|_| Ok(json!({"content": []})))));
     let reply = nothing.dispatch("github_create_issue", json!({"title": "t"})).await;
-    assert_eq!(reply.message, "(the tool gave no result)");
+    assert_eq!(reply.message, "(no result)");
 }
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn functions_of_the_program_are_called_in_the_same_way() {
     assert_eq!(echo.value["structuredContent"], json!({"title": "t"}));
     assert_eq!(echo.message, r#"{"title":"t"}"#);
     assert_eq!(reply(of_function(|_| Ok("plain".into()))).await.message, "plain");
-    assert_eq!(reply(of_function(|_| Ok(Value::Null))).await.message, "(the tool gave no result)");
+    assert_eq!(reply(of_function(|_| Ok(Value::Null))).await.message, "(no result)");
     let failed = reply(of_function(|_| Err("no room left".to_owned()))).await;
     assert_eq!((failed.success, failed.message.as_str()), (false, "no room left"));
     let invalid = of_function(|_| panic!("it is not called")).dispatch("github_create_issue", "{}").await;
@@ -246,6 +246,6 @@ async fn panics_go_no_further_and_say_nothing() {
     let server = issues(on_server(Server::new(|_| panic!("hunter22"))));
     for set in [late, at_once, server] {
         let said = told(&set, json!({"title": "t"})).await;
-        assert!(said.contains("by a fault in the program") && !said.contains("hunter22"), "{said}");
+        assert!(said.contains("by an internal error") && !said.contains("hunter22"), "{said}");
     }
 }

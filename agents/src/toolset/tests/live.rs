@@ -65,7 +65,7 @@ async fn a_tool_that_is_gone_is_looked_for_once() {
     let caller = Server::failing(not_found());
     let Live { set, lists } = live(&["add_notes", "unknown_to_the_set"], caller.clone());
     let reply = set.dispatch("notes_add_note", json!({})).await;
-    assert!(!reply.success && reply.message.contains("does not have this tool now"), "{}", reply.message);
+    assert!(!reply.success && reply.message.contains("no longer has this tool"), "{}", reply.message);
     assert!(reply.message.contains("`notes_add_notes`") && !reply.message.contains("unknown_to"), "{}", reply.message);
     assert_eq!((lists.load(Ordering::SeqCst), caller.calls().len()), (1, 1));
 }
@@ -98,5 +98,5 @@ async fn a_list_that_does_not_come_is_said() {
     let client = Client::over(read, write);
     let set = toolset([entry("notes", "add_note", json!({}), live_on(Server::failing(not_found()), client))]);
     let reply = set.dispatch("notes_add_note", json!({})).await;
-    assert!(!reply.success && reply.message.contains("cannot be asked which it has"), "{}", reply.message);
+    assert!(!reply.success && reply.message.contains("its current tools cannot be listed"), "{}", reply.message);
 }

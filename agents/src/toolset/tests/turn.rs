@@ -135,7 +135,7 @@ async fn whatever_is_asked_for_is_answered() {
     ];
     let answers = set(&slow).turn(calls).await;
     let said: Vec<&str> = answers.iter().map(|answer| answer.reply.message.as_str()).collect();
-    for (said, part) in said.iter().zip(["`a_write`", "not JSON", "4194304", "cut or withheld", "done 5"]) {
+    for (said, part) in said.iter().zip(["`a_write`", "not JSON", "4194304", "truncated or withheld", "done 5"]) {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(slow.log.lock().unwrap().len(), 2);
@@ -182,7 +182,7 @@ async fn a_reply_that_is_cut_anywhere_calls_nothing_and_is_answered() {
         ] {
             let answers = set.turn(provider.calls(&reply)).await;
             assert_eq!((answers.len(), answers.results(provider).len()), (1, 1));
-            assert!(!answers[0].reply.success && answers[0].reply.message.contains("not carried out"), "{arguments}");
+            assert!(!answers[0].reply.success && answers[0].reply.message.contains("did not run"), "{arguments}");
             cuts += 1;
         }
     }

@@ -219,7 +219,7 @@ async fn what_is_set_stays_over_checkpoints() {
 #[tokio::test]
 async fn failures_do_what_the_action_says() {
     let error = run("Text\n  [[@fs_fails:x|path=\"p\"]]").await.unwrap_err();
-    assert_eq!(error.to_string(), "test.md:2:3: fs: `fails` answered with an error: no such file");
+    assert_eq!(error.to_string(), "test.md:2:3: fs: `fails` returned an error: no such file");
     let problem = &error.problems()[0];
     assert_eq!((problem.server.as_deref(), problem.tool.as_deref()), (Some("fs"), Some("fails")));
     assert!(matches!(&problem.kind, TemplateErrorKind::Call(error) if matches!(**error, CallError::Tool(_))));
@@ -245,15 +245,15 @@ async fn what_is_not_there_is_an_error_before_anything_is_called() {
     let source = "[[@fs_list:files]]\n{{ flies }}\n[[@fs_read:x|path=where]]";
     let error = template(source).run(&set(&files)).await.unwrap_err();
     let said = error.to_string();
-    assert!(said.contains("test.md:2:1: nothing is called `flies`; did you mean `files`?"), "{said}");
-    assert!(said.contains("test.md:3:14: nothing is called `where`"), "{said}");
+    assert!(said.contains("test.md:2:1: undefined variable `flies`; did you mean `files`?"), "{said}");
+    assert!(said.contains("test.md:3:14: undefined variable `where`"), "{said}");
     assert_eq!(files.count(), 0);
     // A part of a value is known only when it is there.
     let error = run("[[@fs_stat:s]]\nyes\n{{ s.sze }}").await.unwrap_err();
     assert!(error.to_string().starts_with("test.md:3:1:"), "{error}");
     assert!(matches!(error.problems()[0].kind, TemplateErrorKind::Undefined));
     let error = run("[[@fs_stat:s]]\n[[@fs_read:x|\n  path=s.nope]]").await.unwrap_err();
-    assert_eq!(error.to_string(), "test.md:3:3: `s.nope` is not there");
+    assert_eq!(error.to_string(), "test.md:3:3: `s.nope` is undefined");
     // What is asked for, or has something in its place, may be missing.
     let optional = template(
         "{{ x|default('none') }}{% if y is defined %}{{ y }}{% endif %}[[@fs_read:r|path=z|default('d')]]{{ r }}",
@@ -267,16 +267,16 @@ async fn what_is_not_there_is_an_error_before_anything_is_called() {
 fn tools_and_arguments_are_checked_before() {
     let toolset = set(&Files::default());
     let check = |source: &str| template(source).check(&toolset).unwrap_err().to_string();
-    assert!(check("[[@fs_raed:x|path=\"p\"]]").contains("there is no tool `fs_raed`; did you mean `fs_read`?"));
+    assert!(check("[[@fs_raed:x|path=\"p\"]]").contains("unknown tool `fs_raed`; did you mean `fs_read`?"));
     assert!(
         check("[[@mcp:x|server=\"sf\", tool=\"read\", path=\"p\"]]")
-            .contains("there is no server `sf`; did you mean `fs`?")
+            .contains("unknown server `sf`; did you mean `fs`?")
     );
     assert!(check("\n [[@fs_read:x|paht=\"p\"]]").contains("did you mean `path`?"));
     assert!(check("[[@fs_read:x]]").contains("needs `path`"));
     assert!(check("[[@fs_read:x|path=5]]").contains("test.md:1:"));
     let all = check("[[@fs_read:x]]\n[[@fs_none:y]]");
-    assert!(all.contains("2 things are wrong") && all.contains("\n- test.md:2:1:"), "{all}");
+    assert!(all.contains("2 problems") && all.contains("\n- test.md:2:1:"), "{all}");
 }
 
 #[test]
@@ -305,9 +305,9 @@ fn malformed_templates_have_a_line() {
 async fn completers_may_fail_and_must_be_there() {
     let set = set(&Files::default());
     let error = template("a [[x]]").run(&set).await.unwrap_err();
-    assert!(error.to_string().starts_with("test.md:1:3: nobody fills this slot"), "{error}");
+    assert!(error.to_string().starts_with("test.md:1:3: this slot needs a completer"), "{error}");
     let error = template("a\n[[fail:x]]").run(&set).completer(Asked::default()).await.unwrap_err();
-    assert_eq!(error.to_string(), "test.md:2:1: `x` could not be filled: the model is away");
+    assert_eq!(error.to_string(), "test.md:2:1: failed to fill `x`: the model is away");
     let closure = template("[[x]]").run(&set).completer(async |request: CompletionRequest| Ok(json!([request.name])));
     assert_eq!(closure.await.unwrap().text(), r#"["x"]"#);
 }
@@ -348,7 +348,7 @@ async fn templates_from_elsewhere_call_what_the_configuration_names() {
     let refused = remote.run(&set(&[])).await.unwrap_err();
     assert!(matches!(refused.problems()[0].kind, TemplateErrorKind::RemoteUse), "{refused}");
     assert!(
-        refused.to_string().starts_with("t.md:2:1: a template that is no local file")
+        refused.to_string().starts_with("t.md:2:1: a template that is not a local file")
             && refused.to_string().contains("remote_use"),
         "{refused}"
     );

@@ -127,12 +127,12 @@ async fn names_with_expressions_take_no_others() {
         assert!(outcome.is_ok() && calls.len() == count, "{source}: {calls:?} {outcome:?}");
     }
     for (begins, ends, why) in [
-        ("y", "0", "taken"),
-        ("ra", "nge", "taken"),
-        ("gi", "ven", "taken"),
-        ("a", ".b", "is no name"),
-        ("_", "_mcp_count", "is no name"),
-        ("fo", "r", "is no name"),
+        ("y", "0", "already used"),
+        ("ra", "nge", "already used"),
+        ("gi", "ven", "already used"),
+        ("a", ".b", "is invalid"),
+        ("_", "_mcp_count", "is invalid"),
+        ("fo", "r", "is invalid"),
     ] {
         let source =
             format!("{{% set k = \"{ends}\" %}}\n[[@fs_list:y0]][[@fs_read:{begins}{{{{k}}}}|path=\"1\"]]{{{{ y0 }}}}");
@@ -182,12 +182,12 @@ async fn what_was_called_is_known_whatever_ends_the_run() {
     let slow = Files { pause: Duration::from_secs(60), ..Files::default() };
     let run = template("[[@fs_write:a|path=\"1\"]]").run(&set(&slow)).timeout(Duration::from_millis(50));
     let error = run.await.unwrap_err();
-    assert!(error.calls()[0].failure.as_ref().unwrap().contains("cut off"), "{error:?}");
+    assert!(error.calls()[0].failure.as_ref().unwrap().contains("interrupted"), "{error:?}");
 }
 
 #[tokio::test]
 async fn an_answer_that_is_to_be_json_is() {
     let run = template("a\n[[json:x]]").run(&set(&Files::default()));
     let error = run.completer(async |_: CompletionRequest| Ok(Value::from("not json"))).await.unwrap_err();
-    assert!(error.to_string().starts_with("test.md:2:1: the answer to `x` is no JSON"), "{error}");
+    assert!(error.to_string().starts_with("test.md:2:1: the answer to `x` is not JSON"), "{error}");
 }

@@ -24,13 +24,13 @@ pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer 
                 return ApprovalAnswer::Approve;
             }
             if !terminal::is_there() {
-                return ApprovalAnswer::Decline("approve this one with `--yes`".to_owned());
+                return ApprovalAnswer::Decline("approve this call with `--yes`".to_owned());
             }
             let is_yes = apart(move || ask(&request)).await;
             match is_yes {
                 Ok(Ok(true)) => ApprovalAnswer::Approve,
-                Ok(Ok(false)) => ApprovalAnswer::Decline("declined on the terminal".to_owned()),
-                Ok(Err(error)) => ApprovalAnswer::Decline(format!("the terminal cannot be read: {error}")),
+                Ok(Ok(false)) => ApprovalAnswer::Decline("declined at the terminal".to_owned()),
+                Ok(Err(error)) => ApprovalAnswer::Decline(format!("failed to read from the terminal: {error}")),
                 Err(failure) => ApprovalAnswer::Decline(failure.message),
             }
         })
@@ -41,7 +41,5 @@ pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer 
 fn ask(request: &ApprovalRequest) -> io::Result<bool> {
     let (tool, server) = (printable(&request.tool), &request.server);
     let shown = lines_printable(&format!("{:#}", request.shown_arguments(LONGEST_SHOWN)));
-    terminal::agrees(&format!(
-        "`{tool}` of server `{server}` needs approval. It would be called with\n{shown}\nCall it?"
-    ))
+    terminal::agrees(&format!("Tool `{tool}` of server `{server}` requires approval. Arguments:\n{shown}\nCall it?"))
 }

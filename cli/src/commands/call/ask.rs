@@ -12,7 +12,7 @@ use crate::flags::{cut, terminal_width};
 /// Gives the words back with those that somebody answered.
 pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>), Failure> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(Failure::usage("`-i` asks at a terminal, and there is none: give the arguments as flags"));
+        return Err(Failure::usage("`-i` requires a terminal: pass the arguments as flags"));
     }
     let asked = apart(move || {
         let asked = ask(&flags, words);
@@ -27,9 +27,9 @@ fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
     // What the base holds need not be said again.
     let has_base = words.iter().any(|word| word.starts_with("--args"));
     let is_given = |flag: &Flag| given.iter().any(|path| path.first() == flag.path.first());
-    say("An empty answer leaves an argument out; `:=` before one makes it JSON.\n")?;
+    say("Press Enter to skip an argument; start with `:=` for JSON.\n")?;
     if flags.list().iter().any(|flag| flag.repeats) {
-        say("An array is asked for element by element; a JSON array as the first answer is the whole of it.\n")?;
+        say("Enter an array element by element, or a whole JSON array first.\n")?;
     }
     for flag in flags.list().iter().filter(|flag| flag.path.len() == 1 && !is_given(flag)) {
         if let Some(description) = &flag.description {
@@ -65,7 +65,7 @@ fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> R
         say(&format!("{name} ({takes}{mark}): "))?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line)? == 0 {
-            return Err(Failure::new("the answers ended before all was asked"));
+            return Err(Failure::new("the input ended before all arguments were entered"));
         }
         let line = line.trim_end_matches(['\n', '\r']);
         if line.is_empty() {
@@ -80,7 +80,7 @@ fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> R
             None => flag.with_text(line),
         };
         let mut read = |from: FileRef<'_>| match from {
-            FileRef::Stdin => Err("the answers come from there".to_owned()),
+            FileRef::Stdin => Err("the answers are read from standard input".to_owned()),
             path => file(path),
         };
         let words = [before, std::slice::from_ref(&word)].concat();

@@ -88,10 +88,10 @@ impl<'f> Folder<'f> {
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(|error| {
             let message = match path.is_file() {
-                true => "this is a file, and has to be a folder".to_owned(),
-                false => format!("cannot make the folder: {error}"),
+                true => "expected a directory, found a file".to_owned(),
+                false => format!("failed to create the folder: {error}"),
             };
-            FileError::new(message).in_file(path).with_help("name another one with `-o`")
+            FileError::new(message).in_file(path).with_help("choose another folder with `-o`")
         })?;
         Ok(Self { path, is_new })
     }
@@ -107,7 +107,10 @@ impl<'f> Folder<'f> {
         let mut all = Ok(());
         for blob in blobs {
             let Ok(bytes) = STANDARD.decode(blob.data) else {
-                output.warning(&format!("the {} of type {} is not base64, and not written", blob.kind, blob.mime_type));
+                output.warning(&format!(
+                    "the {} of type {} is not valid base64, and was not written",
+                    blob.kind, blob.mime_type
+                ));
                 continue;
             };
             let written = free(self.path, name, blob.mime_type).and_then(|path| {

@@ -29,7 +29,7 @@ use tool::{Called, Described};
 pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
     let words = texts(call.words)?;
     let Some((tool, words)) = words.split_first() else {
-        return Err(Failure::usage("the name of a tool is missing"));
+        return Err(Failure::usage("missing tool name"));
     };
     let own = own_options();
     let early = early::<args::CallOptions>("call", &own, words, output)?;
@@ -110,7 +110,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         let blobs = result.content.iter().filter_map(files::blob);
         let written = folder.map_or(Ok(()), |folder| folder.write(blobs, &result.tool, output));
         if result.is_error {
-            output.error(&format!("`{}` of server `{}` answered with an error", printable(tool), server.name));
+            output.error(&format!("tool `{}` of server `{}` returned an error", printable(tool), server.name));
         }
         written?;
         Ok(if result.is_error { Exit::ToolError } else { Exit::Done })

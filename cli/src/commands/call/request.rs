@@ -43,7 +43,7 @@ fn in_words_of(command: &str, said: String) -> String {
     if command == "call" {
         return said;
     }
-    said.replacen("the tool has no property", "the prompt has no argument", 1).replacen(
+    said.replacen("the tool has no argument", "the prompt has no argument", 1).replacen(
         "the tool takes no arguments",
         "the prompt takes no arguments",
         1,
@@ -61,7 +61,7 @@ pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {
             std::io::stdin().read_to_string(&mut text).map_err(|error| error.to_string())?;
             Ok(text)
         }
-        _ => Err("this program does not know how".to_owned()),
+        _ => Err("this program cannot do that".to_owned()),
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err(Failure::usage(format!("the arguments of a tool are a JSON object\n --> {origin}"))),
+        Ok(_) => Err(Failure::usage(format!("expected a JSON object for the arguments\n --> {origin}"))),
         Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}\n --> {origin}"))),
     }
 }
@@ -88,9 +88,9 @@ pub(in crate::commands) fn check(
     match Validator::new(schema) {
         Ok(validator) => validator
             .check(&Value::Object(arguments.clone()))
-            .map_err(|violation| Failure::usage(format!("the arguments are not what the tool takes: {violation}"))),
+            .map_err(|violation| Failure::usage(format!("invalid arguments: {violation}"))),
         Err(unusable) => {
-            output.warning(&format!("the arguments are not checked: the tool's schema cannot be used: {unusable}"));
+            output.warning(&format!("the arguments were not validated: unusable schema: {unusable}"));
             Ok(())
         }
     }
@@ -100,5 +100,5 @@ pub(in crate::commands) fn check(
 pub(super) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, result) = oneshot::channel();
     std::thread::spawn(move || drop(done.send(work())));
-    result.await.map_err(|_| Failure::new("what was to be read ended early"))
+    result.await.map_err(|_| Failure::new("the input ended early"))
 }

@@ -102,9 +102,9 @@ impl Called<'_> {
 pub(super) fn not_in(snapshot: &Snapshot, server: &str, tool: &str) -> Failure {
     let help = match nearest_of(&snapshot.tools, tool) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("where the server has it by now, run `mcp-bindgen sync {server}`"),
+        None => format!("if the server has added it, run `mcp-bindgen sync {server}`"),
     };
-    Failure::new(format!("the snapshot of server `{server}` has no tool `{}`\n  = help: {help}", printable(tool)))
+    Failure::new(format!("unknown tool `{}` of server `{server}`\n  = help: {help}", printable(tool)))
 }
 
 /// The name of a tool that may be meant, as it may be shown.
@@ -123,9 +123,9 @@ pub(super) fn admit(server: &ServerConfig, tool: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let reason = if server.excludes(tool) {
-        "`exclude` of the server's configuration names it"
+        "it is excluded by `exclude` of the server"
     } else {
-        "`tools` of the server's configuration does not name it"
+        "it is not selected by `tools` of the server"
     };
     Err(CallError::denied(&*server.name, tool, reason).into())
 }

@@ -98,7 +98,10 @@ fn recorded(arguments: &args::Learn, server: &str) -> Result<Vec<ToolResult>, Fa
         let cassette = Cassette::replay(path).map_err(|error| Failure::new(error.to_string()))?;
         let fault = |message: String| Failure::from(FileError::new(message).in_file(path));
         if let Some(other) = cassette.server().filter(|recorded| recorded != server) {
-            return Err(fault(format!("the cassette is of server `{}`, not of `{server}`", printable(&other))));
+            return Err(fault(format!(
+                "the cassette was recorded with server `{}`, not `{server}`",
+                printable(&other)
+            )));
         }
         let found = cassette.results(&arguments.tool);
         if found.is_empty() {
@@ -139,8 +142,8 @@ impl Tool<'_> {
         };
         if !self.server.selects(self.name) {
             return Err(self.refused(
-                "is left out by `tools` or `exclude` of the configuration",
-                "let it be used there first; a tool that is not bound has no result type",
+                "is excluded by `tools` or `exclude` of the configuration",
+                "select it there first; a tool that is not bound has no result type",
             ));
         }
         Ok(tool)
@@ -154,16 +157,16 @@ impl Tool<'_> {
         match (&said.output_schema, said.learned_from) {
             (Some(schema), Some(_)) => Sample::of_schema(schema).ok_or_else(|| {
                 self.refused(
-                    "has a learned `outputSchema` that somebody has edited since: what was written there would be lost",
-                    "remove `learnedFrom` to keep it as your own, or `outputSchema` and `learnedFrom` to learn anew",
+                    "has a learned `outputSchema` with manual edits, which would be lost",
+                    "remove `learnedFrom` to keep it as your own, or `outputSchema` and `learnedFrom` to learn again",
                 )
             }),
             (Some(_), None) => Err(self.refused(
-                "has an `outputSchema` in the overrides that was written by hand, and stays as it is",
+                "has a hand-written `outputSchema` in the overrides, which is not replaced",
                 "remove it there to learn one",
             )),
             (None, _) if said.patch.contains_key("outputSchema") => Err(self.refused(
-                "has an `outputSchema` of the server's that the overrides patch by hand",
+                "has an `outputSchema` that the overrides patch by hand",
                 "remove the patch of it to learn one",
             )),
             (None, _) => self.undeclared(declared, replace),
@@ -174,7 +177,7 @@ impl Tool<'_> {
     fn undeclared(&self, declared: &Value, replace: bool) -> Result<Sample, Failure> {
         if !replace && declared.get("outputSchema").is_some_and(Value::is_object) {
             return Err(
-                self.refused("declares an `outputSchema` itself", "`--replace` puts what is learned in its place")
+                self.refused("declares an `outputSchema` itself", "use `--replace` to replace it with the learned one")
             );
         }
         Ok(Sample::default())
@@ -186,8 +189,8 @@ impl Tool<'_> {
         let needs_approval = self.server.needs_approval(self.name);
         let why = match (says_read_only, needs_approval) {
             (true, false) => return Ok(()),
-            (_, true) => "needs an approval, says the configuration",
-            (false, false) => "does not say that it only reads",
+            (_, true) => "requires approval",
+            (false, false) => "is not marked read-only",
         };
         let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
         let shown = printable(self.name);
@@ -195,7 +198,7 @@ impl Tool<'_> {
         match terminal::is_there().then(|| terminal::agrees(&question)).transpose()? {
             Some(true) => Ok(()),
             Some(false) => Err(Failure::new("nothing was called, and nothing learned")),
-            None => Err(self.refused(why, "call it all the same with `--yes`")),
+            None => Err(self.refused(why, "call it anyway with `--yes`")),
         }
     }
 }
@@ -222,7 +225,7 @@ async fn learned(plan: Plan, mut results: Vec<ToolResult>, output: &mut Output) 
     results.retain(|result| !result.is_error && !result.needs_input());
     let failed = all - results.len();
     if failed > 0 {
-        output.warning(&format!("{} of the tool's: nothing is learned from that", counted(failed, "error")));
+        output.warning(&format!("{} of the tool: nothing is learned from errors", counted(failed, "error")));
     }
     if results.is_empty() {
         let message = "there is nothing to learn: every result is an error".to_owned();
@@ -244,7 +247,7 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
     let values = values::of(results, &sample, secrets)?;
     if values.empty > 0 {
         let results = counted(values.empty, "result");
-        output.warning(&format!("{results} without structured content and text: there is no value to learn from"));
+        output.warning(&format!("{results} without structured content or text: there is no value to learn from"));
     }
     sample.merge(&values.sample);
     let count = values.count;
@@ -331,6 +334,6 @@ fn types(bound: &Bound, tool: &str) -> Result<(ToolBinding, String), Failure> {
     let is_wanted = |name: &str| name.starts_with(output) && !others.iter().any(|other| name.starts_with(*other));
     let (tokens, _) = Bindings::generate(&bound.snapshot, &bound.options);
     let types = format_types(tokens, is_wanted)
-        .map_err(|error| Failure::new(format!("the generated code cannot be formatted: {error}")))?;
+        .map_err(|error| Failure::new(format!("failed to format the generated code: {error}")))?;
     Ok((binding.clone(), types))
 }

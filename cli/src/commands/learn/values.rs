@@ -43,7 +43,7 @@ pub(super) fn of(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets)
     let is_list = is_known || held.iter().any(|held| matches!(held, Held::Blocks(_)));
     let is_json = |held: &Held| !matches!(held, Held::Prose | Held::Nothing);
     if !held.iter().any(is_json) && !held.is_empty() {
-        let help = "what a tool says in words has no type but `String`; write an `outputSchema` by hand where it is to have one";
+        let help = "plain text can only be a `String`; write an `outputSchema` by hand for another type";
         return Err(Failure::new(format!(
             "there is nothing to learn: no result has structured content, and none is JSON\n  = help: {help}"
         )));
@@ -90,7 +90,7 @@ pub(super) fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult, 
     let value: Value = serde_json::from_str(&read_text(path)?).map_err(|error| {
         fault("the file is not JSON".to_owned())
             .at(error.line().max(1), error.column().max(1))
-            .with_help("what `mcp-bindgen call --format json` prints is a result")
+            .with_help("expected the output of `mcp-bindgen call --format json`")
     })?;
     let Value::Object(mut result) = value else {
         return Ok(ToolResult::from_json(server, tool, json!({ "structuredContent": value })));
@@ -101,7 +101,7 @@ pub(super) fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult, 
     for (key, expected) in [("server", server), ("tool", tool)] {
         let said = result.shift_remove(key);
         if let Some(other) = said.as_ref().and_then(Value::as_str).filter(|said| *said != expected) {
-            let message = format!("the result is of {key} `{}`, not of `{}`", printable(other), printable(expected));
+            let message = format!("the result belongs to {key} `{}`, not `{}`", printable(other), printable(expected));
             return Err(fault(message).into());
         }
     }

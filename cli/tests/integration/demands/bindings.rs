@@ -32,7 +32,7 @@ fn expand(config: &str) -> Run {
 /// The bindings of a server with this key, which are not those without it.
 fn expanded_with(key: &str) -> String {
     let with = expand(&format!("{SERVER}{key}\n")).exits_with(0).stdout;
-    assert_ne!(with, expand(SERVER).exits_with(0).stdout, "{key} changes nothing");
+    assert_ne!(with, expand(SERVER).exits_with(0).stdout, "{key} has no effect");
     with
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn deny() {
     expand(SERVER).exits_with(0).says("warning[MCP0006]");
     let denied = expand(&format!("deny = [\"MCP0006\"]\n{SERVER}")).exits_with(1).says("error[MCP0006]");
     assert_eq!(denied.stdout, "");
-    assert!(refusal("deny = [\"nonsense\"]\n").contains("holds something that is no code"));
+    assert!(refusal("deny = [\"nonsense\"]\n").contains("contains a value that is not a code"));
 }
 
 pub(crate) fn allow() {

@@ -65,7 +65,7 @@ pub(crate) fn network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     differ(&project(), Some("isolation = {}"), "isolation = { network = \"none\" }", "connect", &address);
-    assert!(refusal("[servers.hub]\ncommand = \"x\"\nisolation.network = \"all\"\n").contains("it can be `none`"));
+    assert!(refusal("[servers.hub]\ncommand = \"x\"\nisolation.network = \"all\"\n").contains("expected `none`"));
 }
 
 pub(crate) fn home() {

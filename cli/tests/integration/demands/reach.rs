@@ -35,7 +35,7 @@ fn attempt(config: &str, what: &str, at: &str) -> Result<String, CallError> {
 
 pub(crate) fn command() {
     assert!(tools(&Project::new(SERVER)).contains(&"add".to_owned()));
-    assert!(refusal("[servers.hub]\n").contains("server `hub` does not say how it is reached"));
+    assert!(refusal("[servers.hub]\n").contains("server `hub` has no transport"));
     assert!(refusal("[servers.hub]\ncommand = \"\"\n").contains("is empty"));
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn url() {
     let project = Project::new(&format!("[servers.hub]\nurl = \"{}\"\n", url.trim()));
     assert!(tools(&project).contains(&"add".to_owned()));
     assert!(refusal(&format!("{SERVER}url = \"http://x\"\n")).contains("has both `command` and `url`"));
-    assert!(refusal("[servers.hub]\nurl = \"ftp://x\"\n").contains("is not an http or https address"));
+    assert!(refusal("[servers.hub]\nurl = \"ftp://x\"\n").contains("is not an http or https URL"));
 }
 
 /// The head of the first request that a server with these keys is sent, in small letters.
@@ -163,7 +163,7 @@ pub(crate) fn hosted() {
     }
     let child = refusal(&format!("{SERVER}hosted = true\n"));
     assert!(child.contains("has no effect beside `command`"), "{child}");
-    assert!(child.contains("the provider of a model starts no child process"), "{child}");
+    assert!(child.contains("a model provider cannot start a child process"), "{child}");
 }
 
 pub(crate) fn transport() {
@@ -173,7 +173,7 @@ pub(crate) fn transport() {
 pub(crate) fn transport_as_type() {
     way("type");
     let both = "[servers.hub]\nurl = \"http://x\"\ntransport = \"sse\"\ntype = \"http\"\n";
-    assert!(refusal(both).contains("a `transport` and a `type` that differ"));
+    assert!(refusal(both).contains("different values for `transport` and `type`"));
 }
 
 fn way(key: &str) {
@@ -182,7 +182,7 @@ fn way(key: &str) {
         assert!(request(&plain).starts_with("post "), "{plain}");
     }
     let misfit = refusal(&format!("[servers.hub]\nurl = \"http://x\"\n{key} = \"stdio\"\n"));
-    assert!(misfit.contains("does not fit its"), "{misfit}");
+    assert!(misfit.contains("cannot be combined with"), "{misfit}");
     let odd = refusal(&format!("[servers.hub]\nurl = \"http://x\"\n{key} = \"ws\"\n"));
-    assert!(odd.contains("cannot be `ws`"), "{odd}");
+    assert!(odd.contains("invalid value `ws`"), "{odd}");
 }

@@ -28,14 +28,10 @@ const KNOWN_CODES: std::ops::RangeInclusive<i64> = -32768..=-32000;
 fn describe() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        describe_histogram!(OPERATION_DURATION, Unit::Seconds, "how long requests to MCP servers take");
-        describe_histogram!(SESSION_DURATION, Unit::Seconds, "how long connections to MCP servers last");
-        describe_counter!(
-            CALLS,
-            Unit::Count,
-            "calls of tools, by how they ended; each once, however often it was tried"
-        );
-        describe_counter!(STATE_CHANGES, Unit::Count, "what connections to MCP servers do");
+        describe_histogram!(OPERATION_DURATION, Unit::Seconds, "Duration of requests to MCP servers");
+        describe_histogram!(SESSION_DURATION, Unit::Seconds, "Duration of connections to MCP servers");
+        describe_counter!(CALLS, Unit::Count, "Tool calls by outcome, each counted once");
+        describe_counter!(STATE_CHANGES, Unit::Count, "State changes of connections to MCP servers");
     });
 }
 

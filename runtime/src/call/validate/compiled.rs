@@ -46,10 +46,10 @@ fn warn(tool: &str, compiled: &Result<Validator, UnusableSchema>) {
     match compiled {
         Ok(validator) => {
             for skipped in validator.skipped() {
-                tracing::warn!(tool, pointer = skipped.pointer, "a part of the schema is not checked: {skipped}");
+                tracing::warn!(tool, pointer = skipped.pointer, "part of the schema is not validated: {skipped}");
             }
         }
-        Err(unusable) => tracing::warn!(tool, "the schema cannot be used: {unusable}"),
+        Err(unusable) => tracing::warn!(tool, "unusable schema: {unusable}"),
     }
 }
 

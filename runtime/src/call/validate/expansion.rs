@@ -26,7 +26,7 @@ pub(super) fn check(links: &Links<'_>) -> Result<(), UnusableSchema> {
         return Err(UnusableSchema::new("", message));
     }
     if links.has_resources && !links.are_fixed && !Counter::new(links, anywhere, MOST_WAYS).fits() {
-        let message = format!("there are more than {MOST_WAYS} ways through the references of the schema");
+        let message = format!("the references of the schema form more than {MOST_WAYS} paths");
         return Err(UnusableSchema::new("", message));
     }
     Ok(())

@@ -45,7 +45,7 @@ pub enum Refusal {
     #[error(transparent)]
     Violation(#[from] Violation),
     /// The schema cannot be used, so that nothing can be said of the value.
-    #[error("the schema cannot be used: {0}")]
+    #[error("unusable schema: {0}")]
     UnusableSchema(#[from] UnusableSchema),
 }
 

@@ -105,7 +105,7 @@ fn unusable(error: &ValidationError<'_>, mended: &Mended) -> UnusableSchema {
     match mended.references.iter().find(|reference| reference.explains(&message)) {
         Some(reference) => UnusableSchema::new(
             &reference.pointer,
-            format!("`{}` leads nowhere in this document, and others are never fetched", reference.target),
+            format!("`{}` does not exist in this document, and other documents are never fetched", reference.target),
         ),
         None => UnusableSchema::new("", message),
     }

@@ -46,7 +46,7 @@ impl Violation {
             pointer: String::new(),
             keyword: "outputSchema".to_owned(),
             value: Value::Null.to_string(),
-            message: "there is no structured content".to_owned(),
+            message: "the result has no structured content".to_owned(),
         }
     }
 

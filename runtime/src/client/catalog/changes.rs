@@ -130,7 +130,7 @@ pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Inf
     loop {
         let begun = Instant::now();
         if let Err(error) = connection.listen_to_tools().await {
-            tracing::debug!("cannot hear of changes to the list of tools: {error}");
+            tracing::debug!("cannot receive changes to the tool list: {error}");
         }
         pauses.after(begun.elapsed()).await;
         // What changed in between, nobody has said.

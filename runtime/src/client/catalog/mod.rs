@@ -220,17 +220,17 @@ async fn all(
         size = size.saturating_add(size_of_value(&page));
         if size > MAX_LISTING {
             let most = MAX_LISTING / (1024 * 1024);
-            let message = format!("`{method}` gives more than {most} MiB; have the server list less");
+            let message = format!("`{method}` returned more than {most} MiB; reduce the server's list");
             return Err(wrong(Kind::Protocol, message));
         }
         let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
-            return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
+            return Err(wrong(Kind::Protocol, format!("the response to `{method}` has no array `{key}`")));
         };
         let next = page.get("nextCursor").and_then(Value::as_str);
         let repeats = next.is_some_and(|next| !cursors.insert(next.to_owned()));
         // Some servers always send a cursor; their list ends where it leads to nothing new.
         if repeats && items.iter().all(|item| found.contains(item)) {
-            tracing::warn!(server, "`{method}` repeats a cursor that leads to no new item; the list ends there");
+            tracing::warn!(server, "`{method}` repeated a cursor without new items; the list ends there");
             return Ok(found);
         }
         found.extend(items);

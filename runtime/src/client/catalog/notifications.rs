@@ -101,7 +101,7 @@ pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another:
     loop {
         let begun = Instant::now();
         if let Err(error) = connection.listen_to_lists(&lists).await {
-            tracing::debug!("cannot hear of changes to prompts and resources: {error}");
+            tracing::debug!("cannot receive changes to prompts and resources: {error}");
         }
         pauses.after(begun.elapsed()).await;
         may_have_changed();

@@ -235,7 +235,7 @@ impl Listening {
                 self.stream = Some(stream);
             }
             Err(error) => {
-                tracing::debug!("cannot hear of changes to resources: {error}");
+                tracing::debug!("cannot receive changes to resources: {error}");
                 let failure = RequestError::invalid(format!("`subscriptions/listen` failed: {error}"));
                 for (uri, _) in wanted.iter().filter(|(_, is_awaited)| *is_awaited) {
                     watched.settle(uri, Err(Refusal::Failed(failure.clone())));

@@ -51,7 +51,7 @@ impl Core {
             Grant::Enterprise(provider) => assertion(self.exchange(provider, found, scopes).await?),
         };
         let client = registration::configured(&self.settings, &found.server)
-            .ok_or_else(|| AuthError::new("the program has to name the client that it is (`OAuth::client`)"))?;
+            .ok_or_else(|| AuthError::new("the client is not set (`OAuth::client`)"))?;
         self.tokens(&client, found, scopes, grant.into_iter().chain(grant::scope(scopes)).collect()).await
     }
 
@@ -99,7 +99,7 @@ impl Core {
         let answer = grant::answer(&self.fetch, &request).await.map_err(AuthError::from)?;
         match (text(&answer, "issued_token_type").as_deref(), text(&answer, "access_token")) {
             (Some(ID_JAG), Some(token)) => Ok(token),
-            _ => Err(AuthError::new("the identity provider's answer holds no ID-JAG")),
+            _ => Err(AuthError::new("the identity provider's response has no ID-JAG")),
         }
     }
 
@@ -108,9 +108,9 @@ impl Core {
         let server = &found.server;
         if !settings.opens_browser && settings.show.is_none() && settings.redirect.is_none() {
             return Err(AuthError::new(format!(
-                "the server wants a user to authorize this program at {}, and the program has no way to ask: give it one \
-                 with `OAuth::on_url`, `OAuth::open_browser` or `OAuth::on_redirect`, keep the tokens of a program that has \
-                 with `OAuth::store`, or do without a user with `OAuth::client_credentials`",
+                "the server requires a user to authorize this program at {}: set `OAuth::on_url`, \
+                 `OAuth::open_browser` or `OAuth::on_redirect`, reuse stored tokens with `OAuth::store`, or use \
+                 `OAuth::client_credentials`",
                 quoted(&server.issuer, &self.fetch.redactor)
             )));
         }
@@ -151,7 +151,7 @@ impl Core {
     async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, AuthError> {
         let given = source(argument.to_owned()).await;
         given.map_err(|why| {
-            AuthError::new(format!("the program does not give {what}: {}", quoted(&why, &self.fetch.redactor)))
+            AuthError::new(format!("failed to get {what} from the program: {}", quoted(&why, &self.fetch.redactor)))
         })
     }
 
@@ -159,7 +159,7 @@ impl Core {
     async fn redirected(&self, inbox: Inbox<'_>, url: &Url, state: &str) -> Result<String, AuthError> {
         let patience = self.settings.patience;
         let host = url.host_str().unwrap_or_default();
-        let _waiting = Waiting::begin(self, format!("a user is asked to authorize this program at {host}"));
+        let _waiting = Waiting::begin(self, format!("waiting for a user to authorize this program at {host}"));
         let answer = async {
             match inbox {
                 Inbox::Loopback(loopback) => {
@@ -172,7 +172,7 @@ impl Core {
         let answer = timeout(patience, answer).await;
         answer.unwrap_or_else(|_| {
             Err(AuthError::new(format!(
-                "nobody authorized this program at {host} within {patience:?}; connect again to ask again"
+                "this program was not authorized at {host} within {patience:?}; connect again to retry"
             )))
         })
     }
@@ -185,11 +185,10 @@ impl Core {
                 Ok(()) => return Ok(()),
                 Err(error) if self.settings.show.is_none() => {
                     return Err(AuthError::new(format!(
-                        "no browser could be opened ({error}); give the program another way to show the URL, with \
-                         `OAuth::on_url`"
+                        "failed to open a browser ({error}); show the URL with `OAuth::on_url`"
                     )));
                 }
-                Err(error) => tracing::debug!("no browser could be opened: {error}"),
+                Err(error) => tracing::debug!("failed to open a browser: {error}"),
             }
         }
         if let Some(show) = &self.settings.show {

@@ -24,15 +24,15 @@ impl AuthorizationRequest<'_> {
         let endpoint = server.authorization_endpoint.as_deref();
         let endpoint = endpoint.ok_or_else(|| {
             AuthError::new(format!(
-                "the authorization server {} has nowhere to ask a user (`authorization_endpoint`); for a program on its \
-                 own use `OAuth::client_credentials`",
+                "the authorization server {} has no `authorization_endpoint`; without a user, use \
+                 `OAuth::client_credentials`",
                 quoted(&server.issuer, &fetch.redactor)
             ))
         })?;
         if !server.has_s256 {
             return Err(AuthError::new(format!(
-                "the authorization server {} does not say that it checks proof keys (`code_challenge_methods_supported` \
-                 with S256); without them the protocol forbids to go on",
+                "the authorization server {} does not support PKCE (`code_challenge_methods_supported` with S256), \
+                 which the protocol requires",
                 quoted(&server.issuer, &fetch.redactor)
             )));
         }
@@ -64,10 +64,10 @@ pub(super) fn code(
     redactor: &Redactor,
 ) -> Result<Secret, AuthError> {
     let quoted = |text: &str| quoted(text, redactor);
-    let url = Url::parse(redirected).map_err(|_| AuthError::new("the redirect is no URL"))?;
+    let url = Url::parse(redirected).map_err(|_| AuthError::new("the redirect is not a URL"))?;
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     if parameter("state").as_deref() != Some(state) {
-        return Err(AuthError::new("the redirect does not belong to this authorization (`state`); begin again"));
+        return Err(AuthError::new("the redirect does not belong to this authorization (`state`); try again"));
     }
     let code = parameter("code").filter(|code| !code.is_empty());
     code.iter().for_each(|code| redactor.learn(code));
@@ -83,8 +83,7 @@ pub(super) fn code(
         }
         None if server.names_issuer_in_redirects => {
             return Err(AuthError::new(format!(
-                "the redirect does not say that it is from {} (`iss`), though that server always does; its code is not \
-                 used",
+                "the redirect has no `iss` of {}, which that server always sends; its code is not used",
                 quoted(&server.issuer)
             )));
         }
@@ -94,7 +93,7 @@ pub(super) fn code(
         let why = parameter("error_description").map(|why| format!(": {}", quoted(&why))).unwrap_or_default();
         return Err(AuthError::new(format!("the authorization was refused: {}{why}", quoted(&error))));
     }
-    code.map(Secret::new).ok_or_else(|| AuthError::new("the redirect holds no code"))
+    code.map(Secret::new).ok_or_else(|| AuthError::new("the redirect has no code"))
 }
 
 #[cfg(test)]

@@ -30,15 +30,15 @@ pub(super) async fn discover(
         pinned_or(pinned, std::slice::from_ref(&issuer), &fetch.redactor)?;
         let server = authorization_server(fetch, &issuer).await.map_err(|error| {
             AuthError::new(format!(
-                "the server asks for authorization and publishes no metadata of its own (RFC 9728), and {error}; if it \
-                 takes a key, set `headers.Authorization`"
+                "the server requires authorization and publishes no metadata (RFC 9728), and {error}; if it takes a \
+                 key, set `headers.Authorization`"
             ))
         })?;
         return Ok(Found { resource: fetch.identifier(), scopes: None, server });
     };
     if !covers(&resource.identifier, &fetch.server) {
         return Err(AuthError::new(format!(
-            "the metadata that the server names is that of another resource, {}; it may be an attack, and is not used",
+            "the server's metadata is for another resource, {}; it may be an attack, and is not used",
             quoted(&resource.identifier, &fetch.redactor)
         )));
     }
@@ -48,13 +48,13 @@ pub(super) async fn discover(
 }
 
 fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> Result<String, AuthError> {
-    let first = issuers.first().ok_or_else(|| AuthError::new("the server's metadata names no authorization server"))?;
+    let first = issuers.first().ok_or_else(|| AuthError::new("the server's metadata has no authorization server"))?;
     match pinned {
         None => Ok(first.clone()),
         Some(pinned) => issuers.iter().find(|issuer| is_same_issuer(issuer, pinned)).cloned().ok_or_else(|| {
             AuthError::new(format!(
-                "the server's authorization server is {}, and the program takes {} only (`OAuth::issuer`); if it has \
-                 moved, register the client there",
+                "the server's authorization server is {}, and `OAuth::issuer` only allows {}; if it has moved, \
+                 register the client there",
                 quoted(first, redactor),
                 quoted(pinned, redactor)
             ))
@@ -66,7 +66,7 @@ async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<R
     let mut places = Vec::new();
     if let Some(named) = &challenge.resource_metadata {
         let url =
-            fetch.server.join(named).map_err(|_| AuthError::new("`resource_metadata` of the server is no URL"))?;
+            fetch.server.join(named).map_err(|_| AuthError::new("`resource_metadata` of the server is not a URL"))?;
         places.push(fetch.allowed(url.as_str(), "the server's metadata")?);
     }
     places.extend(resource_places(&fetch.server));

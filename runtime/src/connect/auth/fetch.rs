@@ -36,14 +36,14 @@ enum Nearness {
 
 impl Fetch {
     pub(super) fn new(server: &str, redactor: Redactor) -> Result<Self, AuthError> {
-        let mut server = Url::parse(server).map_err(|error| AuthError::new(format!("`url` is no URL: {error}")))?;
+        let mut server = Url::parse(server).map_err(|error| AuthError::new(format!("`url` is not a URL: {error}")))?;
         server.set_fragment(None);
         if !server.username().is_empty() || server.password().is_some() {
-            return Err(AuthError::new("`url` holds a user or a password, and OAuth takes their place; remove them"));
+            return Err(AuthError::new("`url` contains a user or a password, which OAuth replaces; remove them"));
         }
         let is_safe = server.scheme() == "https" || server.host().map(near) == Some(Nearness::Loopback);
         if !is_safe {
-            return Err(AuthError::new("a server that asks for OAuth has to be reached by https; change `url`"));
+            return Err(AuthError::new("OAuth requires https; change `url`"));
         }
         Ok(Self { server, redactor })
     }
@@ -58,19 +58,18 @@ impl Fetch {
     /// `url`, where requests may go there: by https, or plainly where all stays on this machine, and never from a server
     /// far away to one that is near.
     pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, AuthError> {
-        let refused =
-            |why: &str| AuthError::new(format!("{what} is said to be at {}, {why}", quoted(url, &self.redactor)));
-        let parsed = Url::parse(url).map_err(|_| refused("which is no URL"))?;
+        let refused = |why: &str| AuthError::new(format!("{what} is at {}, {why}", quoted(url, &self.redactor)));
+        let parsed = Url::parse(url).map_err(|_| refused("which is not a URL"))?;
         let (Some(host), Some(from)) = (parsed.host().map(near), self.server.host().map(near)) else {
-            return Err(refused("which is no URL with a host"));
+            return Err(refused("which is not a URL with a host"));
         };
         match parsed.scheme() {
             "https" => {}
             "http" if host == Nearness::Loopback => {}
-            _ => return Err(refused("which is not reached by https")),
+            _ => return Err(refused("which does not use https")),
         }
         if host > from {
-            return Err(refused("which is an address of this machine or network, and the server is not"));
+            return Err(refused("which is an address of this machine or network, unlike the server"));
         }
         Ok(parsed)
     }
@@ -92,7 +91,7 @@ impl Fetch {
     }
 
     async fn document_at(&self, url: &Url) -> Result<Option<Value>, AuthError> {
-        let failed = |why: String| AuthError::new(format!("{url} could not be read: {why}"));
+        let failed = |why: String| AuthError::new(format!("failed to read {url}: {why}"));
         let request = request(Method::GET, url)?;
         let (status, body) = self.send(request).await.map_err(failed)?;
         if status.is_client_error() {
@@ -114,11 +113,11 @@ impl Fetch {
     async fn send(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
         let exchange = async {
             let response = request.send().await.map_err(|error| match error.is_redirect() {
-                true => "it redirects, which is not followed here".to_owned(),
+                true => "it redirects, which is not followed".to_owned(),
                 false => describe(&error),
             })?;
             let status = response.status();
-            let body = bodies::within(LONGEST_BODY, response).await?.ok_or("the answer is too long")?;
+            let body = bodies::within(LONGEST_BODY, response).await?.ok_or("the response is too long")?;
             Ok((status, body))
         };
         let answer = tokio::time::timeout(PATIENCE, exchange).await;

@@ -71,13 +71,13 @@ pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<
     }
     let host = endpoint.host_str().unwrap_or_default();
     let (status, body) = fetch.answer(post).await.map_err(|why| {
-        GrantError::Failed(AuthError::new(format!("the token endpoint at {host} could not be asked: {why}")))
+        GrantError::Failed(AuthError::new(format!("failed to reach the token endpoint at {host}: {why}")))
     })?;
     if status.is_success() {
         return Ok(body);
     }
     let code = text(&body, "error").unwrap_or_default();
-    let mut message = format!("the authorization server at {host} gives no token: HTTP {}", status.as_u16());
+    let mut message = format!("the authorization server at {host} returned no token: HTTP {}", status.as_u16());
     for said in [Some(code.as_str()), body.get("error_description").and_then(Value::as_str)].into_iter().flatten() {
         message.push_str(": ");
         message.push_str(&quoted(said, &fetch.redactor));
@@ -97,11 +97,11 @@ fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result
     let kind = text(body, "token_type").unwrap_or_default();
     let access = text(body, "access_token").filter(|token| token.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(access) = access else {
-        return Err(AuthError::new("the authorization server's answer holds no access token"));
+        return Err(AuthError::new("the authorization server's response has no access token"));
     };
     if !kind.eq_ignore_ascii_case("bearer") {
         return Err(AuthError::new(format!(
-            "the authorization server gives a token of type `{}`, and only `Bearer` is known",
+            "the authorization server returned a token of type `{}`; only `Bearer` is supported",
             quoted(&kind, redactor)
         )));
     }

@@ -13,8 +13,8 @@ const PATH: &str = "/callback";
 const LONGEST_REQUEST: usize = 16 * 1024;
 /// Browsers open connections that they do not use.
 const PATIENCE: Duration = Duration::from_secs(5);
-const DONE: &str = "You are done here: go back to the program that sent you. This page can be closed.";
-const NOT_HERE: &str = "There is nothing here.";
+const DONE: &str = "Authorization complete: return to the program. You can close this page.";
+const NOT_HERE: &str = "Not found.";
 
 /// A port of 127.0.0.1 that waits for one redirect.
 pub(super) struct Loopback {
@@ -35,7 +35,7 @@ impl Loopback {
             },
             (None, None) => TcpListener::bind(("127.0.0.1", 0)).await,
         };
-        let failed = |error| AuthError::new(format!("127.0.0.1 cannot be listened on for the redirect: {error}"));
+        let failed = |error| AuthError::new(format!("failed to listen on 127.0.0.1 for the redirect: {error}"));
         let listener = listener.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Self { listener, redirect: format!("http://127.0.0.1:{port}{PATH}") })

@@ -19,7 +19,7 @@ impl Resource {
     pub(super) fn parse(document: &Value) -> Result<Self, AuthError> {
         let identifier = text(document, "resource").ok_or_else(|| {
             AuthError::new(
-                "the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator has to add it",
+                "the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator must add it",
             )
         })?;
         Ok(Self {
@@ -50,18 +50,18 @@ impl AuthorizationServer {
     pub(super) fn parse(document: &Value, issuer: &str, redactor: &Redactor) -> Result<Self, AuthError> {
         let quoted = |text: &str| quoted(text, redactor);
         let named = text(document, "issuer").ok_or_else(|| {
-            AuthError::new(format!("the metadata of the authorization server {} names no issuer", quoted(issuer)))
+            AuthError::new(format!("the metadata of the authorization server {} has no issuer", quoted(issuer)))
         })?;
         if !is_same_issuer(&named, issuer) {
             return Err(AuthError::new(format!(
-                "the metadata of the authorization server {} is that of another issuer, {}; it may be an attack, and is \
-                 not used",
+                "the metadata of the authorization server {} has another issuer, {}; it may be an attack, and is not \
+                 used",
                 quoted(issuer),
                 quoted(&named)
             )));
         }
         let token_endpoint = text(document, "token_endpoint").ok_or_else(|| {
-            AuthError::new(format!("the authorization server {} names no token endpoint", quoted(issuer)))
+            AuthError::new(format!("the authorization server {} has no token endpoint", quoted(issuer)))
         })?;
         let has = |key, value: &str| texts(document, key).is_some_and(|all| all.iter().any(|one| one == value));
         let is = |key| document.get(key).and_then(Value::as_bool).unwrap_or_default();
@@ -121,7 +121,7 @@ mod tests {
             assert!(error.contains("another issuer") && error.contains("https://a.example"), "{error}");
         }
         let error = parse(&json!({"token_endpoint": "x"}), "https://a.example").expect_err("none");
-        assert!(error.to_string().contains("names no issuer"));
+        assert!(error.to_string().contains("has no issuer"));
     }
 
     #[test]

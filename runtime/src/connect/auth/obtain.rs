@@ -115,7 +115,7 @@ impl Core {
     }
 
     pub(super) fn renewal_failed(&self, error: &AuthError) {
-        tracing::warn!("the tokens could not be renewed: {error}");
+        tracing::warn!("failed to renew the tokens: {error}");
         self.state().renewal_failed = Some(Instant::now());
     }
 
@@ -190,7 +190,7 @@ impl Core {
                 Ok(true)
             }
             Err(GrantError::Refused { code, error }) => {
-                tracing::info!("the tokens could not be renewed, and are asked for anew: {error}");
+                tracing::info!("failed to renew the tokens, requesting new ones: {error}");
                 issued.tokens = Some(Tokens { refresh: None, ..tokens }).filter(Tokens::is_usable);
                 if code == "invalid_client" || code == "unauthorized_client" {
                     issued.client = None;
@@ -245,15 +245,14 @@ impl Core {
     fn may_step_up(&self, granted: &[String], wanted: &[String]) -> Result<(), AuthError> {
         if covers(granted, wanted) {
             return Err(AuthError::new(
-                "the server says that the token allows too little (insufficient_scope), and names no scope that it has not",
+                "the server rejected the token's scopes (insufficient_scope), but requires no other scope",
             ));
         }
         let mut state = self.state();
         state.step_ups += 1;
         if state.step_ups > STEP_UPS {
             return Err(AuthError::new(format!(
-                "the server asked for more scopes {STEP_UPS} times, and asks again; name all that are needed with \
-                 `OAuth::scopes`"
+                "the server asked for more scopes more than {STEP_UPS} times; set all of them with `OAuth::scopes`"
             )));
         }
         Ok(())
@@ -268,7 +267,8 @@ impl Core {
             }
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Err(AuthError::new(format!(
-                    "another process has been getting tokens for this server for {patience:?}; end it, or wait for it"
+                    "another process has been requesting tokens for this server for {patience:?}; wait for it, or end \
+                     it"
                 )));
             }
             sleep(LOCK_PAUSE).await;
@@ -291,7 +291,7 @@ impl Core {
     ) -> Result<T, AuthError> {
         let (store, key): (Arc<dyn TokenStore>, _) = (self.settings.store.clone(), self.key.clone());
         let run = tokio::task::spawn_blocking(move || run(store.as_ref(), &key));
-        let failed = |why: String| AuthError::new(format!("the store of tokens does not work: {why}"));
+        let failed = |why: String| AuthError::new(format!("the token store failed: {why}"));
         run.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
     }
 

@@ -37,8 +37,8 @@ pub(super) async fn client(
     match &server.registration_endpoint {
         Some(endpoint) => register(fetch, settings, server, endpoint, redirect).await,
         None => Err(AuthError::new(format!(
-            "the authorization server {} does not register clients by itself; register the program there, and name it \
-             with `OAuth::client`",
+            "the authorization server {} does not register clients automatically; register the program there, and set \
+             `OAuth::client`",
             quoted(&server.issuer, &fetch.redactor)
         ))),
     }
@@ -78,14 +78,14 @@ async fn register(
     let post = fetch::request(Method::POST, &endpoint)?
         .header(CONTENT_TYPE, "application/json")
         .body(request(settings, server, redirect).to_string());
-    let failed = |why: &str| AuthError::new(format!("the client could not be registered at {host}: {why}"));
+    let failed = |why: &str| AuthError::new(format!("failed to register the client at {host}: {why}"));
     let (status, body) = fetch.answer(post).await.map_err(|why| failed(&why))?;
     if !status.is_success() {
         let said = ["error", "error_description"].iter().filter_map(|key| text(&body, key));
         let said = said.map(|text| format!(": {}", quoted(&text, &fetch.redactor))).collect::<String>();
         return Err(failed(&format!("HTTP {}{said}", status.as_u16())));
     }
-    read(&body, server, redirect).ok_or_else(|| failed("the answer holds no `client_id`"))
+    read(&body, server, redirect).ok_or_else(|| failed("the response has no `client_id`"))
 }
 
 fn request(settings: &Settings, server: &AuthorizationServer, redirect: &str) -> Value {

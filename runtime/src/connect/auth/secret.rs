@@ -37,7 +37,7 @@ impl fmt::Debug for Secret {
 pub(super) fn random() -> Result<String, AuthError> {
     let mut bytes = [0; RANDOM_BYTES];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| AuthError::new("the system has no random numbers to give"))?;
+    filled.map_err(|_| AuthError::new("the system has no random numbers"))?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 

@@ -58,7 +58,7 @@ impl Session {
                 None => (slot.insert(self.begin(need)).outcome.clone(), false),
             }
         };
-        let given_up = || AuthError::new("the authorization was given up");
+        let given_up = || AuthError::new("the authorization was cancelled");
         let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
         // A renewal that fails does not say whether the tokens can be had in another way.
         if is_of_others { Ok(()) } else { settled.clone().unwrap_or_else(|| Err(given_up())) }
@@ -95,7 +95,12 @@ impl Session {
         }
         let Some(token) = self.core.token() else { return Ok(None) };
         let header = HeaderValue::from_str(&format!("{SCHEME}{}", token.expose()));
-        let mut header = header.map_err(|_| AuthError::new("the access token cannot stand in a header"))?;
+        let mut header = header.map_err(|_| {
+            AuthError::new(
+                "the access token has characters that a header cannot \
+                                                            contain",
+            )
+        })?;
         header.set_sensitive(true);
         Ok(Some(header))
     }

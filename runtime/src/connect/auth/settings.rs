@@ -94,15 +94,12 @@ impl Settings {
         }
         let has_secret = self.client.as_ref().is_some_and(|client| client.secret.is_some() || client.key.is_some());
         if self.issuer.is_none() && (has_secret || !matches!(self.grant, Grant::User)) {
-            return Err(
-                "client credentials need an issuer: name their authorization server with `OAuth::issuer`; without \
-                        it the server chooses who receives them"
-                    .to_owned(),
-            );
+            return Err("client credentials require `OAuth::issuer`; without it the server chooses who receives them"
+                .to_owned());
         }
         let is_document = |url: &str| Url::parse(url).is_ok_and(|url| url.scheme() == "https" && url.path() != "/");
         if self.metadata_url.as_deref().is_some_and(|url| !is_document(url)) {
-            return Err("`OAuth::client_metadata_url` needs an https URL with a path".to_owned());
+            return Err("`OAuth::client_metadata_url` requires an https URL with a path".to_owned());
         }
         let is_scope = |scope: &String| {
             !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\')
@@ -111,7 +108,7 @@ impl Settings {
             return Err("`OAuth::scopes` takes one scope at a time, without spaces, quotes and backslashes".to_owned());
         }
         if self.redirect.as_ref().is_some_and(|(redirect, _)| Url::parse(redirect).is_err()) {
-            return Err("`OAuth::on_redirect` needs a URL to be redirected to".to_owned());
+            return Err("`OAuth::on_redirect` requires a redirect URL".to_owned());
         }
         Ok(())
     }

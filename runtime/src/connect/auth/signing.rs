@@ -27,8 +27,8 @@ impl Key {
     fn parse(pem: &Secret) -> Result<Self, AuthError> {
         let wrong = || {
             AuthError::new(
-                "the client's key is no private key in PKCS #8 (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, EdDSA or \
-                 RS256; `openssl pkcs8 -topk8 -nocrypt` makes one of other forms",
+                "the client's key is not a PKCS #8 private key (`-----BEGIN PRIVATE KEY-----`) for ES256, ES384, \
+                 EdDSA or RS256; convert it with `openssl pkcs8 -topk8 -nocrypt`",
             )
         };
         let inside =
@@ -56,7 +56,7 @@ impl Key {
 
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, AuthError> {
         let random = SystemRandom::new();
-        let failed = |_| AuthError::new("the client's key could not sign");
+        let failed = |_| AuthError::new("failed to sign with the client's key");
         match self {
             Self::Ecdsa(_, key) => Ok(key.sign(&random, message).map_err(failed)?.as_ref().to_vec()),
             Self::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),

@@ -49,7 +49,7 @@ impl Guard {
         shell.args(["-c", SCRIPT, "sh", mark.as_str()]).process_group(0).current_dir("/");
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         shell.env_clear().env("PATH", "/usr/bin:/bin:/run/current-system/sw/bin");
-        let without = |error: &io::Error| tracing::debug!("a server outlives this process if that is killed: {error}");
+        let without = |error: &io::Error| tracing::debug!("the server will survive if this process is killed: {error}");
         let shell = shell.spawn().inspect_err(without).ok()?;
         Some(Self { shell })
     }

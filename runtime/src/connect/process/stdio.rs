@@ -54,7 +54,7 @@ impl FarEnd for Child {
         if !notes.has_exited() {
             match self.process.ended_within(PATIENCE_FOR_EXIT_STATUS).await {
                 Some(status) => notes.exited(status.to_string()),
-                None => notes.problem("the server closed its stdout and goes on running".to_owned()),
+                None => notes.problem("the server closed its stdout but is still running".to_owned()),
             }
         }
         if let Some(stderr) = self.stderr.take() {

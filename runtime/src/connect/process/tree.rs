@@ -108,7 +108,7 @@ impl ProcessTree {
         }
         let pipes = tree.take_pipes();
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other("the process was started without its pipes"));
+            return Err(io::Error::other("the child process has no stdin or stdout"));
         };
         Ok((tree, Pipes { stdin, stdout, stderr }))
     }

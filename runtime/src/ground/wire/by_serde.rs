@@ -102,7 +102,7 @@ impl de::Error for Mismatch {
     }
 
     fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
-        Self::new("no such property").within(field.to_owned())
+        Self::new("unknown property").within(field.to_owned())
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -399,7 +399,7 @@ mod tests {
         refused(&json!(["secret"]), "", "expected an object, found an array");
         refused(&json!("secret"), "", "expected an object, found a string");
         refused(&json!({}), "", "missing property `title`");
-        refused(&json!({"title": title, "extra": 1}), "/extra", "no such property");
+        refused(&json!({"title": title, "extra": 1}), "/extra", "unknown property");
         refused(&json!({"title": {"a": "secret"}}), "/title", "expected a string, found an object");
         refused(&json!({"title": title, "labels": ["bug", "secret"]}), "/labels/1", "expected one of `bug`, `task`");
         refused(&json!({"title": title, "labels": [null]}), "/labels/0", "expected a string or an object, found null");

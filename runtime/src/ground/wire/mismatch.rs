@@ -44,7 +44,7 @@ impl Mismatch {
     }
 
     pub(super) fn twice() -> Self {
-        Self::new("it is there twice")
+        Self::new("duplicate property")
     }
 
     fn of(message: Message) -> Self {
@@ -103,7 +103,7 @@ impl std::error::Error for Mismatch {}
 
 /// A source that gives a value says so.
 pub(super) fn nothing_read() -> Mismatch {
-    Mismatch::new("there is no value")
+    Mismatch::new("missing value")
 }
 
 /// The mismatch of a property that is not there; one of those that are may have been meant.
@@ -111,7 +111,7 @@ pub(super) fn nothing_read() -> Mismatch {
 pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
     match mcp_bindgen_model::nearest(key, keys).first() {
         Some(near) => Mismatch::new(format!(
-            "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
+            "missing property `{0}`, found `{1}`: did you mean `{0}`?",
             key.escape_debug(),
             near.escape_debug()
         )),

@@ -140,7 +140,7 @@ impl<'f, 's> Fields<'f, 's> {
                     Some(near) => format!("; did you mean `{}`?", near.escape_debug()),
                     None => String::new(),
                 };
-                Err(Mismatch::new(format!("no such property{hint}")))
+                Err(Mismatch::new(format!("unknown property{hint}")))
             }
             Unknown::Ignore => {
                 if is_shown && strange.keys.len() < MOST_STRANGERS {

@@ -90,7 +90,7 @@ impl Ledger {
         // What is too large by itself has its chance when nothing else waits.
         let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > self.limits.bytes;
         if waiting >= self.limits.requests || too_large {
-            return Err(Failure::not_sent(format!("{waiting} requests wait already for the server to read them")));
+            return Err(Failure::not_sent(format!("{waiting} requests are already waiting to be sent")));
         }
         Ok(book.take_in(size, terms))
     }
@@ -158,7 +158,7 @@ impl Ledger {
         let dispatched = self.give_up(ticket);
         let mut book = self.book();
         if book.silence.has_lasted(ticket.admitted(), self.timeout) && book.ended.is_none() {
-            let message = format!("nothing came from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
+            let message = format!("no message from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
             book.end(&Failure::lost(message));
         }
         dispatched
@@ -218,13 +218,13 @@ impl Ledger {
             if id.is_none() {
                 return;
             }
-            fields.insert(UNREADABLE.to_owned(), "the answer has neither `result` nor `error`".into());
+            fields.insert(UNREADABLE.to_owned(), "the response has neither `result` nor `error`".into());
         }
         let code = fields.get("error").map(|error| error.get("code").and_then(Value::as_i64).unwrap_or_default());
         let Some(ticket) = book.answered(id.as_ref(), answers, code) else {
             let id = id.map(|id| id.to_string()).unwrap_or_default();
             let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);
-            tracing::debug!(id, "ignoring a response to no request that is under way");
+            tracing::debug!(id, "ignoring a response without a pending request");
             return;
         };
         if let Some(why) = fields.remove(UNREADABLE) {
@@ -312,7 +312,7 @@ impl Ledger {
 fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
     let id = serde_json::from_value(id).ok();
     let Some((id, Value::String(method))) = id.zip(fields.remove("method")) else {
-        tracing::debug!("ignoring a request without an id or a method that is text");
+        tracing::debug!("ignoring a request without an id or a method");
         return None;
     };
     let length = if let RequestId::String(id) = &id { id.len() } else { 0 };

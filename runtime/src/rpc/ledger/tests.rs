@@ -195,7 +195,7 @@ fn the_backlog_is_bounded() {
     let (_second, _a) = queued(&ledger);
     let (_third, _b) = queued(&ledger);
     let refused = ledger.admit(1, TicketTerms::default()).map(drop).expect_err("too many requests");
-    assert!(refused.message.contains("2 requests wait already"), "{}", refused.message);
+    assert!(refused.message.contains("2 requests are already waiting"), "{}", refused.message);
     assert!(matches!(first.state(), State::Written { .. }));
 }
 

@@ -64,7 +64,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
             Frame::Noise(line) => return self.noise(&String::from_utf8_lossy(&line)),
             Frame::Object { text, id } => match (messages::parse(&text), id) {
                 (Some(message), _) if messages::is_message(&message) => message,
-                (None, Some(id)) => messages::unreadable(&id, "the answer cannot be read as JSON"),
+                (None, Some(id)) => messages::unreadable(&id, "the response is not valid JSON"),
                 _ => return self.noise(&String::from_utf8_lossy(&text)),
             },
             Frame::TooLarge { id: Some(id) } => messages::unreadable(&id, &too_large()),

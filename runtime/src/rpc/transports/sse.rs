@@ -43,8 +43,8 @@ impl SseTransport {
         if !content_type(&response).starts_with(EVENT_STREAM) {
             let kind = content_type(&response);
             let problem = format!(
-                "the server answers with `{kind}` and not with an event stream; for streamable HTTP leave out \
-                 `transport = \"sse\"`"
+                "the server returned `{kind}` instead of an event stream; for streamable HTTP remove `transport = \
+                 \"sse\"`"
             );
             return Err(http.fail(HttpError::new(HttpErrorKind::Refused, problem)));
         }
@@ -61,8 +61,10 @@ impl SseTransport {
                 }
                 Ok(_) => {}
                 Err(problem) => {
-                    return Err(http
-                        .fail(HttpError::new(HttpErrorKind::Refused, format!("{problem} before its endpoint came"))));
+                    return Err(http.fail(HttpError::new(
+                        HttpErrorKind::Refused,
+                        format!("{problem} before it sent its endpoint"),
+                    )));
                 }
             }
         }
@@ -158,16 +160,15 @@ async fn next(events: &mut Option<Reader>) -> Result<Event, String> {
         Some(events) => events.next().await,
         None => None,
     };
-    event.ok_or("the event stream ended")?.map_err(|error| format!("the event stream broke: {error}"))
+    event.ok_or("the event stream ended")?.map_err(|error| format!("the event stream failed: {error}"))
 }
 
 /// Where messages go. What is sent there has the headers of the configuration, and with them its secrets.
 fn endpoint(base: &Url, said: &str) -> Result<Url, String> {
-    let endpoint =
-        base.join(said.trim()).map_err(|error| format!("the endpoint that the server names is no URL: {error}"))?;
+    let endpoint = base.join(said.trim()).map_err(|error| format!("the server's endpoint is not a URL: {error}"))?;
     if endpoint.origin() != base.origin() {
         let origin = endpoint.origin().ascii_serialization();
-        return Err(format!("the server names an endpoint at another origin, {origin}, which is not trusted"));
+        return Err(format!("the server's endpoint has another origin, {origin}, which is not trusted"));
     }
     Ok(endpoint)
 }

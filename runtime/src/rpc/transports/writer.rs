@@ -17,7 +17,7 @@ use crate::rpc::failure::{Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::transports::{Sender, Sending};
 
-const BROKEN: &str = "the server does not read any more";
+const BROKEN: &str = "the server stopped reading";
 const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
 
 /// The queue of messages to a server. Messages wait for their turn in the order in which they were sent.

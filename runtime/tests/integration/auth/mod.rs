@@ -164,7 +164,7 @@ async fn a_user_who_says_no_or_nothing_ends_it() {
     let error = refused(&server, &OAuth::new().on_url(agree)).await;
     assert!(error.contains("access_denied"), "{error}");
     let error = refused(&server, &OAuth::new().on_url(|_| {}).patience(Duration::from_millis(50))).await;
-    assert!(error.contains("nobody authorized") && error.contains("50ms"), "{error}");
+    assert!(error.contains("was not authorized") && error.contains("50ms"), "{error}");
     assert!(server.state().grants.is_empty());
 }
 
@@ -179,7 +179,7 @@ async fn a_user_may_take_longer_than_connecting() {
     let hasty = Client::with_options(config(), options().connect_timeout(Duration::from_millis(1500)));
     let error = hasty.connect().await.expect_err("the user is slow");
     assert_eq!(error.kind, Kind::Auth, "{error}");
-    assert!(error.message.contains("goes on waiting") && error.message.contains("127.0.0.1"), "{error}");
+    assert!(error.message.contains("the authorization continues") && error.message.contains("127.0.0.1"), "{error}");
     let patient = Client::with_options(config(), options());
     let connecting = tokio::spawn(async move { patient.connect().await });
     let url = shown.lock().expect("a list").first().cloned().expect("a URL");

@@ -217,7 +217,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "gone",
         before: input!(r#""properties": {"a": {"type": "string"}}, "required": ["a"]"#),
         now: None,
-        said: Breaking(r#"the tool is gone; may be sent, and is refused now: {"a":"a"}"#),
+        said: Breaking(r#"the tool was removed; may be sent, and is refused now: {"a":"a"}"#),
     },
     case(
         "new_optional",

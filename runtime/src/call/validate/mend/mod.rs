@@ -159,7 +159,7 @@ impl Mender {
             return Some(salvaged);
         }
         let reason = match (keyword, value) {
-            ("pattern", Value::String(_)) => "the regex engine cannot take the pattern",
+            ("pattern", Value::String(_)) => "the regex engine does not support the pattern",
             _ => "the keyword's value is malformed",
         };
         self.skip(here, value, reason);
@@ -183,7 +183,7 @@ impl Mender {
                 let reason = if is_list_of_names {
                     "a dependency is a schema or a list of names"
                 } else {
-                    "the regex engine cannot take the pattern"
+                    "the regex engine does not support the pattern"
                 };
                 self.skip(&place, &Value::String(name.clone()), reason);
                 continue;
@@ -199,7 +199,7 @@ impl Mender {
         let lost = |mender: &Self, keyword: &str| mender.has_skipped_inside(&place.child(keyword).pointer);
         let drop = |mender: &mut Self, mended: &mut Map<String, Value>, keyword: &str| {
             if let Some(value) = mended.remove(keyword) {
-                mender.skip(&place.child(keyword), &value, "it depends on a part that is not checked");
+                mender.skip(&place.child(keyword), &value, "it depends on a part that is not validated");
             }
         };
         if lost(self, "not") {
@@ -219,7 +219,7 @@ impl Mender {
                     mended.insert("anyOf".to_owned(), branches);
                 }
                 Some(branches) => {
-                    self.skip(&place.child("oneOf"), &branches, "it depends on a part that is not checked")
+                    self.skip(&place.child("oneOf"), &branches, "it depends on a part that is not validated")
                 }
                 None => {}
             }

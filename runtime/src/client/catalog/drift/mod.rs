@@ -257,7 +257,7 @@ pub(crate) async fn watch(
                 }
             }
             Err(error) if connection.is_open() => {
-                tracing::warn!(server, "whether its tools are those that were bound cannot be told: {}", error.message);
+                tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
             }
             Err(_) => {}
         }

@@ -38,11 +38,11 @@ impl Told {
             let (words, is_breaking) = (&found.words, found.breaks(today));
             let is_refused = is_breaking && demand.refuses();
             let so = match (is_breaking, is_refused) {
-                (_, true) => "calls of it are refused",
-                (true, false) => "calls of it may fail",
-                (false, false) => "its bindings go on working",
+                (_, true) => "calls are refused",
+                (true, false) => "calls may fail",
+                (false, false) => "its bindings still work",
             };
-            tracing::warn!(server, tool, "the tool has changed since its bindings were made; {so}: {words}");
+            tracing::warn!(server, tool, "the tool has changed since its bindings were generated; {so}: {words}");
             self.observer.drift_detected(tool, words, is_breaking, is_refused);
         }
     }

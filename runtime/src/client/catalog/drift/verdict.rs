@@ -72,8 +72,8 @@ impl Verdict {
         // What is compared comes from a stranger and may take a while.
         let mut left = budget.0.clone().lock_owned().await;
         if left.is_zero() {
-            let words = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, or \
-                         set `tools` to the ones that are called";
+            let words = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, \
+                         or limit `tools` to the ones you call";
             return Self(vec![Difference::breaking(words)]);
         }
         let demand = demand.clone();
@@ -83,7 +83,7 @@ impl Verdict {
             *left = left.saturating_sub(start.elapsed());
             found
         });
-        let undecided = |_| vec![Difference::breaking("what it says of itself cannot be compared")];
+        let undecided = |_| vec![Difference::breaking("its declaration cannot be compared")];
         let mut found = judged.await.unwrap_or_else(undecided);
         found.iter_mut().for_each(|found| found.words = redactor.shown_line(&found.words, LONGEST_MESSAGE));
         Self(found)
@@ -91,7 +91,7 @@ impl Verdict {
 
     /// That it cannot be known what was bound.
     pub(super) fn unknown(error: &serde_json::Error) -> Self {
-        Self(vec![Difference::breaking(&format!("its bindings hold a schema that is not JSON: {error}"))])
+        Self(vec![Difference::breaking(&format!("its bindings contain a schema that is not JSON: {error}"))])
     }
 
     /// Returns the reason against calling the tool.

@@ -41,7 +41,7 @@ impl FileTokenStore {
             builder.create(&self.folder).map_err(|error| self.failed("made", &self.folder, &error))?;
         }
         // Whoever may write to it can put other tokens in place of these.
-        self.owner_only(&self.folder, 0o022, "written to by others; run `chmod 700` on it")
+        self.owner_only(&self.folder, 0o022, "written by others; run `chmod 700` on it")
     }
 
     #[cfg(unix)]

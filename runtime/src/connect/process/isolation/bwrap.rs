@@ -10,7 +10,7 @@ use super::way::follow;
 use crate::ConnectErrorKind as Kind;
 
 const PATHS: [&str; 4] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
-const INSTALL: &str = "as with `apt-get install bubblewrap` or `dnf install bubblewrap`";
+const INSTALL: &str = "for example with `apt-get install bubblewrap` or `dnf install bubblewrap`";
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
@@ -36,8 +36,10 @@ fn find_in(paths: &[&Path], writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
     }
     Err(refusal.unwrap_or_else(|| {
         let folders = paths.iter().filter_map(|path| path.parent()).map(shown).collect::<Vec<_>>().join(", ");
-        let message =
-            format!("its `isolation` needs bubblewrap, and there is no `bwrap` in {folders}; install it, {INSTALL}");
+        let message = format!(
+            "its `isolation` requires bubblewrap, and `bwrap` was not found in {folders}; install it, \
+                     {INSTALL}"
+        );
         (Kind::Unsupported, message)
     }))
 }
@@ -51,7 +53,7 @@ fn check(path: &Path, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)
     let way = follow(path).map_err(|error| (Kind::Unsupported, error))?;
     let passed = || way.links.iter().map(|(link, _)| link.as_path()).chain([way.real.as_path()]);
     if let Some(folder) = writable.iter().find(|folder| passed().any(|place| place.starts_with(folder))) {
-        let message = format!("`write` lets the server replace it in `{}`; name a smaller folder", shown(folder));
+        let message = format!("`write` lets the server replace it in `{}`; use a smaller folder", shown(folder));
         return Err((Kind::Config, io::Error::other(message)));
     }
     for place in passed().flat_map(Path::ancestors) {
@@ -59,7 +61,7 @@ fn check(path: &Path, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)
         // Of a folder with the sticky bit, as /nix/store is, nobody else removes what root owns; the mode of a link says nothing.
         let is_shared = found.is_dir() && found.mode() & STICKY != 0;
         if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 {
-            return Err(unsafe_at(place, "others than root may write to"));
+            return Err(unsafe_at(place, "users other than root can write to"));
         }
         if found.uid() != 0 {
             return Err(unsafe_at(place, "root does not own"));
@@ -91,8 +93,7 @@ mod tests {
         assert_eq!(
             message,
             format!(
-                "its `isolation` needs bubblewrap, and there is no `bwrap` in {folder}/one, {folder}/two; install it, as \
-                 with `apt-get install bubblewrap` or `dnf install bubblewrap`"
+                "its `isolation` requires bubblewrap, and `bwrap` was not found in {folder}/one, {folder}/two; install it, for example with `apt-get install bubblewrap` or `dnf install bubblewrap`"
             )
         );
         assert!(PATHS.iter().all(|path| path.starts_with('/')), "none depends on the environment or the folder");
@@ -111,7 +112,7 @@ mod tests {
             let (kind, message) = refused(Path::new(SHELL), &[folder.to_owned()]);
             assert_eq!(kind, Kind::Config);
             let expected = format!(
-                "its `isolation` cannot use `/bin/sh`: `write` lets the server replace it in `{}`; name a smaller folder",
+                "its `isolation` cannot use `/bin/sh`: `write` lets the server replace it in `{}`; use a smaller folder",
                 folder.display()
             );
             assert_eq!(message, expected);
@@ -138,7 +139,7 @@ mod tests {
             let (kind, message) = refused(&bwrap, &[]);
             assert_eq!(kind, Kind::Unsupported);
             let named = format!(
-                "cannot use `{}`: others than root may write to `{}`; install bubblewrap as root, as with",
+                "cannot use `{}`: users other than root can write to `{}`; install bubblewrap as root, for example with",
                 bwrap.display(),
                 path.display()
             );

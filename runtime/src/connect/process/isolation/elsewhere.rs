@@ -36,6 +36,6 @@ pub(super) fn enforced_by(_isolation: &Isolation, _program: &Program<'_>) -> Res
 }
 
 fn refusal() -> Refusal {
-    let message = "its `isolation` can be enforced on Linux alone; run the server there, or take `isolation` out";
+    let message = "its `isolation` requires Linux; run the server there, or remove `isolation`";
     (Kind::Unsupported, message.to_owned())
 }

@@ -111,8 +111,8 @@ impl Plan {
             if !home.can_be_hidden() {
                 if home.is_of_process && !is_restricted {
                     let message = format!(
-                        "`home = \"temp\"` cannot hide the home `{}`, in which the system lies; set `HOME` to a folder \
-                         of its own, or say with `read` and `write` what the server may see",
+                        "`home = \"temp\"` cannot hide the home `{}`, which contains the system; set `HOME` to \
+                         another folder, or list folders in `read` and `write`",
                         shown(&home.given)
                     );
                     return Err((Kind::Config, message));
@@ -146,8 +146,8 @@ impl Plan {
             let is_in = |link: &Path| self.writable.iter().find(|writable| link.starts_with(writable));
             if let Some(writable) = way.links.iter().find_map(|(link, _)| is_in(link)) {
                 let message = format!(
-                    "`{key}` of its `isolation` names `{}`, which is or leads through a symbolic link in `{}`, where the \
-                     server may write; name the folder that is meant",
+                    "`{key}` of its `isolation` contains `{}`, which uses a symbolic link in `{}`, where the server \
+                     may write; use the real path",
                     shown(Path::new(folder)),
                     shown(writable)
                 );
@@ -180,29 +180,29 @@ impl Plan {
 
     fn way_of(&self, key: &str, folder: &str) -> Result<Way, Refusal> {
         let wrong = |what: String| {
-            (Kind::Config, format!("`{key}` of its `isolation` names `{}`, {what}", shown(Path::new(folder))))
+            (Kind::Config, format!("`{key}` of its `isolation` contains `{}`, {what}", shown(Path::new(folder))))
         };
         let path = match folder.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::home_dir() {
                 Some(home) if home.is_absolute() => home.join(rest.trim_start_matches('/')),
-                _ => return Err(wrong("and nobody knows the home folder: `HOME` is not set".to_owned())),
+                _ => return Err(wrong("but the home folder is unknown: `HOME` is not set".to_owned())),
             },
             _ => PathBuf::from(folder),
         };
         if folder.is_empty() {
-            return Err(wrong("which is no folder".to_owned()));
+            return Err(wrong("which is not a directory".to_owned()));
         }
         let followed = std::path::absolute(&path).and_then(|path| follow(&path));
         let way = followed.map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => wrong("which does not exist".to_owned()),
-            _ => wrong(format!("which cannot be shown: {error}")),
+            _ => wrong(format!("which cannot be mounted: {error}")),
         })?;
         if OWN.iter().any(|own| way.real.starts_with(own)) {
-            return Err(wrong("and every isolated server has a `/dev` and a `/proc` of its own".to_owned()));
+            return Err(wrong("but every isolated server has its own `/dev` and `/proc`".to_owned()));
         }
         if self.temp_home.is_some() && self.homes.contains(&way.real) {
             return Err(wrong(
-                "the home that `home = \"temp\"` hides; name folders in it, or take the one out".to_owned(),
+                "the home that `home = \"temp\"` hides; use folders inside it, or remove one of the two".to_owned(),
             ));
         }
         Ok(way)
@@ -222,8 +222,7 @@ impl Plan {
             return Ok(way.real);
         }
         let cwd = shown(Path::new(cwd));
-        let message =
-            format!("its `isolation` does not show it the folder `{cwd}` (cwd); name it in `read` or `write`");
+        let message = format!("its `isolation` does not include the folder `{cwd}` (cwd); add it to `read` or `write`");
         Err((Kind::Config, message))
     }
 }
@@ -265,13 +264,12 @@ fn homes() -> Vec<Home> {
 
 /// A variable that `home = "temp"` sets cannot be set otherwise as well.
 fn check_variables(program: &Program<'_>) -> Result<(), Refusal> {
-    let wrong =
-        |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove the one or the other")));
+    let wrong = |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove one of the two")));
     if program.env.contains_key("HOME") {
         return wrong("its `env` sets `HOME`".to_owned());
     }
     match program.inherit_env.iter().find(|name| HOME_VARIABLES.contains(&name.as_str())) {
-        Some(name) => wrong(format!("its `inherit_env` names `{name}`, which says where the real home is")),
+        Some(name) => wrong(format!("its `inherit_env` contains `{name}`, which reveals the real home")),
         None => Ok(()),
     }
 }

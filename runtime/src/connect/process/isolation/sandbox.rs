@@ -45,12 +45,12 @@ impl Sandbox {
         find_bwrap: impl Fn(&[PathBuf]) -> Result<PathBuf, Refusal>,
     ) -> Result<Self, Refusal> {
         let found = find::program(program.command, program.env, program.cwd)
-            .map_err(|error| (Kind::Spawn, format!("could not start `{}`: {error}", program.command)))?;
+            .map_err(|error| (Kind::Spawn, format!("failed to start `{}`: {error}", program.command)))?;
         let found = std::path::absolute(&found).unwrap_or(found);
         let mut plan = folders::plan(isolation, program)?;
         let path = program.env.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
         let shown = needs::show(&mut plan.view, &found, path.as_deref(), &plan.homes, &plan.writable);
-        shown.map_err(|error| (Kind::Spawn, format!("could not start `{}`: {error}", program.command)))?;
+        shown.map_err(|error| (Kind::Spawn, format!("failed to start `{}`: {error}", program.command)))?;
         let cwd = plan.folder_to_start_in(program.cwd)?;
         let bwrap = find_bwrap(&plan.writable)?;
         let mut options: Vec<OsString> = ["--unshare-all", "--cap-drop", "ALL"].map(OsString::from).into();
@@ -97,7 +97,7 @@ impl Sandbox {
         if tried.status.code() == Some(NOT_THERE) {
             let program = shown(&self.program);
             let message =
-                format!("its `isolation` does not show it its own program `{program}`; name the folder in `read`");
+                format!("its `isolation` does not include its own program `{program}`; add the folder to `read`");
             return Some((Kind::Config, message));
         }
         let said = String::from_utf8_lossy(&tried.stderr);
@@ -121,15 +121,15 @@ fn explained(said: &str) -> String {
     const FORBIDDEN: [&str; 6] =
         ["namespace", "uid map", "gid map", "RTM_NEWADDR", "Operation not permitted", "Permission denied"];
     let hint = if said.contains("Unknown option") {
-        "; it is too old, 0.4 or newer is needed"
+        "; it is too old, 0.4 or newer is required"
     } else if FORBIDDEN.iter().any(|part| said.contains(part)) {
-        "; this system does not let programs make namespaces: allow it with `sysctl kernel.unprivileged_userns_clone=1` \
-         (on Ubuntu `kernel.apparmor_restrict_unprivileged_userns=0`, or a profile for bwrap; in a container options \
+        "; this system does not allow user namespaces: enable them with `sysctl kernel.unprivileged_userns_clone=1` \
+         (on Ubuntu `kernel.apparmor_restrict_unprivileged_userns=0`, or a profile for bwrap; in a container, options \
          such as `--security-opt seccomp=unconfined`)"
     } else {
         ""
     };
-    let said = if said.is_empty() { "bwrap failed without a word" } else { said };
+    let said = if said.is_empty() { "bwrap failed without a message" } else { said };
     format!("its `isolation` cannot be enforced here: {said}{hint}")
 }
 

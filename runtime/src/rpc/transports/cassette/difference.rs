@@ -29,10 +29,10 @@ impl fmt::Display for Difference {
         let place = printable(&self.pointer);
         match (&self.recorded, &self.now) {
             (Some(recorded), Some(now)) => {
-                write!(f, "at `{place}` {} was recorded, and is {} now", Cut(recorded), Cut(now))
+                write!(f, "at `{place}`: recorded {}, found {}", Cut(recorded), Cut(now))
             }
-            (Some(recorded), None) => write!(f, "at `{place}` {} was recorded, and is missing now", Cut(recorded)),
-            (None, Some(now)) => write!(f, "at `{place}` nothing was recorded, and is {} now", Cut(now)),
+            (Some(recorded), None) => write!(f, "at `{place}`: recorded {}, found nothing", Cut(recorded)),
+            (None, Some(now)) => write!(f, "at `{place}`: recorded nothing, found {}", Cut(now)),
             (None, None) => write!(f, "at `{place}`"),
         }
     }
@@ -109,10 +109,10 @@ mod tests {
         let now = json!({"a": [1, {"b/c": "y"}, 3], "same": {"k": [1.5, true]}, "new": {"n": 1}});
         let said: Vec<String> = differences(&recorded, &now).iter().map(ToString::to_string).collect();
         let expected = [
-            "at `/a/1/b~1c` \"x\" was recorded, and is \"y\" now",
-            "at `/a/2` nothing was recorded, and is 3 now",
-            "at `/gone` null was recorded, and is missing now",
-            "at `/new` nothing was recorded, and is {\"n\":1} now",
+            "at `/a/1/b~1c`: recorded \"x\", found \"y\"",
+            "at `/a/2`: recorded nothing, found 3",
+            "at `/gone`: recorded null, found nothing",
+            "at `/new`: recorded nothing, found {\"n\":1}",
         ];
         assert_eq!(said, expected);
         assert!(differences(&recorded, &recorded).is_empty());

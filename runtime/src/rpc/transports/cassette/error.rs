@@ -9,7 +9,7 @@ use super::Difference;
 #[non_exhaustive]
 pub enum CassetteError {
     /// The file cannot be read.
-    #[error("cannot read the cassette `{}`: {message}; was it recorded?", .path.display())]
+    #[error("failed to read the cassette `{}`: {message}; was it recorded?", .path.display())]
     #[non_exhaustive]
     Read {
         /// The file.
@@ -18,7 +18,7 @@ pub enum CassetteError {
         message: String,
     },
     /// The file cannot be written.
-    #[error("cannot write the cassette `{}`: {message}", .path.display())]
+    #[error("failed to write the cassette `{}`: {message}", .path.display())]
     #[non_exhaustive]
     Write {
         /// The file.
@@ -27,7 +27,7 @@ pub enum CassetteError {
         message: String,
     },
     /// A line is not what a cassette holds.
-    #[error("{}:{line}: not a line of a cassette: {message}; record it anew", .path.display())]
+    #[error("{}:{line}: invalid cassette line: {message}; record it again", .path.display())]
     #[non_exhaustive]
     Malformed {
         /// The file.
@@ -38,7 +38,7 @@ pub enum CassetteError {
         message: String,
     },
     /// The end of the file is missing.
-    #[error("the cassette `{}` is truncated: {message}; record it anew", .path.display())]
+    #[error("the cassette `{}` is truncated: {message}; record it again", .path.display())]
     #[non_exhaustive]
     Truncated {
         /// The file.
@@ -48,7 +48,8 @@ pub enum CassetteError {
     },
     /// The file is of a later version.
     #[error(
-        "the cassette `{}` has format {format}, and this version of mcp-bindgen reads {known}; update it, or record anew",
+        "the cassette `{}` has format {format}, and this version of mcp-bindgen reads {known}; update mcp-bindgen, or \
+         record it again",
         .path.display()
     )]
     #[non_exhaustive]
@@ -61,7 +62,7 @@ pub enum CassetteError {
         known: u64,
     },
     /// The cassette is another server's.
-    #[error("the cassette `{}` is of the server `{recorded}`, not of `{server}`", .path.display())]
+    #[error("the cassette `{}` was recorded with server `{recorded}`, not `{server}`", .path.display())]
     #[non_exhaustive]
     OtherServer {
         /// The file.
@@ -72,7 +73,7 @@ pub enum CassetteError {
         server: String,
     },
     /// Nothing like the request was recorded, or not so often.
-    #[error("the cassette `{}` has no answer to {request}: {message}; record it anew", .path.display())]
+    #[error("the cassette `{}` has no response to {request}: {message}; record it again", .path.display())]
     #[non_exhaustive]
     NotRecorded {
         /// The file.
@@ -83,7 +84,7 @@ pub enum CassetteError {
         message: String,
     },
     /// The request was recorded with other parameters.
-    #[error("the cassette `{}` has {request} with other parameters: {}; record it anew if that is meant", .path.display(), listed(.differences))]
+    #[error("the cassette `{}` has {request} with other parameters: {}; record it again if this is intended", .path.display(), listed(.differences))]
     #[non_exhaustive]
     Changed {
         /// The file.

@@ -79,7 +79,7 @@ impl Player {
             (Some(last), _) if request.begins() => Ok(last),
             (Some(_), _) => {
                 let times = if alike == 1 { "once".to_owned() } else { format!("{alike} times") };
-                Err(self.not_recorded(request, format!("it was recorded {times}, and is asked for once more")))
+                Err(self.not_recorded(request, format!("it was recorded {times}, and requested once more")))
             }
             (None, Some(differences)) => {
                 Err(CassetteError::Changed { path: self.path.clone(), request: request.title(), differences })
@@ -102,8 +102,8 @@ impl Player {
         subjects.dedup();
         subjects.truncate(20);
         match subjects.as_slice() {
-            [] => "no such request was recorded".to_owned(),
-            subjects => format!("those of {} were recorded", subjects.join(", ")),
+            [] => "it was not recorded".to_owned(),
+            subjects => format!("recorded were {}", subjects.join(", ")),
         }
     }
 }

@@ -142,7 +142,7 @@ impl Stage {
             self.play(scene);
             return Ok(());
         }
-        let request = format!("the answer to `{}`, which the server asks", question.method);
+        let request = format!("the response to `{}` from the server", question.method);
         let error = CassetteError::Changed { path: self.player.path(), request, differences };
         refused(&scene.outgoing, Failure::lost(error.to_string()), error);
         Ok(())

@@ -35,7 +35,7 @@ impl Tape {
         let mut lines = text.lines().enumerate().map(|(number, line)| match serde_json::from_str::<Value>(line) {
             Ok(value) => Ok((number, value)),
             Err(error) if number == last && error.is_eof() => {
-                Err(truncated(format!("its last line, {}, breaks off", number + 1)))
+                Err(truncated(format!("its last line, {}, is incomplete", number + 1)))
             }
             Err(error) => Err(malformed(number, error.to_string())),
         });
@@ -46,23 +46,23 @@ impl Tape {
             return Err(CassetteError::NewerFormat { path: path.to_owned(), format, known: FORMAT });
         }
         let server = head.get("server").and_then(Value::as_str);
-        let server = server.ok_or_else(|| malformed(0, "the first line does not name the `server`".to_owned()))?;
+        let server = server.ok_or_else(|| malformed(0, "the first line has no `server`".to_owned()))?;
         let mut exchanges = Vec::new();
         while let Some(line) = lines.next() {
             let (number, line) = line?;
             if let Some(count) = line.get("end") {
                 if count.as_u64() != u64::try_from(exchanges.len()).ok() {
-                    return Err(truncated(format!("it says {count} exchanges, and has {}", exchanges.len())));
+                    return Err(truncated(format!("it declares {count} exchanges, and has {}", exchanges.len())));
                 }
                 return match lines.next() {
                     None => Ok(Self { server: Some(server.to_owned()), exchanges }),
-                    Some(_) => Err(malformed(number + 1, "something follows the end".to_owned())),
+                    Some(_) => Err(malformed(number + 1, "there are lines after the end".to_owned())),
                 };
             }
-            let read = read(line).ok_or_else(|| malformed(number, "it is no request with its response".to_owned()));
+            let read = read(line).ok_or_else(|| malformed(number, "it is not a request with its response".to_owned()));
             exchanges.push(Some(read?));
         }
-        Err(truncated(format!("there is no end after {} exchanges", exchanges.len())))
+        Err(truncated(format!("the end is missing after {} exchanges", exchanges.len())))
     }
 }
 

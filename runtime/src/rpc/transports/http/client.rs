@@ -55,7 +55,7 @@ fn tls() -> Result<ClientConfig, String> {
     }
     let config = builder()?
         .with_platform_verifier()
-        .map_err(|error| format!("the certificates that the system trusts cannot be read: {error}"))?
+        .map_err(|error| format!("failed to read the system's certificates: {error}"))?
         .with_no_client_auth();
     Ok(CONFIG.get_or_init(|| config).clone())
 }

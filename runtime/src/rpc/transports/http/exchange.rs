@@ -100,7 +100,7 @@ impl Requests {
                 biased;
                 event = reader.next() => event,
                 () = self.replaced(conversation) => {
-                    return Err(self.lost("the session ended before the answer came".to_owned()));
+                    return Err(self.lost("the session ended before the response arrived".to_owned()));
                 }
             };
             let problem = match event {
@@ -127,7 +127,7 @@ impl Requests {
             tokio::time::sleep(pause).await;
             match self.get(conversation, last_event.as_deref()).await {
                 Ok(Some(rest)) => reader = rest,
-                Ok(None) => return Err(self.lost(format!("{problem}, and refused to send the rest"))),
+                Ok(None) => return Err(self.lost(format!("{problem}, and refused to resume"))),
                 // It may be there again.
                 Err(_) => {}
             }

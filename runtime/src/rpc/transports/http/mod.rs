@@ -35,7 +35,7 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 /// How much of a text of strangers a message shows.
 const PREVIEW: usize = 300;
-const NO_ANSWER: &str = "the server ended its response without an answer";
+const NO_ANSWER: &str = "the server ended its HTTP response without a JSON-RPC response";
 
 /// The requests of one connection.
 #[derive(Clone)]

@@ -83,7 +83,7 @@ fn annotations(schema: &Value) -> Result<Vec<Mirrored>, String> {
     let mut seen = HashSet::new();
     for mirrored in &found {
         if !seen.insert(mirrored.header.clone()) {
-            return Err(format!("two arguments are mirrored in the header `{}`", mirrored.header));
+            return Err(format!("two arguments use the header `{}`", mirrored.header));
         }
     }
     Ok(found)
@@ -100,7 +100,7 @@ fn walk(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<Mirr
     if let Some(name) = keywords.get(ANNOTATION) {
         match path.as_deref() {
             Some(path) if !path.is_empty() => found.push(mirrored(name, keywords, path)?),
-            _ => return Err(format!("`{ANNOTATION}` stands where no argument is")),
+            _ => return Err(format!("`{ANNOTATION}` is not on an argument")),
         }
     }
     for (keyword, value) in keywords {
@@ -136,7 +136,7 @@ fn mirrored(name: &Value, schema: &Map<String, Value>, path: &[String]) -> Resul
         .ok_or_else(|| format!("`{ANNOTATION}` of `{at}` is not a header name: {name}"))?;
     match schema.get("type").and_then(Value::as_str) {
         Some("string" | "integer" | "boolean") => Ok(Mirrored { path: path.to_vec(), header }),
-        _ => Err(format!("`{ANNOTATION}` of `{at}` needs a string, an integer or a boolean")),
+        _ => Err(format!("`{ANNOTATION}` of `{at}` requires a string, an integer or a boolean")),
     }
 }
 

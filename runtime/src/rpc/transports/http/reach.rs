@@ -47,11 +47,11 @@ impl Route {
     pub fn to(url: &str) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| format!("it is not a URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("it begins neither with `http://` nor with `https://`".to_owned());
+            return Err("it must begin with `http://` or `https://`".to_owned());
         }
         let origin = url.origin().ascii_serialization();
-        let uri: Uri = origin.parse().map_err(|error| format!("it names no host: {error}"))?;
-        let origin = Url::parse(&origin).map_err(|error| format!("it names no host: {error}"))?;
+        let uri: Uri = origin.parse().map_err(|error| format!("it has no valid host: {error}"))?;
+        let origin = Url::parse(&origin).map_err(|error| format!("it has no valid host: {error}"))?;
         let proxy = Matcher::from_system().intercept(&uri).map(|proxy| proxy.uri().clone());
         Ok(Self { origin, proxy })
     }
@@ -76,11 +76,11 @@ impl Route {
     /// # Errors
     /// See [`RouteError`].
     pub async fn open(&self, within: Duration) -> Result<(), RouteError> {
-        let late = |_| RouteError::Unknown(format!("there was no answer within {within:?}"));
+        let late = |_| RouteError::Unknown(format!("no answer within {within:?}"));
         if self.proxy.is_none() && self.origin.scheme() == "http" {
             let host = self.origin.host_str().unwrap_or_default().trim_matches(['[', ']']);
             let opened = tokio::time::timeout(within, TcpStream::connect((host, self.port()))).await;
-            let late = |_| RouteError::Closed(format!("nobody has answered within {within:?}"));
+            let late = |_| RouteError::Closed(format!("no answer within {within:?}"));
             return opened.map_err(late)?.map(drop).map_err(|error| RouteError::Closed(error.to_string()));
         }
         let client = shared(self.origin.as_str()).map_err(RouteError::Closed)?;
@@ -102,12 +102,12 @@ impl Route {
     fn answered(&self, status: StatusCode) -> Result<(), RouteError> {
         match status {
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                Err(RouteError::Closed(format!("the proxy wants a login (HTTP {status})")))
+                Err(RouteError::Closed(format!("the proxy requires a login (HTTP {status})")))
             }
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
                 if self.proxy.is_some() && self.origin.scheme() == "http" =>
             {
-                Err(RouteError::Unknown(format!("the proxy, or the server behind it, answers HTTP {status}")))
+                Err(RouteError::Unknown(format!("the proxy, or the server behind it, returned HTTP {status}")))
             }
             _ => Ok(()),
         }

@@ -140,7 +140,7 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, said: &str, crede
             format!("the server does not accept {credentials} (HTTP {status})")
         }
         (StatusCode::UNAUTHORIZED, None) => format!(
-            "the server asks for authorization (HTTP {status}); set `headers.Authorization`, or give the client OAuth \
+            "the server requires authorization (HTTP {status}); set `headers.Authorization`, or use OAuth \
              (`ClientOptions::authorization`, feature `auth`)"
         ),
         _ if said.is_empty() => format!("HTTP {status}"),

@@ -186,7 +186,7 @@ impl Requests {
         let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
-            return Err(self.lost(format!("the server answered with HTTP {status} and no JSON-RPC response")));
+            return Err(self.lost(format!("the server returned HTTP {status} without a JSON-RPC response")));
         }
         if !status.is_success() {
             return self.refused(message, &Conversation::default(), response, outgoing).await;
@@ -201,20 +201,23 @@ impl Requests {
             self.converse(session, Some(version), own_version.is_some());
         }
         self.take(answer, Some(id)).await;
-        if outgoing.is_settled() { Ok(()) } else { Err(self.lost("the server answered another request".to_owned())) }
+        if outgoing.is_settled() {
+            Ok(())
+        } else {
+            Err(self.lost("the server responded to another request".to_owned()))
+        }
     }
 
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
     /// Dropped before the answer: as `begin`, and the next request begins another one.
     pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), HttpError> {
-        let failed = |why: &str| {
-            HttpError::not_sent(format!("the server has forgotten the session, and does not begin another: {why}"))
-        };
+        let failed =
+            |why: &str| HttpError::not_sent(format!("the server lost the session, and cannot start another: {why}"));
         let initialize = self.initialize.lock().await;
         if self.conversation().number != forgotten.number {
             return Ok(());
         }
-        let Some(message) = &*initialize else { return Err(failed("it was begun without a handshake")) };
+        let Some(message) = &*initialize else { return Err(failed("it was started without a handshake")) };
         let response =
             self.post(message, &Conversation::default(), None).await.map_err(|error| failed(&error.to_string()))?;
         if !response.status().is_success() {
@@ -222,7 +225,7 @@ impl Requests {
         }
         let session = self.session(&response);
         let answer = self.first_answer(response).await.map_err(|error| failed(&error.to_string()))?;
-        let Some(version) = agreed_version(&answer, None) else { return Err(failed("it refuses the handshake")) };
+        let Some(version) = agreed_version(&answer, None) else { return Err(failed("it rejected the handshake")) };
         let version_header = HeaderValue::from_str(version).ok();
         let next = Conversation { session: session.clone(), version: version_header, ..Conversation::default() };
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -286,7 +289,7 @@ impl Requests {
     pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> HttpError {
         let said = self.http.shown(body);
         let said = if said.is_empty() { "; its body is empty".to_owned() } else { format!(": {said}") };
-        self.lost(format!("the server answered with `{kind}` and no JSON-RPC response{said}"))
+        self.lost(format!("the server returned `{kind}` without a JSON-RPC response{said}"))
     }
 
     /// Reads the events of a response until the transport ends.
@@ -367,7 +370,7 @@ impl Requests {
         }
         let mut refusal = self.http.refusal(status, &headers, &body);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) && self.begins(message) {
-            refusal.message.push_str("; a server of HTTP+SSE needs `transport = \"sse\"`");
+            refusal.message.push_str("; an HTTP+SSE server requires `transport = \"sse\"`");
         }
         Err(self.http.fail(refusal))
     }

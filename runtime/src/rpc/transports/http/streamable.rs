@@ -105,7 +105,7 @@ impl Requests {
             bodies::beginning(response).await;
             Ok(())
         };
-        let late = |_| self.lost(format!("the server has not accepted it within {PATIENCE_FOR_ACCEPTANCE:?}"));
+        let late = |_| self.lost(format!("the server did not accept it within {PATIENCE_FOR_ACCEPTANCE:?}"));
         timeout(PATIENCE_FOR_ACCEPTANCE, self.http.until.or_end(sending)).await.unwrap_or_else(|error| Err(late(error)))
     }
 }
