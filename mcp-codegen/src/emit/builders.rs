@@ -56,7 +56,7 @@ impl TypeEmitter<'_, '_> {
             }
             #(#setters)*
             impl #builder<#(#types),*> {
-                /// With what is required, and nothing else.
+                /// Creates it with the required properties.
                 #[must_use]
                 pub fn build(self) -> #name {
                     #name { #(#fields: self.#fields,)* #values }

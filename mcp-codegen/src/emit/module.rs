@@ -126,22 +126,22 @@ fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
         }
 
         impl #client {
-            /// Connects as the configuration says: `MCP_SERVERS` in the environment, or what `mcp.toml` said when
-            /// the bindings were made. Who connects again shares the connection.
+            /// Connects with the configuration: `MCP_SERVERS` in the environment, or `mcp.toml` as it was when
+            /// the bindings were generated. Further calls share the connection.
             ///
             /// # Errors
-            /// Where no connection can be made.
+            /// If the connection cannot be made.
             pub async fn connect() -> Result<Self, ConnectError> #bounds {
                 let client = Client::for_spec(&SERVER)?;
                 client.connect().await?;
                 Ok(Self { client })
             }
 
-            /// Connects through the server of this name among those of a program.
+            /// Uses the server with this name among those of the program.
             /// Its `approve`, `exclude`, `drift` and other rules apply, not those of the configuration of the bindings.
             ///
             /// # Errors
-            /// Where there is none, or no connection can be made.
+            /// If there is no such server, or the connection cannot be made.
             pub async fn connect_with(servers: &Servers) -> Result<Self, ConnectError> {
                 let client = servers.client(SERVER.name)?;
                 client.connect().await?;
@@ -161,12 +161,12 @@ fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
                 Self { client }
             }
 
-            /// Returns the client, or the layers around it, that the tools are called through.
+            /// Returns the client, with its layers, that calls the tools.
             pub const fn client(&self) -> &#through {
                 &self.client
             }
 
-            /// The same with a time limit for every call, connecting included.
+            /// Sets a time limit for every call, including connecting.
             pub fn within(&self, timeout: ::core::time::Duration) -> #client<#krate::WithOptions<&#through>> {
                 #client { client: CallTool::within(&self.client, timeout) }
             }
@@ -199,11 +199,11 @@ fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStr
         }
 
         impl #call {
-            /// Reads a call from a tool's name, as the server or as the bindings know it, and its arguments: JSON,
-            /// text of it, or nothing.
+            /// Parses a call from a tool's name, on the wire or prefixed, and its arguments: JSON, JSON text,
+            /// or nothing.
             ///
             /// # Errors
-            /// [`CallError::ToolNotFound`], and [`CallError::InvalidArguments`] where the arguments do not fit.
+            /// [`CallError::ToolNotFound`], or [`CallError::InvalidArguments`] if the arguments are invalid.
             pub fn parse(name: &str, arguments: impl #krate::AsArguments) -> Result<Self, CallError> {
                 let arguments = #krate::AsArguments::as_arguments(&arguments);
                 match #private::place_of(TOOLS, name) {
@@ -212,7 +212,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStr
                 }
             }
 
-            /// The tool's name, as the server knows it.
+            /// The tool's name on the wire.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
@@ -220,7 +220,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStr
                 }
             }
 
-            /// The arguments as they go on the wire.
+            /// The arguments as JSON.
             #[must_use]
             pub fn arguments(&self) -> Value {
                 match self {
@@ -228,7 +228,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStr
                 }
             }
 
-            /// Calls the tool, and gives its result as it came.
+            /// Calls the tool and returns its untyped result.
             ///
             /// # Errors
             /// See [`CallError`].

@@ -75,7 +75,7 @@ impl TypeEmitter<'_, '_> {
         let asked = self.asked(id, if has_default { &[Standard::Default] } else { &[] });
         let extra_field = extra.iter().map(|(name, ty)| {
             quote! {
-                /// Every other property.
+                /// The undeclared properties.
                 pub #name: BTreeMap<String, #ty>,
             }
         });
@@ -137,7 +137,7 @@ impl TypeEmitter<'_, '_> {
         );
         let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
         let new = quote! {
-            /// With what is required, and nothing else.
+            /// Creates it with the required properties.
             #many
             pub fn new(#(#arguments),*) -> Self {
                 Self { #(#values)* #others }

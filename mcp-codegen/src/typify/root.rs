@@ -104,7 +104,7 @@ impl Facts {
         let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
         quote! {
             impl #root {
-                /// With what is required, and nothing else.
+                /// Creates it with the required properties.
                 #many
                 #[must_use]
                 pub fn new(#(#arguments),*) -> Self {

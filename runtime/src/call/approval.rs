@@ -23,7 +23,7 @@ pub struct ApprovalRequest {
     pub server: String,
     /// The tool's wire name.
     pub tool: String,
-    /// The arguments as they go on the wire.
+    /// The arguments as JSON.
     pub arguments: Map<String, Value>,
     /// The tool's hints in the bindings: hints of a stranger, not promises.
     pub annotations: Annotations,

@@ -23,7 +23,7 @@ pub struct ToolCall {
     pub server: Cow<'static, str>,
     /// The tool's wire name.
     pub tool: Cow<'static, str>,
-    /// The arguments as they go on the wire.
+    /// The arguments as JSON.
     pub arguments: Map<String, Value>,
     /// The tool as declared, where the caller has bindings for it.
     pub spec: Option<&'static ToolSpec>,

@@ -27,7 +27,7 @@ pub struct CallFacts<'c> {
     pub server: &'c str,
     /// The tool's wire name.
     pub tool: &'c str,
-    /// The arguments as they go on the wire.
+    /// The arguments as JSON.
     pub arguments: &'c Map<String, Value>,
     /// The hints about the tool's behaviour: hints of a stranger, not promises. By bindings, or as its server lists it
     /// where a toolset, a template or a proxy makes the call; all unknown for a call by a name alone
