@@ -54,7 +54,7 @@ impl Deref for Cause {
     }
 }
 
-/// Why a call gave no value. [`dispatched`](Self::dispatched) says whether it may have had an effect.
+/// The error of a call. [`dispatched`](Self::dispatched) says whether it may have had an effect.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -365,7 +365,7 @@ impl CallError {
         }
     }
 
-    /// How long the server wants to be left alone before the call is repeated, where it said so (`Retry-After`).
+    /// Returns how long to wait before the next attempt, if the server said so (`Retry-After`).
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Transport { retry_after, .. } | Self::OutcomeUnknown { retry_after, .. } => *retry_after,
@@ -395,7 +395,7 @@ impl CallError {
     }
 }
 
-/// Why a server could not be reached, or did not say what it offers.
+/// The error of connecting to a server, or of listing its tools.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{server}: {message}")]
 #[non_exhaustive]
@@ -424,12 +424,12 @@ impl ConnectError {
         Self { retry_after, ..self }
     }
 
-    /// How long the server wants to be left alone, where it said so (`Retry-After`).
+    /// Returns how long to wait before the next attempt, if the server said so (`Retry-After`).
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// Returns what the server left behind: its exit status, its last lines on stderr, the HTTP status.
+    /// Returns the evidence of the failure: the exit status, the last lines on stderr, the HTTP status.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
     }
@@ -458,7 +458,7 @@ pub enum ConnectErrorKind {
 }
 
 impl ToolResult {
-    /// The result, unless the tool says that it failed.
+    /// Returns the result, unless the tool failed.
     ///
     /// # Errors
     /// [`CallError::Tool`] with the result.

@@ -62,13 +62,13 @@ impl CallOptions {
         self.given.as_deref().unwrap_or(&NOTHING)
     }
 
-    /// How long the call may take in all, from when its future is first polled; connecting is part of it. What the server
-    /// asks of the user meanwhile is not.
+    /// Sets the timeout of the whole call, from the first poll of its future and including connecting. Time for
+    /// requests to the user does not count.
     pub fn timeout(self, timeout: Duration) -> Self {
         self.set(|given| given.timeout = Some(timeout))
     }
 
-    /// Lets each report of progress start the timeout anew, until so much time has passed in all.
+    /// Lets progress restart the timeout, up to this total.
     pub fn cap(self, cap: Duration) -> Self {
         self.set(|given| given.cap = Some(cap))
     }
@@ -78,8 +78,7 @@ impl CallOptions {
         self.set(|given| given.progress = Some(Arc::new(listener)))
     }
 
-    /// The call's progress as a stream. A stream that is not read never holds up the call: what it has no room for is
-    /// dropped.
+    /// Returns the call's progress as a stream. An unread stream never blocks the call: excess items are dropped.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
@@ -111,8 +110,8 @@ impl CallOptions {
         })
     }
 
-    /// Names who makes the call, for whoever watches: [`CallSource::Named`](crate::events::CallSource::Named) in events, an
-    /// attribute of spans. It never goes on the wire.
+    /// Names the caller, for observers: [`CallSource::Named`](crate::events::CallSource::Named) in events, an
+    /// attribute of spans. It is never sent.
     ///
     /// ```
     /// use mcp_bindgen_runtime::CallOptions;

@@ -40,8 +40,8 @@ pub(crate) fn string(value: &mut Value) -> Option<String> {
     }
 }
 
-/// The result of a call, exactly as the server sent it: its fields are the program's data. `Debug`, and what errors say of
-/// it, is without the secrets of the server's configuration.
+/// The result of a call, exactly as the server sent it. `Debug` and error messages leave out the secrets of the
+/// server's configuration.
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
@@ -69,7 +69,7 @@ impl ToolResult {
         Self { server: server.into(), tool: tool.into(), ..Self::default() }
     }
 
-    /// The result of a tool that says that it failed (`isError`), and why. Whoever answers with it names server and tool.
+    /// Creates the result of a failed tool (`isError`) with a message. The responder adds server and tool.
     ///
     /// ```
     /// use mcp_bindgen_runtime::{CallError, ToolResult};
@@ -86,8 +86,8 @@ impl ToolResult {
         Self { server: server.to_owned(), tool: tool.to_owned(), ..self }
     }
 
-    /// Reads the `result` of a `tools/call` response. Nothing in it can make this fail: a block of an unknown type or
-    /// form is kept as [`Content::Other`].
+    /// Reads the `result` of a `tools/call` response. This never fails: a block of an unknown type or form becomes
+    /// [`Content::Other`].
     pub fn from_json(server: impl Into<String>, tool: impl Into<String>, result: Value) -> Self {
         let Value::Object(mut fields) = result else {
             return Self { content: vec![Content::Other(result)], ..Self::new(server, tool) };

@@ -36,7 +36,7 @@ pub trait Tool: Wire + Send + Sync {
 }
 
 impl ToolCall {
-    /// The call that typed parameters stand for.
+    /// Creates the call with typed parameters.
     ///
     /// # Errors
     /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
@@ -70,7 +70,7 @@ impl ToolResult {
     }
 }
 
-/// Calls a tool with typed parameters and reads its result: what every generated handler does.
+/// Calls a tool with typed parameters and reads its result, as every generated handler does.
 ///
 /// # Errors
 /// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what was
@@ -79,7 +79,7 @@ pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Res
     P::output(send(client, ToolCall::of(params)).await?)
 }
 
-/// Sends a call, if it could be made, and gives its result as it came, unless it is an error.
+/// Sends a call and returns its raw result, unless it is an error.
 ///
 /// # Errors
 /// [`CallError::Tool`] where the tool answered `isError`, and whatever making and sending the call met.

@@ -106,7 +106,7 @@ impl ToolCall {
         (description.tool == self.tool).then_some(description.annotations)
     }
 
-    /// Sets options; what was set before stays where they say nothing.
+    /// Sets options, and keeps earlier ones that these do not set.
     pub fn with(mut self, options: CallOptions) -> Self {
         self.options = options.or(&self.options);
         self

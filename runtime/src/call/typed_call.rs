@@ -34,7 +34,7 @@ impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
         Self { state: State::Unmade { client, params, options: CallOptions::new() } }
     }
 
-    /// Sets options; what was set before stays where they say nothing. Nothing changes once it was polled.
+    /// Sets options, and keeps earlier ones that these do not set. Has no effect after the first poll.
     pub fn with(mut self, given: CallOptions) -> Self {
         if let State::Unmade { options, .. } = &mut self.state {
             *options = given.or(options);

@@ -105,11 +105,11 @@ impl Client {
         Self::with_options(ServerConfig::stdio(name, ""), options)
     }
 
-    /// The client that bindings connect with. How to reach the server says the variable `MCP_SERVERS`, else the
-    /// configuration that was there when the bindings were made. What lies in the current folder is not obeyed unless
-    /// the program asks for it, with [`ClientOptions::trust_current_folder`].
+    /// Creates the client that bindings connect with. Its configuration is that of `MCP_SERVERS`, else the one
+    /// embedded in the bindings. Files of the working directory are ignored unless the program sets
+    /// [`ClientOptions::trust_current_folder`].
     ///
-    /// Bindings that are configured alike share one connection, as long as one of them is there.
+    /// Bindings with equal configurations share one connection, as long as one of them exists.
     ///
     /// # Errors
     /// Where none of them has the server, or one of them cannot be read.
@@ -124,10 +124,10 @@ impl Client {
         self
     }
 
-    /// As [`for_spec`](Self::for_spec), with options. What the configuration says comes before them.
+    /// Creates it with options, which the configuration overrides; see [`for_spec`](Self::for_spec).
     ///
-    /// Its connection is its own, and that of its clones: whom options ask cannot be compared, and nobody's calls are to be
-    /// approved by another's.
+    /// It has its own connection, shared with its clones only: handlers in options cannot be compared, and one caller
+    /// must not approve the calls of another.
     ///
     /// ```no_run
     /// use mcp_bindgen_runtime::middleware::ApprovalAnswer;
@@ -148,7 +148,7 @@ impl Client {
         Ok(Self { baseline: Baseline::Bindings(spec), ..Self::with_options(config, options) })
     }
 
-    /// The client that calls through this end at, where there is one: layers may stand around it.
+    /// Returns the client at the end of these calls, if there is one: layers may be around it.
     #[doc(hidden)]
     #[must_use]
     pub fn behind(calls: &(impl CallTool + ?Sized)) -> Option<Self> {
@@ -172,8 +172,8 @@ impl Client {
         &self.supervisor.config
     }
 
-    /// Opens the connection, where there is none. After an attempt that failed, calls fail with its error for 250 ms, and
-    /// for twice as long after each further one, up to 30 seconds; this makes another attempt at once.
+    /// Opens the connection, if there is none. After a failed attempt calls fail with its error for 250 ms, doubling
+    /// up to 30 seconds; this method retries at once.
     ///
     /// # Errors
     /// Why there is no connection.
@@ -191,13 +191,13 @@ impl Client {
         self.supervisor.status.current()
     }
 
-    /// Watches what the connection does.
+    /// Watches the state of the connection.
     pub fn watch_state(&self) -> StateWatch {
         self.supervisor.status.watch()
     }
 
-    /// Listens from now on to what happens: calls, and what the connection does. It hears of changes to the server's list of
-    /// tools as [`tool_changes`](Self::tool_changes) does.
+    /// Subscribes to events: calls, and changes of the connection. Changes of the tool list are reported as by
+    /// [`tool_changes`](Self::tool_changes).
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) {
@@ -224,7 +224,7 @@ impl Client {
         self.supervisor.options.save_cassette();
     }
 
-    /// Closes the connection for good, for all clones: whatever is asked of them from now on fails at once, with
+    /// Closes the connection for good, for all clones: later calls fail at once with
     /// [`ConnectErrorKind::ShutDown`](crate::ConnectErrorKind::ShutDown).
     pub async fn shutdown(&self) {
         self.supervisor.shut_down().await;

@@ -56,8 +56,8 @@ impl ClientOptions {
         Self::default()
     }
 
-    /// How long a call may take over an open connection where the server's configuration does not say; 30 seconds by
-    /// default. What the server says of its progress begins it anew, up to [`max_total_timeout`](Self::max_total_timeout).
+    /// Sets the timeout of a call on an open connection, unless the server's configuration sets one; 30 seconds by
+    /// default. Progress of the server restarts it, up to [`max_total_timeout`](Self::max_total_timeout).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -69,20 +69,20 @@ impl ClientOptions {
         self
     }
 
-    /// How long connecting may take where the server's configuration does not say; 60 seconds by default.
+    /// Sets the timeout of connecting, unless the server's configuration sets one; 60 seconds by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
     }
 
-    /// Closes a connection that nobody has used for so long; the next call opens another. By default it stays open.
+    /// Closes a connection that is unused for this long; the next call opens another. By default it stays open.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = Some(timeout);
         self
     }
 
-    /// Asks a server that nobody calls so often whether it still answers. One that does not, within the timeout of a call
-    /// at most, is replaced by another connection. By default only calls find out.
+    /// Pings an idle server at this interval. If it does not answer within the timeout of a call, the connection is
+    /// replaced. By default only calls detect a dead server.
     pub fn health_check(mut self, every: Duration) -> Self {
         self.health_check = Some(every);
         self
@@ -107,7 +107,7 @@ impl ClientOptions {
         self
     }
 
-    /// Answers what the server asks of the user in the middle of a call, and declares that it can be asked.
+    /// Handles elicitation: requests of the server to the user during a call. Declares the capability.
     pub fn on_elicitation<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
@@ -161,8 +161,8 @@ impl ClientOptions {
         self
     }
 
-    /// How long an answer to what a server asks may take; five minutes by default. The time of the call stands still
-    /// meanwhile, for ten times as long in all. What takes longer is declined.
+    /// Sets the timeout of an answer to a request of the server; five minutes by default. Meanwhile the timeout of
+    /// the call is paused, for at most ten times as long in total. A late answer is declined.
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
         self.handlers.patience = Some(timeout);
         self
@@ -184,16 +184,16 @@ impl ClientOptions {
         self
     }
 
-    /// Where the values of placeholders come from, in place of [`LocalSecrets`](crate::LocalSecrets): the environment and,
-    /// with feature `keyring`, the keyring of the operating system. It is asked each time that a connection is opened.
+    /// Sets the source of placeholder values, instead of [`LocalSecrets`](crate::LocalSecrets): the environment and,
+    /// with feature `keyring`, the keyring of the operating system. It is used each time a connection is opened.
     pub fn secrets(mut self, source: impl SecretSource + 'static) -> Self {
         self.secrets = Some(Secrets::new(source));
         self
     }
 
-    /// Lets bindings that hold no configuration take that of the current folder: what `mcp.toml` or `.mcp.json` there, or at
-    /// the root of its workspace, says of the server. It starts whatever `command` stands in it, and sends secrets to
-    /// whatever `url` does: for programs that are only run in folders of their own.
+    /// Lets bindings without an embedded configuration use `mcp.toml` or `.mcp.json` of the working directory, or of
+    /// its workspace root. They start its `command` and send secrets to its `url`: use this only in programs that run
+    /// in trusted folders.
     ///
     /// ```no_run
     /// use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec};
@@ -209,10 +209,10 @@ impl ClientOptions {
         self
     }
 
-    /// Approves calls of tools that `approve` of the server's configuration names; without it they are denied. What it takes
-    /// does not count as the time of the call. Prompts and resources are not asked for.
+    /// Handles approvals of tools that `approve` of the server's configuration names; without a handler they are
+    /// denied. Its time does not count against the call. Prompts and resources need no approval.
     ///
-    /// Clients of a configuration get it by [`Servers::load_with`](crate::Servers::load_with), those of bindings by
+    /// For clients of a configuration use [`Servers::load_with`](crate::Servers::load_with), for those of bindings
     /// [`Client::for_spec_with`](crate::Client::for_spec_with).
     ///
     /// ```
@@ -234,18 +234,19 @@ impl ClientOptions {
         self
     }
 
-    /// Has [`events`](crate::events) and spans show arguments and results, up to 16 KiB of each. Left out of them is what the
-    /// configuration of the server keeps secret, what stands under the keys of secrets (`password`, `apiKey`), and what has
-    /// their form (`ghp_..`). By default they show nothing of either.
+    /// Includes arguments and results in [`events`](crate::events) and spans, up to 16 KiB of each. Secrets of the
+    /// configuration, values under secret keys (`password`, `apiKey`) and values with the form of secrets (`ghp_..`)
+    /// are left out. By default neither is included.
     ///
-    /// A client whose configuration has placeholders knows its secrets from the first connection on, and shows nothing before.
+    /// A client whose configuration has placeholders knows its secrets from the first connection on, and includes
+    /// nothing before.
     pub fn record_content(mut self, yes: bool) -> Self {
         self.records_content = yes;
         self
     }
 
-    /// Records what is said with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette is
-    /// for the connections of one server.
+    /// Records the session with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette
+    /// holds the connections of one server.
     #[cfg(feature = "cassette")]
     pub fn cassette(mut self, cassette: Cassette) -> Self {
         self.cassette = Some(cassette);

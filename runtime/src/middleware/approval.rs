@@ -15,12 +15,12 @@ use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;
 
-/// Has somebody approve calls, each of them once, however often it is tried. Only a yes is a yes: where the answer is no or
-/// comes too late, and where what asks panics, the call ends with [`CallError::Denied`]. Calls that are made at once are asked about
-/// at once.
+/// Asks for approval of calls: once for each call, however often it is tried. Only a yes approves. If the answer is
+/// no or too late, or the handler panics, the call ends with [`CallError::Denied`]. Concurrent calls are asked about
+/// concurrently.
 ///
-/// A yes also counts for `approve` of the server's configuration. [`ClientOptions::on_approval`](crate::ClientOptions::on_approval) is
-/// asked about the calls that no layer had approved.
+/// A yes also counts for `approve` of the server's configuration.
+/// [`ClientOptions::on_approval`](crate::ClientOptions::on_approval) only handles calls that no layer approved.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;
@@ -53,10 +53,9 @@ impl Approval {
         Self::of_those(move |call| globs.name(call.tool), ask)
     }
 
-    /// Of calls that may destroy something: of every tool that says neither that it is read-only, nor that it is idempotent,
-    /// nor that it only adds (`destructiveHint: false`). That is what the protocol says of tools that say nothing, and calls by
-    /// a name alone, of whose tools nothing is known, are among them. The hints are the server's: of one that is not trusted,
-    /// approve by name.
+    /// Asks about tools that may destroy something: every tool that is not marked read-only, idempotent or additive
+    /// (`destructiveHint: false`). By the protocol's defaults this includes tools without hints, and calls by name
+    /// whose tool is unknown. The hints come from the server: for an untrusted server, approve by name.
     pub fn of_destructive<F, A>(ask: F) -> Self
     where
         F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
@@ -65,7 +64,7 @@ impl Approval {
         Self::of_those(|call| may_destroy(call.annotations), ask)
     }
 
-    /// Of those calls of which the closure says so; where it panics, of that one too.
+    /// Asks about the calls for which the closure returns `true`, or panics.
     pub fn of_those<F, A>(which: impl Fn(&CallFacts<'_>) -> bool + Send + Sync + 'static, ask: F) -> Self
     where
         F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,

@@ -25,8 +25,8 @@ use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 pub struct Calls<S>(S);
 
 impl<S> Calls<S> {
-    /// Calls tools through a service, clones of which are the same service. An error of its own, which is no
-    /// [`CallError`], says nothing of the server: it becomes [`CallError::OutcomeUnknown`].
+    /// Calls tools through a service whose clones share state. An error of the service that is not a [`CallError`]
+    /// says nothing about the server: it becomes [`CallError::OutcomeUnknown`].
     pub fn through(service: S) -> Self
     where
         S: Service<ToolCall, Response = ToolResult, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync,

@@ -19,7 +19,7 @@ use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The facts about a call, for a policy or for whoever approves calls.
+/// The facts about a call, for policies and approvals.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallFacts<'c> {
@@ -80,8 +80,8 @@ enum Rule {
     Async(Arc<dyn Fn(ToolCall) -> Judging + Send + Sync>),
 }
 
-/// Allows calls or denies them with [`CallError::Denied`]. Only a verdict that allows does: a policy that panics, and one that does
-/// not come to a verdict in time, deny.
+/// Allows calls, or denies them with [`CallError::Denied`]. A policy that panics or exceeds its timeout denies the
+/// call.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;
@@ -115,13 +115,13 @@ enum ByName {
 }
 
 impl Policy {
-    /// A policy by a rule, which is asked where the call is made and must not block.
+    /// Creates a policy from a rule. The rule runs where the call is made, and must not block.
     pub fn new(rule: impl Fn(&CallFacts<'_>) -> Verdict + Send + Sync + 'static) -> Self {
         Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE, by_name: ByName::Unknown }
     }
 
-    /// A policy by a rule that takes time, up to [`patience`](Self::patience). That is not the call's time. What the call is
-    /// made with, and what the program attached to it, is in the rule's copy of it.
+    /// Creates a policy from an asynchronous rule, which may take up to [`patience`](Self::patience). That time does
+    /// not count against the call. The rule gets a copy of the call's arguments and extensions.
     ///
     /// ```
     /// use mcp_bindgen_runtime::middleware::{Policy, Verdict};
@@ -168,7 +168,7 @@ impl Policy {
         Self { by_name, ..policy }
     }
 
-    /// Allows the tools that say that they change nothing (`readOnlyHint`), as far as the bindings know it, and no others.
+    /// Allows only tools that the bindings mark as read-only (`readOnlyHint`).
     pub fn read_only() -> Self {
         Self::new(|call| match call.annotations.read_only {
             Some(true) => Verdict::Allow,

@@ -21,13 +21,13 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// How much of a pause is left to chance, so that those who failed together do not come back together.
 const JITTER: f64 = 0.5;
 
-/// Tries a call again that failed on its way, with pauses that double: where nothing of it has reached the tool, and where
-/// that is not known but the tool says that it is read-only or idempotent. What the server answered is never tried again, nor
-/// is what no try could change: a call that is denied or cancelled, arguments that do not fit, a configuration that is
-/// wrong, HTTP 400, 401, 403, 405, 413, 415, and redirects.
+/// Retries failed calls, with pauses that double: if nothing has reached the tool, or if that is unknown and the tool
+/// is marked read-only or idempotent. Answers of the server are never retried, nor are failures that another attempt
+/// cannot change: denied or cancelled calls, invalid arguments or configuration, HTTP 400, 401, 403, 405, 413, 415,
+/// and redirects.
 ///
-/// A time that was given with the call bounds all tries together. What is returned in the end knows of every try: where one of
-/// them may have reached the tool, [`CallError::dispatched`] is not [`No`](Dispatched::No).
+/// The timeout of a call limits all attempts together. The final error covers all attempts: if one of them may have
+/// reached the tool, [`CallError::dispatched`] is not [`No`](Dispatched::No).
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,13 +59,13 @@ impl Retry {
         Self { tries, ..self }
     }
 
-    /// How long the first pause is, and how long none of them is longer. A server that wants to be left alone for a while
-    /// (`Retry-After`) is; one that wants more than the longest pause is not asked again.
+    /// Sets the first and the longest pause. `Retry-After` of the server is respected; if it exceeds the longest
+    /// pause, there is no further attempt.
     pub fn pauses(self, shortest: Duration, longest: Duration) -> Self {
         Self { shortest: shortest.min(longest), longest, ..self }
     }
 
-    /// Tools that are idempotent whatever they say of themselves, as globs.
+    /// Treats the tools that match these globs as idempotent, whatever their hints.
     pub fn repeatable(self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { repeatable: Globs::new(globs), ..self }
     }

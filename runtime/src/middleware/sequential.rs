@@ -19,9 +19,8 @@ const SCOPES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 /// Denies calls of a tool until others of the same server have succeeded.
 ///
-/// Only an answer that came back through this layer, or a clone of it, and that is no error counts; one that fails later takes
-/// nothing back. A call that comes while what it depends on is still under way is denied as well: it does not wait, because
-/// nobody knows whether that will succeed.
+/// Only a successful result through this layer, or a clone of it, counts; a later failure does not revoke it. A call
+/// is also denied while its prerequisite is still pending, because its outcome is unknown.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;
@@ -71,8 +70,8 @@ impl SequentialDependency {
         }
     }
 
-    /// Has only calls of the same scope count, such as those of one user or about one thing. A call is denied where the
-    /// closure panics. The 10,000 scopes that were used last are remembered; what is forgotten has to succeed again.
+    /// Counts calls separately for each scope, such as a user. A call is denied if the closure panics. The 10,000
+    /// most recently used scopes are remembered; in a forgotten scope the prerequisites must succeed again.
     #[must_use]
     pub fn scope(mut self, scope: impl Fn(&CallFacts<'_>) -> String + Send + Sync + 'static) -> Self {
         self.scope = Some(Arc::new(scope));

@@ -21,26 +21,25 @@ use crate::{
     ToolCall, ToolResult,
 };
 
-/// Layers around something that calls tools, in one order whatever the order in which they are given; outermost first:
+/// Layers around a client, in a fixed order, outermost first:
 ///
-/// 1. events: a call is told once, whatever the layers below make of it,
+/// 1. events: a call is reported once, whatever the layers below do,
 /// 2. the cap on the whole call,
-/// 3. policies: first what the configuration of the client demands (`tools`, `exclude`), then those of the program,
+/// 3. policies: first those of the configuration (`tools`, `exclude`), then those of the program,
 /// 4. sequential dependencies,
-/// 5. approvals: what the configuration demands (`approve`), then those of the program,
+/// 5. approvals: first those of the configuration (`approve`), then those of the program,
 /// 6. validation,
-/// 7. drift, as the configuration demands,
+/// 7. drift, as configured,
 /// 8. transactions,
 /// 9. caches,
 /// 10. retries,
-/// 11. the timeout of each try,
+/// 11. the timeout of each attempt,
 /// 12. the client.
 ///
-/// So a call that is denied asks nobody for an approval, one that is not approved never waits for the server, and what the
-/// cache has is as governed as what the server says. Of several layers of a kind the one that was given first is outermost; of
-/// the cap and the timeout the shortest holds, of retries and validation the one that was given last. A transaction or a cache that is
-/// given twice, or with a clone of it, is one, for the tools of both. Prompts and resources, where the client has them,
-/// are passed through: layers are about calls.
+/// So a denied call asks for no approval, a call without approval never waits for the server, and cached results are
+/// governed like fresh ones. Of several layers of one kind the first is outermost; the shortest cap and timeout
+/// apply, and the last retry and validation. A transaction or a cache that is added twice, or with a clone of it, is
+/// one layer for the tools of both. Prompts and resources are passed through.
 ///
 /// ```
 /// use std::time::Duration;
@@ -83,7 +82,7 @@ struct Layers {
 }
 
 impl<C: CallTool + 'static> Stack<C> {
-    /// A stack of nothing but what the configuration of the client demands.
+    /// Creates a stack with the layers that the client's configuration requires.
     pub fn new(client: C) -> Self {
         let inner = Arc::new(client);
         let layers = Layers::default();
@@ -133,7 +132,8 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(|layers| layers.retry = Some(retry))
     }
 
-    /// Bounds each try of a call, connecting included. What is given with a call or configured holds beside it.
+    /// Limits each attempt of a call, including connecting, in addition to the timeouts of the call and the
+    /// configuration.
     pub fn try_timeout(self, timeout: Duration) -> Self {
         self.with(|layers| layers.try_timeout = Some(TryTimeout::shortest(timeout, layers.try_timeout)))
     }

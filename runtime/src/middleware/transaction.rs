@@ -15,16 +15,15 @@ use crate::{CallError, Dispatched, ToolCall, ToolResult};
 /// How long a call waits for its turn at most.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Takes a snapshot of the program's state before a call, and restores it where the call fails.
+/// Takes a snapshot of the program's state before a call, and restores it if the call fails.
 ///
-/// A call fails that ends with an error, also with one that leaves its outcome unknown
-/// ([`OutcomeUnknown`](CallError::OutcomeUnknown), [`Timeout`](CallError::Timeout)), or that the tool answers with
-/// `is_error`; and one whose future is dropped half-way. The state is the program's alone: what the server did stays done. A
-/// result that does not fit its type is no failure here, because it is read after the call.
+/// A call fails if it ends with an error, including one with an unknown outcome
+/// ([`OutcomeUnknown`](CallError::OutcomeUnknown), [`Timeout`](CallError::Timeout)), if the tool returns `is_error`,
+/// or if its future is dropped. Only the program's state is restored, not the server's. A result that does not match
+/// its type is not a failure, because it is read after the call.
 ///
-/// Calls through one transaction and its clones go one after the other, for a snapshot that was taken in the middle of
-/// another call would bring back half of that; each waits for its turn within its own time, and five minutes at most. The program itself must not
-/// change the state meanwhile in ways that it wants to keep.
+/// Calls through one transaction and its clones run one after another; each waits for its turn within its own time,
+/// and at most five minutes. The program must not make other changes to the state meanwhile.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -47,8 +46,8 @@ pub struct Transaction {
 type Restore = Box<dyn FnOnce() + Send>;
 
 impl Transaction {
-    /// Over what the one closure reads and the other one writes. A call whose snapshot panics is denied. Neither may block
-    /// for long: they run where the call is made, or dropped.
+    /// Creates a transaction from a closure that reads the state and one that writes it. A call is denied if its
+    /// snapshot panics. Neither closure may block for long: they run where the call is made, or dropped.
     pub fn new<T: Send + 'static>(
         snapshot: impl Fn() -> T + Send + Sync + 'static,
         restore: impl Fn(T) + Send + Sync + 'static,

@@ -10,12 +10,12 @@ use crate::call::Place;
 use crate::call::validate::{arguments, result};
 use crate::{CallError, ToolCall, ToolResult, ToolSpec};
 
-/// Checks arguments before a call, and structured results after it, against the whole of the schemas that bindings know: what
-/// does not fit ends with [`CallError::InvalidArguments`], and nothing is sent, or with [`CallError::Decode`], which has the
-/// result. Calls without bindings pass: nothing is known of their tools.
+/// Validates arguments before a call, and structured results after it, against the full schemas of the bindings.
+/// Invalid arguments are not sent ([`CallError::InvalidArguments`]); an invalid result is [`CallError::Decode`],
+/// which holds it. Calls without bindings are not validated.
 ///
-/// With feature `validate`, bindings themselves check what they are given. This layer also checks what comes back, and the
-/// arguments of calls that a program has put together or changed.
+/// With feature `validate`, bindings validate their own arguments. This layer also validates results, and arguments
+/// that a program has built or changed.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;

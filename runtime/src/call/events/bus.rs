@@ -62,10 +62,10 @@ pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
     Events(events)
 }
 
-/// Events from now on, as they happen.
+/// A subscription to events.
 ///
-/// The last 1,024 that were not read wait; of more the oldest are forgotten, and [`Event::Lagged`] says how many. A listener
-/// that is never read costs no more than these, and holds no call up.
+/// The last 1,024 unread events are kept; older ones are dropped, and [`Event::Lagged`] has their number. An unread
+/// subscription costs no more than these, and blocks no call.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) {

@@ -42,10 +42,10 @@ impl Changes {
     }
 }
 
-/// Tells a program when a server's list of tools changes, and how it is then.
+/// Reports changes of a server's tool list.
 ///
-/// As long as it is kept, so is the connection, unless [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout)
-/// says otherwise: a closed connection hears nothing.
+/// It keeps the connection open, unless [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout) is set: a
+/// closed connection receives nothing.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
@@ -64,8 +64,8 @@ pub struct ToolChanges {
 }
 
 impl ToolChanges {
-    /// Waits until the server says that its list changed, or was reached anew, and lists its tools, each as the server
-    /// sent it. Nothing is missed where the future is dropped.
+    /// Waits until the tool list changes or the connection is re-established, then lists the tools as the server sent
+    /// them. Cancel safe.
     ///
     /// # Errors
     /// Where the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives

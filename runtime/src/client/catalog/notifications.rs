@@ -13,7 +13,7 @@ use crate::Client;
 use crate::connect::connection::Connection;
 use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
 
-/// Something that a server told.
+/// A notification from a server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Notification {
@@ -26,12 +26,12 @@ pub struct Notification {
     pub missed: u64,
 }
 
-/// The notifications of a server: its log, changes to its lists of prompts and resources, and to the resources that it
-/// was asked to tell of. Whoever is slow holds nothing up: of more than 1024 that were not taken, the oldest are lost, and the
-/// next one says how many.
+/// The notifications of a server: its log, and changes of its prompts, resources and subscribed resources. A slow
+/// reader blocks nothing: beyond 1,024 unread notifications the oldest are dropped, and the next one has their
+/// number.
 ///
-/// It does not keep a connection open, and hears of whatever connections the client has. Where one takes the place of
-/// another, the lists may have changed meanwhile, and that is told as a change.
+/// It does not keep a connection open, and receives from every connection of the client. A new connection counts as a
+/// change of the lists.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) {
@@ -67,8 +67,8 @@ impl Notifications {
 }
 
 impl Client {
-    /// Listens from now on to what the server tells of its own accord. Of tools [`tool_changes`](Self::tool_changes) tells, and
-    /// of resources a server tells whom [subscribes](Self::subscribe).
+    /// Subscribes to the server's notifications. For tools use [`tool_changes`](Self::tool_changes), for a resource
+    /// [`subscribe`](Self::subscribe).
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         Notifications { heard: self.notices().subscribe(), missed: 0 }

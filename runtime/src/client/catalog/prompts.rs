@@ -41,7 +41,7 @@ impl PromptRequest {
         Self { server: server.into(), prompt: prompt.into(), arguments, options: CallOptions::new() }
     }
 
-    /// Sets options; what was set before stays where they say nothing.
+    /// Sets options, and keeps earlier ones that these do not set.
     #[must_use]
     pub fn with(mut self, options: CallOptions) -> Self {
         self.options = options.or(&self.options);

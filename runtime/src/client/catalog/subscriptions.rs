@@ -21,8 +21,8 @@ use crate::{CallError, CallOptions, Client, Dispatched};
 
 const UPDATES: &str = "news of resources";
 
-/// Tells a program when a resource changes. Dropping it ends the subscription, and as long as it is kept, so is the
-/// connection, unless [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout) says otherwise.
+/// Reports changes of a resource. Dropping it ends the subscription. It keeps the connection open, unless
+/// [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout) is set.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
@@ -65,8 +65,8 @@ impl ResourceUpdates {
         &self.watch.uri
     }
 
-    /// Waits until the server says that the resource changed, or something inside it, or was reached anew; of several
-    /// changes in quick succession it tells once. Nothing is missed where the future is dropped.
+    /// Waits until the resource, or something inside it, changes or the connection is re-established; quick
+    /// successive changes are reported once. Cancel safe.
     ///
     /// # Errors
     /// Where the server cannot be reached, or no longer tells of the resource.

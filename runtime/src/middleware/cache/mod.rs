@@ -24,20 +24,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 const BYTES: usize = 64 * 1024 * 1024;
 
-/// Keeps results of tools that say that they are read-only, as far as the call knows it, and of those that the program names.
+/// Caches the results of read-only tools, and of tools that the program names.
 ///
-/// Equal calls that are made at once are one: the others wait for it, each within its own time, and share what comes of it.
-/// Errors and results that are errors are never kept. Every call through the cache, or a clone of it, that is neither of such
-/// a tool may change what the server has: whatever is kept of that server is forgotten when the call begins and when it ends,
-/// and what is read meanwhile is not kept. So nobody reads what was there before a write that has ended. What others write is
-/// seen after the time to live at the latest, as is a write that takes effect after its call has ended in a timeout or was
-/// dropped.
+/// Concurrent equal calls are made once: the others wait, each within its own time, and share the outcome. Errors and
+/// error results are never cached. Any other call through the cache, or a clone of it, may change the server's data:
+/// the cached results of that server are dropped when the call begins and when it ends, and results that are read in
+/// between are not cached. So no caller reads data from before a finished write. Writes of others, and writes that
+/// take effect after their call timed out or was dropped, are visible after the time to live at the latest.
 ///
-/// A call that wants to hear of progress is answered by what is kept as any other is, and what it brings is kept; it does not
-/// wait for another one that is under way, of whose progress it would hear nothing. Calls that have `_meta` of their own, pass
-/// on answers to what the server asked, or are made for a template from elsewhere always go to the server, and are not kept.
-/// Of those with client capabilities of their own each is told from others by these. What the program attached to a call does
-/// not tell it from another: where results are different for each user, take a cache for each.
+/// A call with progress can be answered from the cache, and its result is cached; it does not wait for an equal
+/// pending call, whose progress it would not receive. Calls with their own `_meta`, with input responses, or from
+/// remote templates always go to the server, and are not cached. Calls with different client capabilities are
+/// different calls. Extensions of a call do not distinguish it: if results depend on the user, use one cache for
+/// each.
 ///
 /// ```
 /// use std::time::Duration;
@@ -66,33 +65,33 @@ impl Cache {
         Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES, BYTES) }
     }
 
-    /// Tools that are read-only whatever they say of themselves, as globs; also for calls by a name alone.
+    /// Treats the tools that match these globs as read-only, whatever their hints; also for calls by name.
     pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reads = Globs::new(globs);
         self
     }
 
-    /// Tools that change what others read whatever they say of themselves, as globs; this goes before
+    /// Treats the tools that match these globs as writing, whatever their hints. This takes precedence over
     /// [`tools`](Self::tools).
     pub fn invalidated_by(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.writes = Globs::new(globs);
         self
     }
 
-    /// How many results are kept, at least one; those that were used last stay.
+    /// Sets how many results are cached, at least one; the least recently used are dropped.
     pub fn max_entries(self, entries: usize) -> Self {
         self.kept.resize(NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN));
         self
     }
 
-    /// About how many bytes the results that are kept may have in all, with their arguments; those that were used last stay. A
-    /// result that is larger is not kept.
+    /// Sets about how many bytes the cached results and their arguments may use; the least recently used are dropped.
+    /// A larger result is not cached.
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.kept.set_max_bytes(bytes);
         self
     }
 
-    /// Forgets everything, also what is being read.
+    /// Drops all cached results, and those of pending calls.
     pub fn clear(&self) {
         self.kept.clear();
     }
