@@ -11,24 +11,25 @@ use crate::rules::RuleFault;
 use crate::typify::replace_types;
 use mcp_bindgen_schema::diagnostics::Diagnostics;
 
-/// The one entry to the generator.
+/// Generates the bindings of a server.
 #[derive(Debug)]
 pub struct Bindings;
 
-/// How many properties with a declared `type` have one in Rust.
+/// Counts of the properties with a declared `type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
     /// Properties whose schema declares a `type`.
     pub declared: usize,
-    /// Those of them that became [`serde_json::Value`] all the same.
+    /// Those that are [`serde_json::Value`] in Rust.
     pub untyped: usize,
 }
 
 impl Bindings {
     /// Generates the module of a server.
     ///
-    /// Never fails: what cannot be typed becomes `serde_json::Value` at the smallest place, with a diagnostic.
+    /// Never fails: the smallest possible part of a schema that has no type in Rust becomes `serde_json::Value`, with
+    /// a diagnostic.
     ///
     /// ```
     /// use mcp_bindgen_codegen::{Bindings, Options};
@@ -48,27 +49,27 @@ impl Bindings {
         (emit::module(&plan, &replaced, snapshot, options), diagnostics)
     }
 
-    /// The bindings before they are written, for whoever has several questions about them.
+    /// Plans the bindings, for programs that need several facts about them.
     #[must_use]
     pub fn plan<'s>(snapshot: &'s Snapshot, options: &Options) -> PlannedBindings<'s> {
         PlannedBindings::new(snapshot, options)
     }
 
-    /// The names that [`generate`](Self::generate) gives, for every tool of the list that is bound.
+    /// Returns the names that [`generate`](Self::generate) gives to each bound tool.
     #[must_use]
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
         let planned = PlannedBindings::new(snapshot, options);
         (planned.tools(), planned.into_diagnostics())
     }
 
-    /// The names of prompts and resource templates that are bound. They are whatever `tools` and `exclude` say.
+    /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
     #[must_use]
     pub fn offers(snapshot: &Snapshot, options: &Options) -> Vec<OfferBinding> {
         PlannedBindings::new(snapshot, options).offers()
     }
 
-    /// Returns the rules (`derive`, `rename` and the like) that cannot hold for these tools. [`generate`](Self::generate) does
-    /// without it: macro, build scripts and the command line ask here first, and refuse.
+    /// Returns the rules (`derive`, `rename` and the like) that do not fit these tools. [`generate`](Self::generate)
+    /// ignores them; the macro, build scripts and the command line report them as errors first.
     #[must_use]
     pub fn faults(snapshot: &Snapshot, options: &Options) -> Vec<RuleFault> {
         if options.rules.is_empty() && options.unknown == UnknownKeys::Ignore {
@@ -77,7 +78,8 @@ impl Bindings {
         Plan::new(snapshot, options).faults
     }
 
-    /// The shapes that stand in several places of a server, which `shared` could make one type, and those that it does.
+    /// Returns the shapes that occur in several places of a server, which `shared` could make one type, and those
+    /// that it does.
     ///
     /// ```
     /// use mcp_bindgen_codegen::{Bindings, Options};
@@ -98,7 +100,7 @@ impl Bindings {
         Plan::new(snapshot, &options).alike_shapes(&options, &tool_names(snapshot))
     }
 
-    /// Counts the properties that declare a type, and those that have none in Rust.
+    /// Counts the properties that declare a type, and those without a type in Rust.
     #[must_use]
     pub fn coverage(snapshot: &Snapshot, options: &Options) -> Coverage {
         let plan = Plan::new(snapshot, options);

@@ -22,9 +22,9 @@ use mcp_bindgen_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
 ///
-/// They are made from snapshots. With feature `live` and the variable `MCP_BINDGEN_LIVE` (`1`, or names of servers with
-/// commas between) the servers are asked what they offer now, once in a build; differences to the snapshots are warnings,
-/// and what was said is kept in `OUT_DIR/mcp_bindgen/NAME.live.json`.
+/// The source is the snapshots. With feature `live` and the environment variable `MCP_BINDGEN_LIVE` (`1`, or
+/// comma-separated names of servers), the servers' tools are listed instead, once for each build: differences from
+/// the snapshots are warnings, and the result is kept in `OUT_DIR/mcp_bindgen/NAME.live.json`.
 ///
 /// ```no_run
 /// // build.rs
@@ -54,8 +54,8 @@ struct Settings {
     rules: Rules,
 }
 
-/// Why a build script generated nothing. `Debug` is the text as well, because that is what cargo shows of an error that
-/// `main` returns.
+/// The error of a build script. `Debug` prints the message too, because cargo shows it for an error that `main`
+/// returns.
 #[non_exhaustive]
 pub enum BuildError {
     /// A variable that cargo sets for build scripts is missing.
@@ -103,12 +103,13 @@ impl From<FileError> for BuildError {
 }
 
 impl Builder {
-    /// A builder for no server yet; without one, [`compile`](Self::compile) binds every server of `mcp.toml`.
+    /// Creates a builder without servers; then [`compile`](Self::compile) generates bindings for every server of
+    /// `mcp.toml`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a server. What is set before the first one holds for every server, what is set later for the last one added.
+    /// Adds a server. Options before the first server apply to all, later ones to the last added server.
     pub fn server(mut self, name: impl Into<String>) -> Self {
         self.servers.push((name.into(), Settings::default()));
         self
@@ -120,7 +121,7 @@ impl Builder {
         self.set(|settings| settings.tools = Some(patterns))
     }
 
-    /// Names the module, as it is written; `r#` may stand before a keyword.
+    /// Sets the name of the module, as in Rust; a keyword needs `r#`.
     pub fn module(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.set(|settings| settings.module = Some(name))
@@ -137,19 +138,19 @@ impl Builder {
         self.set(|settings| settings.path = Some(path))
     }
 
-    /// Leaves out the tools that match one of these patterns. What is left out for every server stays left out.
+    /// Excludes the tools that match one of these patterns, in addition to those that are excluded for all servers.
     pub fn exclude<S: Into<String>>(self, patterns: impl IntoIterator<Item = S>) -> Self {
         let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
         self.set(|settings| settings.exclude.extend(patterns))
     }
 
-    /// The path by which generated code finds this library: `"::mcp_bindgen"` by default.
+    /// Sets the path of this library in generated code; `"::mcp_bindgen"` by default.
     pub fn crate_path(self, path: impl Into<String>) -> Self {
         let path = path.into();
         self.set(|settings| settings.crate_path = Some(path))
     }
 
-    /// Sets the backend for the types, see [`Options::types`].
+    /// Sets the backend for types, see [`Options::types`].
     pub fn types(self, types: Types) -> Self {
         self.set(|settings| settings.types = Some(types))
     }
@@ -159,7 +160,7 @@ impl Builder {
         self.set(|settings| settings.unknown = Some(unknown))
     }
 
-    /// Derives beside the usual ones, see [`Options::derive`].
+    /// Adds derives, see [`Options::derive`].
     ///
     /// ```no_run
     /// # fn main() -> Result<(), mcp_bindgen_codegen::build_script::BuildError> {
@@ -173,35 +174,35 @@ impl Builder {
         self.set(|settings| settings.rules.add(Rules { derive, ..Rules::default() }))
     }
 
-    /// Another name for a tool or for the field of a property, see [`Options::rename`].
+    /// Renames a tool or the field of a property, see [`Options::rename`].
     pub fn rename(self, place: impl Into<String>, name: impl Into<String>) -> Self {
         let rename = vec![Rule::in_code(place, name)];
         self.set(|settings| settings.rules.add(Rules { rename, ..Rules::default() }))
     }
 
-    /// A type of yours in place of a definition, see [`Options::extern_type`].
+    /// Uses a type of the program for a definition, see [`Options::extern_type`].
     pub fn extern_type(self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
         let extern_types = vec![Rule::in_code(pointer, path)];
         self.set(|settings| settings.rules.add(Rules { extern_types, ..Rules::default() }))
     }
 
-    /// One type for every place of this shape, see [`Options::shared`].
+    /// Uses one type for all places of a shape, see [`Options::shared`].
     pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
         let shared = vec![Rule::in_code(name, place)];
         self.set(|settings| settings.rules.add(Rules { shared, ..Rules::default() }))
     }
 
-    /// Chained setters for optional fields, see [`Options::setters`].
+    /// Generates setters for optional fields, see [`Options::setters`].
     pub fn setters(self, on: bool) -> Self {
         self.set(|settings| settings.rules.add(Rules::switched(SETTERS, on)))
     }
 
-    /// A builder in the place of a positional `new`, see [`Options::named`].
+    /// Generates builders instead of `new`, see [`Options::named`].
     pub fn named(self, on: bool) -> Self {
         self.set(|settings| settings.rules.add(Rules::switched(NAMED, on)))
     }
 
-    /// Newtypes that check patterns, lengths and bounds of arguments, see [`Options::checked`].
+    /// Generates newtypes that check arguments, see [`Options::checked`].
     pub fn checked(self, on: bool) -> Self {
         self.set(|settings| settings.rules.add(Rules::switched(CHECKED, on)))
     }
@@ -211,7 +212,7 @@ impl Builder {
         self
     }
 
-    /// Generates the bindings, and tells cargo which files they were made from.
+    /// Generates the bindings, and tells cargo which files they depend on.
     ///
     /// # Errors
     /// Where no server is bound, or one twice; where a snapshot is missing or cannot be read, a pattern binds no tool, or
@@ -223,7 +224,7 @@ impl Builder {
         self.compile_in(&manifest_dir, &out_dir, &mut std::io::stdout().lock())
     }
 
-    /// As [`compile`](Self::compile), with the folders given and cargo's instructions written to `cargo`.
+    /// Like [`compile`](Self::compile), with the folders as parameters and cargo's instructions written to `cargo`.
     ///
     /// # Errors
     /// As [`compile`](Self::compile).

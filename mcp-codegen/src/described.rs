@@ -10,11 +10,11 @@ use crate::plan::Declared;
 pub struct ToolBinding {
     /// The server's name.
     pub server: String,
-    /// The place of the tool in the snapshot's list.
+    /// The index of the tool in the snapshot's list.
     pub index: usize,
-    /// The wire name.
+    /// The tool's name on the server.
     pub tool: String,
-    /// The prefixed name, by which models, templates and the command line know the tool. `parse` accepts it, too.
+    /// The prefixed name, which models, templates and the command line use. `parse` accepts it too.
     pub prefixed: String,
     /// The module.
     pub module: String,
@@ -22,13 +22,14 @@ pub struct ToolBinding {
     pub client_type: String,
     /// The type of the parameters.
     pub params_type: String,
-    /// The types inside of it: `GithubCreateIssueParamsLabelsItem`. One that several tools share is listed with the first of them.
+    /// Its inner types: `GithubCreateIssueParamsLabelsItem`. A type that several tools share is listed with the
+    /// first.
     pub params_inner_types: Vec<String>,
-    /// The type of the structured result, where there is an `outputSchema`.
+    /// The type of the structured result, if there is an `outputSchema`.
     pub output_type: Option<String>,
-    /// The types inside of it.
+    /// Its inner types.
     pub output_inner_types: Vec<String>,
-    /// The type that handler and method return: what is in the wrapper where the result is in one.
+    /// The type that the handler and the method return; without the wrapper, if the result has one.
     pub returns: String,
     /// The handler function.
     pub handler: String,
@@ -50,9 +51,9 @@ pub struct OfferBinding {
     pub server: String,
     /// Whether it is a prompt or a resource template.
     pub listed: Listed,
-    /// Its place in the snapshot's list.
+    /// The index in the snapshot's list.
     pub index: usize,
-    /// The wire name.
+    /// The name on the server.
     pub name: String,
     /// The URI template.
     pub uri_template: Option<String>,
@@ -74,11 +75,11 @@ pub struct OfferBinding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverrideBinding {
-    /// Whether the `inputSchema` is another than the server's.
+    /// Whether the `inputSchema` differs from the server's.
     pub input_schema: bool,
-    /// Whether the `outputSchema` is another than the server's.
+    /// Whether the `outputSchema` differs from the server's.
     pub output_schema: bool,
-    /// From how many results the `outputSchema` was learned.
+    /// The number of results that the `outputSchema` was learned from.
     pub learned_from: Option<u64>,
 }
 

@@ -10,8 +10,8 @@ pub fn format(tokens: TokenStream) -> Result<String, Error> {
     Ok(prettyplease::unparse(&syn::parse2(tokens)?))
 }
 
-/// Formats what is inside a generated module, as the file that `mod github;` asks for. rustfmt leaves it alone, for its
-/// layout is not rustfmt's own.
+/// Formats the content of a generated module as a file for `mod github;`. It is marked to be skipped by rustfmt,
+/// whose layout differs.
 ///
 /// # Errors
 /// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
@@ -30,7 +30,7 @@ pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
     Ok(prettyplease::unparse(&file))
 }
 
-/// Formats those types of a generated module whose names are wanted, without what is implemented for them.
+/// Formats the types of a generated module whose names are wanted, without their implementations.
 ///
 /// # Errors
 /// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.

@@ -141,7 +141,7 @@ pub(crate) fn first_sentence(text: &str) -> Option<String> {
     text.lines().find_map(|line| first(line).filter(|line| !line.starts_with("- ")))
 }
 
-/// The first sentence of a text as it stands there: nothing of it is escaped, and nothing made visible.
+/// Returns the first sentence of a text, unchanged: nothing is escaped.
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_codegen::opening_sentence("\n Lists issues, e.g. Closed ones. Slow."), "Lists issues, e.g. Closed ones.");

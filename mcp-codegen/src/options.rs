@@ -47,7 +47,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults for a server: module and prefix are its name, all its tools are bound.
+    /// Creates the default options for a server: the module and the prefix are named after it, and all tools are
+    /// bound.
     pub fn new(server: impl Into<String>) -> Self {
         Self {
             server: server.into(),
@@ -70,7 +71,7 @@ impl Options {
         }
     }
 
-    /// Returns the options of a server's configuration: its prefix, its tools, and how the bindings connect.
+    /// Returns the options of a server's configuration: its prefix, its tools, and how bindings connect.
     pub fn for_server(config: &ServerConfig) -> Self {
         let mut options = Self::new(&config.name);
         options.prefix = config.prefix.clone();
@@ -87,8 +88,8 @@ impl Options {
         options
     }
 
-    /// As [`for_server`](Self::for_server), for the crate in a folder: where the server has relative paths, the bindings
-    /// know the folder of its configuration as one seen from `CARGO_MANIFEST_DIR`.
+    /// Like [`for_server`](Self::for_server), for the crate in a folder: if the configuration has relative paths, the
+    /// bindings store its folder relative to `CARGO_MANIFEST_DIR`.
     pub fn for_crate(config: &ServerConfig, manifest_dir: &Path) -> Self {
         let mut options = Self::for_server(config);
         if let Some(folder) = config.folder.as_deref().filter(|_| config.has_relative_paths()) {
@@ -97,53 +98,53 @@ impl Options {
         options
     }
 
-    /// Tells the prefixed names of the tools apart from those of the other servers of a configuration. It reads the snapshots of
-    /// servers whose prefixes begin alike.
+    /// Makes the prefixed names of tools unique among all servers of a configuration. Reads the snapshots of servers
+    /// whose prefixes could collide.
     pub fn beside(mut self, config: &Config) -> Self {
         let (names, files) = PrefixedNames::beside(config, &self.server);
         (self.beside, self.beside_files) = (Arc::new(names), files);
         self
     }
 
-    /// The name of the generated module, as it is written; `r#` may stand before a keyword. What no module can be called
-    /// becomes an identifier as a server's name does: macro and build script refuse it, see [`is_module_name`].
+    /// Sets the name of the generated module, as in Rust; a keyword needs `r#`. A name that is no identifier is
+    /// converted like a server's name; the macro and build scripts reject it, see [`is_module_name`].
     pub fn module(mut self, name: impl Into<String>) -> Self {
         self.module = Some(name.into());
         self
     }
 
-    /// The server that they are for.
+    /// Returns the server's name.
     #[must_use]
     pub fn server_name(&self) -> &str {
         &self.server
     }
 
-    /// The name of the module that these options give.
+    /// Returns the name of the module.
     #[must_use]
     pub fn module_name(&self) -> String {
         self.module.as_deref().map_or_else(|| server_module(&self.server), |module| Style::Snake.apply(module))
     }
 
-    /// The prefix of handlers and types.
+    /// Sets the prefix of handlers and types.
     pub fn prefix(mut self, prefix: Prefix) -> Self {
         self.prefix = prefix;
         self
     }
 
-    /// Sets the backend for the types. [`Types::Typify`] needs feature `typify`; a tool that typify cannot take has the
-    /// generator's own types, with a diagnostic.
+    /// Sets the backend for types. [`Types::Typify`] needs feature `typify`; a tool that typify does not support gets
+    /// the generator's own types, with a diagnostic.
     pub fn types(mut self, types: Types) -> Self {
         self.types = types;
         self
     }
 
-    /// Binds only tools that match one of these patterns, beside what was asked for before.
+    /// Binds only tools that match one of these patterns, or one of earlier calls.
     pub fn tools<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.tools.push(patterns.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Leaves out the tools that match one of these patterns, beside those that were left out before.
+    /// Excludes the tools that match one of these patterns, in addition to earlier calls.
     pub fn exclude<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.exclude.extend(patterns.into_iter().map(Into::into));
         self
@@ -155,43 +156,43 @@ impl Options {
         self
     }
 
-    /// Derives beside the usual ones: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on
-    /// every type.
+    /// Adds derives: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on every type.
     pub fn derive<S: Into<String>>(self, paths: impl IntoIterator<Item = S>) -> Self {
         let derive = paths.into_iter().map(|path| Rule::in_code(String::new(), path)).collect();
         self.rules(Rules { derive, ..Rules::default() })
     }
 
-    /// Another name for a tool (`"create_issue"`), or for the field of a property (`"create_issue/labels"`,
-    /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). Names on the wire stay.
+    /// Renames a tool (`"create_issue"`) or the field of a property (`"create_issue/labels"`,
+    /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). The JSON keeps the original names.
     pub fn rename(self, place: impl Into<String>, name: impl Into<String>) -> Self {
         self.rules(Rules { rename: vec![Rule::in_code(place, name)], ..Rules::default() })
     }
 
-    /// A type of the user's, with serde's traits, in place of a definition: `"#/$defs/Money"`, `"crate::Money"`.
+    /// Uses a type of the program, which implements serde's traits, for a definition: `"#/$defs/Money"`,
+    /// `"crate::Money"`.
     pub fn extern_type(self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
         self.rules(Rules { extern_types: vec![Rule::in_code(pointer, path)], ..Rules::default() })
     }
 
-    /// One type, of this name, for every place whose shape is that of the given one: `"Entity"`,
+    /// Uses one type with this name for every place with the same shape as the given one: `"Entity"`,
     /// `"create_entities/entities/*"`.
     pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
         self.rules(Rules { shared: vec![Rule::in_code(name, place)], ..Rules::default() })
     }
 
-    /// Chained setters for the optional fields of what is sent: `Params::new("title").labels(labels)`.
+    /// Generates setters for the optional fields of parameters: `Params::new("title").labels(labels)`.
     pub fn setters(self, on: bool) -> Self {
         self.rules(Rules::switched(SETTERS, on))
     }
 
-    /// No positional `new`, but a builder whose `build` exists once everything required is set:
-    /// `Params::builder().title("t").build()`.
+    /// Generates a builder instead of a positional `new`; its `build` is available once all required properties are
+    /// set: `Params::builder().title("t").build()`.
     pub fn named(self, on: bool) -> Self {
         self.rules(Rules::switched(NAMED, on))
     }
 
-    /// Newtypes for the strings and numbers of arguments that a schema narrows by a pattern, lengths or bounds; they cannot
-    /// hold anything else. Results stay plain.
+    /// Generates newtypes for strings and numbers of arguments with a pattern, a length or bounds: they cannot hold
+    /// invalid values. Results keep plain types.
     pub fn checked(self, on: bool) -> Self {
         self.rules(Rules::switched(CHECKED, on))
     }
@@ -201,7 +202,7 @@ impl Options {
         self
     }
 
-    /// The path by which generated code finds this library; `::mcp_bindgen` by default.
+    /// Sets the path of this library in generated code; `::mcp_bindgen` by default.
     pub fn crate_path(mut self, path: TokenStream) -> Self {
         self.crate_path = path;
         self
@@ -252,7 +253,7 @@ impl Options {
         self.lists(tool) && !matches_globs(&self.exclude, tool)
     }
 
-    /// The key of the configuration that has a tool left out, where one does: `tools`, or `exclude`.
+    /// Returns the key of the configuration that excludes a tool, if any: `tools` or `exclude`.
     ///
     /// ```
     /// use mcp_bindgen_codegen::Options;
@@ -270,7 +271,7 @@ impl Options {
         }
     }
 
-    /// Returns `true` if calls of a tool need an approval, by the wire name: what the configuration says in `approve`.
+    /// Returns `true` if `approve` of the configuration names the tool (by its name on the server).
     #[must_use]
     pub fn needs_approval(&self, tool: &str) -> bool {
         matches_globs(&self.approve, tool)
@@ -282,7 +283,7 @@ impl Options {
     }
 }
 
-/// Returns `true` if a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
+/// Returns `true` for valid names of modules: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
 #[must_use]
 pub fn is_module_name(name: &str) -> bool {
     module_name(name).is_some()

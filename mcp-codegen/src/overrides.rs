@@ -5,7 +5,7 @@ use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Reporter};
 use mcp_bindgen_schema::{Document, Role};
 use serde_json::Value;
 
-/// Applies overrides to a snapshot, with the schemas in them read as the generator reads them.
+/// Applies overrides to a snapshot. Their schemas are read as the generator reads them.
 ///
 /// # Errors
 /// Everything of them that does not fit the snapshot, or else every place of theirs that is no schema.

@@ -3,7 +3,7 @@ use std::path::{Component, Path, PathBuf};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// A path as seen from a folder; the path itself where they have nothing in common.
+/// Returns a path relative to a folder, or the path itself if they have nothing in common.
 #[must_use]
 pub fn relative(folder: &Path, path: &Path) -> PathBuf {
     let path: Vec<Component<'_>> = normal(path);

@@ -8,23 +8,23 @@ use serde_json::Value;
 
 use crate::options::Options;
 
-/// A pattern of the options that does nothing with the tools of a snapshot.
+/// A pattern of the options without effect on the tools of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IdlePattern {
-    /// Where it stands: `tools`, `exclude`, `approve` or `remote_use`.
+    /// The key with the pattern: `tools`, `exclude`, `approve` or `remote_use`.
     pub key: &'static str,
     /// The pattern.
     pub pattern: String,
-    /// The place in the configuration; empty if the pattern is in none.
+    /// Its position in the configuration; empty if it is elsewhere.
     pub place: ConfigPlace,
-    /// Why it does nothing.
+    /// The reason.
     pub reason: Idle,
     /// The next step.
     pub help: String,
 }
 
-/// Why a pattern does nothing.
+/// The reasons why a pattern has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
     /// No tool has such a name.
@@ -55,7 +55,7 @@ impl fmt::Display for IdlePattern {
 }
 
 impl IdlePattern {
-    /// The error of it: at its place in the configuration, or where it is in none at the snapshot.
+    /// Returns the error for it, at its position in the configuration, or else in the snapshot.
     #[must_use]
     pub fn error(&self, message: impl Into<String>, snapshot: &Path) -> FileError {
         let error = self.place.error(message).with_help(&self.help);
@@ -69,7 +69,7 @@ fn positive(pattern: &str) -> &str {
 }
 
 impl Options {
-    /// The patterns that do nothing with the tools of a snapshot, as misspelt ones do.
+    /// Returns the patterns without effect on the tools of a snapshot, such as misspelled ones.
     ///
     /// ```
     /// use mcp_bindgen_codegen::{Idle, Options};
@@ -105,13 +105,13 @@ impl Options {
         idle
     }
 
-    /// Why one more pattern of `tools` would bind nothing, where it would.
+    /// Returns why an additional pattern of `tools` would bind nothing, if so.
     #[must_use]
     pub fn idle_pattern(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
         self.idle_among(pattern, &tool_names(snapshot))
     }
 
-    /// Why one more pattern of `exclude` would leave nothing out, or everything, where it would.
+    /// Returns why an additional pattern of `exclude` would exclude nothing or everything, if so.
     #[must_use]
     pub fn idle_exclude(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
         let names = tool_names(snapshot);

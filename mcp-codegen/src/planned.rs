@@ -14,8 +14,8 @@ use crate::options::Options;
 use crate::plan::{Plan, SchemaPlan};
 use crate::typify::{Replaced, replace_types};
 
-/// The bindings of a server before they are written, for programs that tell of them. Translating a long list of tools
-/// costs more than everything that is asked of it here.
+/// The planned bindings of a server, for programs that report on them. Reuse it: translating a long list of tools
+/// costs more than all the methods together.
 ///
 /// ```
 /// use mcp_bindgen_codegen::{Bindings, Options};
@@ -37,15 +37,15 @@ pub struct PlannedBindings<'s> {
     options: Options,
 }
 
-/// The schemas of a bound tool, as they were read.
+/// The schemas of a bound tool, as parsed.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolSchemas<'p, 's> {
-    /// The place of the tool in the snapshot's list.
+    /// The index of the tool in the snapshot's list.
     pub index: usize,
     /// The schema of its arguments.
     pub input: &'p Document<'s>,
-    /// The schema of its structured result, where there is an `outputSchema`.
+    /// The schema of its structured result, if there is an `outputSchema`.
     pub output: Option<&'p Document<'s>>,
 }
 
@@ -67,7 +67,7 @@ impl<'s> PlannedBindings<'s> {
         self.said
     }
 
-    /// The names of every tool that is bound, in the order of the list.
+    /// Returns the names of each bound tool, in the order of the list.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolBinding> {
         let plan = &self.plan;
@@ -106,7 +106,7 @@ impl<'s> PlannedBindings<'s> {
         tools
     }
 
-    /// The names of prompts and resource templates that are bound. They are whatever `tools` and `exclude` say.
+    /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
     #[must_use]
     pub fn offers(&self) -> Vec<OfferBinding> {
         let plan = &self.plan;
@@ -133,7 +133,7 @@ impl<'s> PlannedBindings<'s> {
         bound.collect()
     }
 
-    /// The schemas of every tool that is bound, in the order of the list.
+    /// Returns the schemas of each bound tool, in the order of the list.
     #[must_use]
     pub fn schemas(&self) -> Vec<ToolSchemas<'_, 's>> {
         let schemas = self.plan.tools.iter().flat_map(|tool| {
@@ -148,9 +148,9 @@ impl<'s> PlannedBindings<'s> {
         schemas
     }
 
-    /// Returns the code of each tool for readers, formatted: its types, how they are made, and its handler,
-    /// without what implements traits for them. By the places of the tools in the list; a type that several tools share is
-    /// with the first of them.
+    /// Returns the formatted code of each tool for readers: its types, their constructors, and its handler, without
+    /// trait implementations. The numbers are the indexes of the tools in the list; a type that several tools share
+    /// is with the first.
     ///
     /// ```
     /// use mcp_bindgen_codegen::{Bindings, Options};

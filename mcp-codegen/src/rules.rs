@@ -53,11 +53,11 @@ pub(crate) enum Origin {
     Macro { key: Span, value: Span },
 }
 
-/// A rule that cannot hold.
+/// A rule that does not fit the tools.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RuleFault {
-    /// The error, with its place in the configuration and its help.
+    /// The error, with its position in the configuration and the next step.
     pub error: FileError,
     /// The literal of the macro that is wrong.
     pub(crate) span: Option<Span>,
@@ -70,7 +70,7 @@ impl RuleFault {
         Self { error: FileError::new(message).with_help(help), span: None, is_configured: false }
     }
 
-    /// Returns `true` if the rule stands in the configuration.
+    /// Returns `true` if the rule is in the configuration.
     #[must_use]
     pub fn is_configured(&self) -> bool {
         self.is_configured

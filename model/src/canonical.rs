@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::sha256::sha256;
 
-/// The value as JSON with sorted keys and without spaces.
+/// Formats a value as JSON with sorted keys and without spaces.
 ///
 /// ```
 /// let value = serde_json::json!({ "b": [1, 2], "a": null });
@@ -48,8 +48,8 @@ fn separate(index: usize, text: &mut String) {
     }
 }
 
-/// The digest of what a tool's bindings depend on: SHA-256, in hexadecimal, of the canonical JSON of its name,
-/// `inputSchema` and, where there is one, `outputSchema`.
+/// Returns the digest of the parts of a tool that its bindings depend on: SHA-256, in hexadecimal, of the canonical
+/// JSON of its name, `inputSchema` and, if there is one, `outputSchema`.
 pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String {
     let mut members = serde_json::Map::new();
     members.insert("name".to_owned(), name.into());
@@ -60,7 +60,7 @@ pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String 
     digest(&Value::Object(members))
 }
 
-/// SHA-256, in hexadecimal, of the canonical JSON of a value.
+/// Returns the SHA-256, in hexadecimal, of the canonical JSON of a value.
 pub fn digest(value: &Value) -> String {
     use std::fmt::Write;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The meaning of a change for code that was bound to the old snapshot.
+/// The effect of a change on code with bindings of the old snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -21,7 +21,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All of them that a change has by itself, the loudest first.
+    /// All classes of single changes, the most serious first.
     pub const ALL: [Self; 5] = [Self::Breaking, Self::Silent, Self::Source, Self::Compatible, Self::Wording];
 
     /// Returns `true` for breaking and silent changes, which no compiler reports.
@@ -30,7 +30,7 @@ impl Class {
         self <= Self::Silent
     }
 
-    /// The name, for machines: `breaking`.
+    /// Returns the name for programs: `breaking`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A day of the calendar, written `2027-01-31`.
+/// A calendar day, written `2027-01-31`.
 ///
 /// ```
 /// use mcp_bindgen_model::Date;

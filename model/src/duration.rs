@@ -4,7 +4,8 @@ use std::time::Duration;
 
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// Reads a duration as people write it: `500ms`, `30s`, `2m`, `1h`. `None` where the text is not a whole number above zero with a unit.
+/// Parses a duration: `500ms`, `30s`, `2m`, `1h`. Returns `None` unless the text is a positive whole number with a
+/// unit.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// An error in a file: the fact, the file, the place, the next step. It never holds the value of a secret.
+/// An error in a file: the fact, the file, the position, the next step. It never contains secrets.
 ///
 /// ```
 /// let error = mcp_bindgen_model::FileError::new("unknown key `comand` in server `github`")
@@ -31,33 +31,33 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// An error with a message and nothing else.
+    /// Creates an error with a message only.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), path: None, position: None, inside: None, help: None }
     }
 
-    /// Names the file.
+    /// Sets the file.
     #[must_use]
     pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
         self.path = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Gives line and column, both from 1.
+    /// Sets line and column, both from 1.
     #[must_use]
     pub fn at(mut self, line: usize, column: usize) -> Self {
         self.position = Some((line, column));
         self
     }
 
-    /// Says what it is about inside the file.
+    /// Sets the item inside the file.
     #[must_use]
     pub fn inside(mut self, inside: impl Into<String>) -> Self {
         self.inside = Some(inside.into());
         self
     }
 
-    /// Says what to do next.
+    /// Sets the next step.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::FileError;
 use crate::text::file_above;
 
-/// Writes a file where its contents differ, and says whether they did. Missing folders are made; the file is replaced
-/// at once, so that a reader sees the old contents or the new ones.
+/// Writes a file if its contents differ; returns whether they did. Creates missing folders and replaces the file
+/// atomically: readers see either the old or the new contents.
 ///
 /// # Errors
 /// Where the folder cannot be made or the file cannot be written; the old file is then still there.
@@ -70,7 +70,7 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Replaces a file at once, for its owner alone.
+/// Replaces a file atomically, readable by its owner only.
 ///
 /// # Errors
 /// Where the folder is not there or the file cannot be written; the old file is then still there.

@@ -10,24 +10,24 @@ const BEYOND: f64 = 1.797e308;
 /// `serde_json` reads containers in containers up to here.
 const DEEPEST: usize = 127;
 
-/// The `$comment` of an object that stands for one that was nested too deep to read.
+/// The `$comment` of an object that replaces one that was nested too deeply.
 pub const TOO_DEEP: &str = "nested too deeply";
 
-/// A value that was read.
+/// A parsed value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Lenient {
     /// The value.
     pub value: Value,
-    /// Whether something in it stands for what could not be read.
+    /// Whether parts of it replace unreadable ones.
     pub is_mended: bool,
-    /// Whether more was lost than halves of surrogate pairs: numbers, or what was nested too deep.
+    /// Whether more was lost than unpaired surrogates: numbers, or values that were nested too deeply.
     pub is_lossy: bool,
 }
 
-/// Reads JSON, and where that fails, reads it again without what a [`Value`] cannot hold: a number that no double holds
-/// becomes one that [`is_beyond_doubles`] tells, half of a surrogate pair becomes U+FFFD, and what is nested deeper
-/// than 127 levels an empty list or an object whose only member is a `$comment`, [`TOO_DEEP`].
+/// Parses JSON, replacing what a [`Value`] cannot hold: a number beyond the range of doubles becomes one that
+/// [`is_beyond_doubles`] detects, an unpaired surrogate becomes U+FFFD, and values nested deeper than 127 levels
+/// become an empty list, or an object whose only member is a `$comment`, [`TOO_DEEP`].
 ///
 /// # Errors
 /// Where the text is not JSON even so.
@@ -53,7 +53,7 @@ pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {
     })
 }
 
-/// Returns `true` if a value is a number that stands for one that no double holds.
+/// Returns `true` for a number that replaces one beyond the range of doubles.
 #[must_use]
 pub fn is_beyond_doubles(value: &Value) -> bool {
     matches!(value, Value::Number(number) if number.is_f64()

@@ -2,9 +2,9 @@
 
 use crate::text::line_and_column;
 
-/// The 1-based line and column of the value that a JSON pointer (RFC 6901) names, or of its key where it has one.
+/// Finds the line and column, from 1, of the value at a JSON pointer (RFC 6901), or of its key if it has one.
 ///
-/// `None` where the pointer names nothing or the text is not JSON up to there. Nesting costs no stack.
+/// Returns `None` if the pointer names nothing or the text before it is not JSON. Does not recurse.
 ///
 /// ```
 /// let text = "{\n  \"tools\": [\n    { \"name\": \"a\" }\n  ]\n}\n";
@@ -26,7 +26,7 @@ pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
     Some(line_and_column(text, found))
 }
 
-/// A key as a segment of a JSON pointer (RFC 6901, section 3).
+/// Escapes a key as a segment of a JSON pointer (RFC 6901, section 3).
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_model::pointer_segment("a/b~c"), "a~1b~0c");

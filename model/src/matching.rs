@@ -4,7 +4,7 @@ use wildmatch::WildMatch;
 
 const SUGGESTIONS: usize = 5;
 
-/// Returns `true` if a name fits a glob: `*` stands for any characters, `?` for one.
+/// Returns `true` if a name matches a glob: `*` matches any characters, `?` one.
 ///
 /// ```
 /// assert!(mcp_bindgen_model::matches_glob("list_*", "list_issues"));
@@ -14,8 +14,8 @@ pub fn matches_glob(pattern: &str, name: &str) -> bool {
     WildMatch::new(pattern).matches(name)
 }
 
-/// Returns `true` if a list of globs selects a name. `!` takes names away, and the last glob that matches counts. A list that
-/// begins with `!` begins with every name.
+/// Returns `true` if a list of globs selects a name. Globs with `!` deselect, and the last match applies. A list that
+/// begins with `!` starts from all names.
 ///
 /// ```
 /// use mcp_bindgen_model::matches_globs;
@@ -37,7 +37,7 @@ pub fn matches_globs(globs: &[impl AsRef<str>], name: &str) -> bool {
     globs.first().is_some_and(|first| first.as_ref().starts_with('!'))
 }
 
-/// The candidates that somebody who wrote `name` may have meant, likeliest first: five at most, often none.
+/// Returns the candidates most similar to `name`, the best first: at most five, often none.
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_model::nearest("comand", ["command", "args", "cwd"]), ["command"]);

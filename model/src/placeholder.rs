@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::printable;
 
-/// The source that a placeholder names. `Display` shows it as it is written.
+/// The source that a placeholder names. `Display` prints the placeholder.
 ///
 /// ```
 /// use mcp_bindgen_model::{SecretRef, ServerConfig};

@@ -3,9 +3,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// The same work for many things, on as many threads as run at once: what comes of each, in their order.
+/// Maps items on several threads; returns the results in order.
 ///
-/// No more threads are started than there are `worth_a_thread` things for each; this one works too.
+/// The number of threads, including this one, is at most the machine's parallelism, and one for each `worth_a_thread`
+/// items.
 ///
 /// ```
 /// let lengths = mcp_bindgen_model::side_by_side(&["a", "bcd"], 1, |text| text.len());

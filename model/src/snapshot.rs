@@ -13,7 +13,7 @@ const FORMAT: u32 = 1;
 /// The file in messages.
 const WHAT: &str = "the snapshot";
 
-/// The offer of a server: the file `mcp/<server>.json`.
+/// The tools, prompts and resource templates of a server: the file `mcp/<server>.json`.
 ///
 /// ```
 /// use mcp_bindgen_model::Snapshot;
@@ -29,23 +29,23 @@ pub struct Snapshot {
     pub format: u32,
     /// The server's name in the configuration.
     pub server: Option<String>,
-    /// The protocol version that was agreed.
+    /// The negotiated protocol version.
     pub protocol_version: Option<String>,
     /// The server's description of itself.
     pub server_info: Option<Value>,
     /// The server's capabilities.
     pub capabilities: Option<Value>,
-    /// The client's capabilities that the lists depend on.
+    /// The client capabilities with which the lists were requested.
     pub client_capabilities: Option<Value>,
     /// The server's instructions.
     pub instructions: Option<String>,
-    /// The tools, each as the server sent it; also those that are no objects.
+    /// The tools as the server sent them, including items that are not objects.
     pub tools: Vec<Value>,
-    /// The prompts, each as the server sent it.
+    /// The prompts as the server sent them.
     pub prompts: Vec<Value>,
-    /// The resource templates, each as the server sent it.
+    /// The resource templates as the server sent them.
     pub resource_templates: Vec<Value>,
-    /// The changes by overrides, by the name of the tool; `tools` then have them applied. No part of the file.
+    /// The changes by overrides, by the name of the tool; `tools` includes them. Not part of the file.
     pub overridden: BTreeMap<String, Overridden>,
 }
 
@@ -73,13 +73,13 @@ impl Default for Snapshot {
 pub struct Overridden {
     /// The tool as the server declared it.
     pub declared: Value,
-    /// From how many results its `outputSchema` was learned.
+    /// The number of results that its `outputSchema` was learned from.
     pub learned_from: Option<u64>,
 }
 
 impl Snapshot {
-    /// Reads a snapshot, a bare `tools/list` result, or the whole JSON-RPC answer that holds one, as
-    /// [`parse_leniently`] does: a number that no double holds costs its place alone.
+    /// Parses a snapshot, a `tools/list` result, or a JSON-RPC response with one. Like [`parse_leniently`], it keeps
+    /// everything but the numbers that a double cannot hold.
     ///
     /// # Errors
     /// Where the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
@@ -123,13 +123,13 @@ impl Snapshot {
         Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))
     }
 
-    /// Returns `true` if a text is a snapshot of a format that this version cannot read: it is not to be overwritten.
+    /// Returns `true` if a text is a snapshot in a newer format, which must not be overwritten.
     pub fn is_newer(text: &str) -> bool {
         let file = parse_leniently(text).ok();
         file.and_then(|file| file.value.get("format")?.as_u64()).is_some_and(|format| format > u64::from(FORMAT))
     }
 
-    /// The text of the file: the lists sorted by name, two spaces, line feeds, nothing of the moment or the machine.
+    /// Formats the file: lists sorted by name, two spaces, line feeds; independent of the time and the machine.
     pub fn to_text(&self) -> String {
         let mut file = Map::new();
         file.insert("format".to_owned(), self.format.into());
@@ -146,7 +146,7 @@ impl Snapshot {
         format!("{:#}\n", Value::Object(file))
     }
 
-    /// Writes the file, at once and only where it changes; says whether it did.
+    /// Writes the file atomically if it changes; returns whether it did.
     ///
     /// # Errors
     /// Where the file cannot be written; the old one is then still there.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::FileError;
 
-/// Reads a text file; a byte order mark is dropped.
+/// Reads a text file, without a byte order mark.
 ///
 /// # Errors
 /// Where the file cannot be read or is not UTF-8.
@@ -61,8 +61,8 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Makes text of a stranger safe to show on a terminal and in an error: control characters, bidirectional marks and
-/// invisible characters come out as escapes. Joiners and variation selectors stay where scripts and emoji need them.
+/// Makes untrusted text safe to print on a terminal and in an error: control characters, bidirectional marks and
+/// invisible characters are escaped. Joiners and variation selectors stay where scripts and emoji need them.
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_model::printable("red \u{1b}[31m\u{202e}txt"), r"red \u{1b}[31m\u{202e}txt");
@@ -85,7 +85,7 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-/// Removes from a stranger's text everything that people cannot see: controls but for line feeds and tabs, bidirectional marks and
+/// Removes invisible parts of untrusted text: control characters except line feeds and tabs, bidirectional marks and
 /// invisible characters. Joiners and variation selectors stay where scripts and emoji need them.
 ///
 /// ```
@@ -126,8 +126,8 @@ fn in_context(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// Returns `true` if a character of a stranger's text does something else than it shows: controls, line breaks among
-/// them, bidirectional marks, and the ones that Unicode has as `Default_Ignorable_Code_Point`.
+/// Returns `true` for characters that do something other than print: control characters including line breaks,
+/// bidirectional marks, and Unicode's `Default_Ignorable_Code_Point`.
 ///
 /// ```
 /// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{fe01}', '\u{e0141}'].into_iter().all(mcp_bindgen_model::misleads));

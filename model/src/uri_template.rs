@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-/// A template of RFC 6570, of levels 1 to 3, and of level 4 what texts and lists of texts need: `{/path*}`, `{name:3}`.
+/// A URI template (RFC 6570) of levels 1 to 3, with the parts of level 4 that apply to strings and lists of strings:
+/// `{/path*}`, `{name:3}`.
 ///
 /// ```
 /// use mcp_bindgen_model::{TemplateValue, UriTemplate};
@@ -30,10 +31,10 @@ pub struct UriTemplate {
 pub struct TemplateVariable {
     /// Its name in the template.
     pub name: String,
-    /// Whether it stands somewhere for a list (`{/path*}`).
+    /// Whether the template uses it as a list (`{/path*}`).
     pub is_list: bool,
-    /// Whether the URI has a hole without it; one that stands in a query (`{?page}`, `{&page}`) or among parameters
-    /// (`{;page}`) alone may be left out.
+    /// Whether the URI needs it; variables that only occur in a query (`{?page}`, `{&page}`) or in parameters
+    /// (`{;page}`) are optional.
     pub is_required: bool,
 }
 
@@ -46,7 +47,7 @@ pub enum TemplateValue<'v> {
     List(&'v [String]),
 }
 
-/// Why a text is no template that can be filled in.
+/// The reason why a text is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateError(String);
 
@@ -58,12 +59,12 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
-/// Why a value cannot stand where its variable does.
+/// The reason why a variable cannot have a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpansionError {
     /// The variable.
     pub variable: String,
-    /// The fault in its value.
+    /// The problem with its value.
     pub message: String,
 }
 
@@ -127,7 +128,7 @@ impl Operator {
 }
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     /// Where the text is none.
@@ -158,7 +159,7 @@ impl UriTemplate {
         Ok(template)
     }
 
-    /// The variables, in the order in which they come up.
+    /// Returns the variables, in the order of their first use.
     #[must_use]
     pub fn variables(&self) -> Vec<TemplateVariable> {
         let mut variables: Vec<TemplateVariable> = Vec::new();
@@ -178,8 +179,8 @@ impl UriTemplate {
         variables
     }
 
-    /// Fills the template in. Everything that is not a letter, a digit or one of `-._~` is percent-encoded; in `{+name}`
-    /// and `{#name}` what is reserved in URIs stays as it is, as RFC 6570 says: such a value may hold `/`, `?` and `#`.
+    /// Expands the template. All characters but letters, digits and `-._~` are percent-encoded; in `{+name}` and
+    /// `{#name}` reserved characters stay, as RFC 6570 specifies, so such a value may contain `/`, `?` and `#`.
     ///
     /// # Errors
     /// Where a value would make a path segment `.` or `..`, written out or as `%2e`: whoever resolves the URI would take

@@ -94,9 +94,9 @@ impl Asking {
     }
 }
 
-/// Asks the client of the proxy whose call it is: for [`Approval`](mcp_bindgen_runtime::middleware::Approval) layers of a proxy's
-/// servers. It is what asks for what `approve` of a configuration names, too. Where the client cannot be asked, because it
-/// declares no elicitation, the answer is no; outside of a proxy nobody can be.
+/// Asks the calling client of the proxy for approval, for [`Approval`](mcp_bindgen_runtime::middleware::Approval)
+/// layers of a proxy's servers; also used for `approve` of a configuration. Denies if the client does not support
+/// elicitation, and outside of a proxy.
 ///
 /// ```
 /// use mcp_bindgen_proxy::ask_client;

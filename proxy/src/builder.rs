@@ -14,9 +14,9 @@ use super::{Proxy, Shared};
 use mcp_bindgen_agents::NameStyle;
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
-/// Puts a [`Proxy`] together. What is wrong is said by [`build`](Self::build), all of it at once.
+/// Builds a [`Proxy`]. All problems are reported by [`build`](Self::build).
 ///
-/// Tools are listed in the order in which servers are added, those of one server by name.
+/// Tools are listed in the order in which servers are added, and those of one server by name.
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ProxyBuilder {
@@ -40,16 +40,16 @@ impl std::fmt::Debug for Key {
 }
 
 impl ProxyBuilder {
-    /// Adds a server by its configuration, all of whose demands hold for every call: `tools`, `exclude`, `approve`, `drift`,
-    /// `isolation`.
+    /// Adds a server with its configuration. `tools`, `exclude`, `approve`, `drift` and `isolation` apply to every
+    /// call.
     pub fn server(self, config: ServerConfig) -> Self {
         self.with(Upstream::configured(config, |client| Arc::new(client)))
     }
 
-    /// Adds a server with layers around each client that is made for it: one for each client of the proxy that has a session,
-    /// one for all that have none. What the layers are to remember for all of them, a cache or a limit, is made outside of the
-    /// function, and cloned into each. Layers are around calls of tools alone: prompts, resources and completions are passed on
-    /// past them.
+    /// Adds a server with layers around each of its clients. There is a client for each session of the proxy, and one
+    /// for all requests without a session. To share state between them, such as a cache or a limit, create it outside
+    /// of the closure and clone it inside. Layers only apply to calls of tools, not to prompts, resources and
+    /// completions.
     ///
     /// ```
     /// use mcp_bindgen_proxy::{Proxy, ask_client};
@@ -72,9 +72,9 @@ impl ProxyBuilder {
         self.with(Upstream::configured(config, move |client| -> Calls { Arc::new(layers(client)) }))
     }
 
-    /// Adds a server that the program reaches itself, in the same process or behind a socket: it is asked for a client as often
-    /// as [`server_with`](Self::server_with) makes one, and gives it the options that it gets, by which the client of the proxy
-    /// is asked.
+    /// Adds a server that the program connects to itself, in the same process or through a socket. The closure is
+    /// called whenever [`server_with`](Self::server_with) would create a client, with the options to use, through
+    /// which the proxy's client receives the server's requests.
     ///
     /// ```
     /// # fn serve(far: tokio::io::DuplexStream) {}
@@ -105,8 +105,8 @@ impl ProxyBuilder {
         self.with(Upstream::connected(name, connect, move |client| -> Calls { Arc::new(layers(client)) }))
     }
 
-    /// Adds all servers of a configuration, by their names and with its `[defaults]`. Where `drift = "deny"` holds, tools are compared
-    /// with the snapshots beside the file.
+    /// Adds all servers of a configuration, with their names and its `[defaults]`. With `drift = "deny"`, tools are
+    /// compared with the snapshots next to the file.
     pub fn configuration(self, config: &Config) -> Self {
         config.servers.values().fold(self, |builder, server| {
             let (config, server) = (config.clone(), server.clone());
@@ -115,9 +115,9 @@ impl ProxyBuilder {
         })
     }
 
-    /// Adds a server whose one connection is for all clients of the proxy: a client, or layers around one. What its server asks,
-    /// whoever made the client answers, and whatever it remembers of one client of the proxy, others may see: it is for servers
-    /// that keep nothing.
+    /// Adds a server with one connection for all clients of the proxy: a client, or layers around one. Use this for
+    /// servers without state: clients of the proxy may see each other's data. Requests of the server are answered by
+    /// the options of that client.
     pub fn shared(mut self, calls: impl CallTool + 'static) -> Self {
         match Client::behind(&calls) {
             Some(client) => self.with(Upstream::shared(client, Arc::new(calls))),
@@ -133,53 +133,54 @@ impl ProxyBuilder {
         self
     }
 
-    /// How tools and prompts are called; [`NameStyle::ServerTool`] by default, with the `prefix` of configurations. A name never
-    /// depends on which servers are up. A tool that begins with the longer prefix of another server has a suffix; where two
-    /// servers share a prefix, or have none, so have all their tools. [`names_from`](Self::names_from) leaves it to those that
-    /// need one. A name that was given is, as long as its client is connected, no other tool's.
+    /// Sets how tools and prompts are named; [`NameStyle::ServerTool`] by default, with the `prefix` of
+    /// configurations. Names do not depend on which servers are running. A tool whose name begins with the longer
+    /// prefix of another server gets a suffix, and so do all tools of servers that share a prefix or have none;
+    /// [`names_from`](Self::names_from) avoids unnecessary suffixes. A name never changes its tool while the client
+    /// that saw it is connected.
     pub fn names(mut self, style: NameStyle) -> Self {
         self.style = style;
         self
     }
 
-    /// Names the tools as bindings of this configuration do: what a snapshot lists has the name that it has in bindings. It
-    /// reads the snapshots.
+    /// Names the tools as bindings of this configuration do, from its snapshots.
     pub fn names_from(mut self, config: &Config) -> Self {
         self.names = PrefixedNames::of_config(config);
         self
     }
 
-    /// Options of all clients that are made: timeouts, where secrets come from. What a client of the proxy declares, and who
-    /// approves calls, the proxy sets itself. Options that answer what servers ask (`on_elicitation`, `on_sampling`, `roots`)
-    /// are refused: the program would answer for whoever calls.
+    /// Sets the options of all clients that the proxy creates, such as timeouts and the source of secrets. The proxy
+    /// sets capabilities and approvals itself. Options that answer requests of servers (`on_elicitation`,
+    /// `on_sampling`, `roots`) are an error: the program would answer instead of the calling client.
     pub fn client_options(mut self, options: ClientOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Where it is kept which approvals were used; by default in memory. Instances that serve the same clients side by side
-    /// share a store, and a [`key`](Self::key).
+    /// Sets the store of used approvals; by default in memory. Instances with the same clients share a store and a
+    /// [`key`](Self::key).
     pub fn approvals(mut self, store: impl ApprovalStore + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// The key that signs what clients keep for the proxy while a person is asked: 32 random bytes at least, the same for all
-    /// instances that serve the same clients. By default each proxy has a random one. A key needs a store of
-    /// [`approvals`](Self::approvals) that these instances share and that outlives them: each approval is used once.
+    /// Sets the key that signs the state that clients keep for the proxy during an approval: at least 32 random
+    /// bytes, the same for all instances with the same clients. By default each proxy has a random one. A key
+    /// requires [`approvals`](Self::approvals) in a shared and persistent store, because each approval may be used
+    /// once.
     pub fn key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.key = Some(Key(key.into()));
         self
     }
 
-    /// Sets the description of the servers as a whole for models (`instructions`). By default there is none: to pass on servers'
-    /// descriptions of themselves, all of them would have to be started first.
+    /// Sets the instructions for models (`instructions`); none by default. The servers' own instructions are not
+    /// passed on, because that would start all of them.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// The proxy, which reaches no server before it is asked for something.
+    /// Builds the proxy. It connects to servers on demand.
     ///
     /// # Errors
     /// Everything that is wrong: no servers, two of one name, names that servers cannot have, a key that is too short or has no store.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcp_bindgen_model::printable;
 
-/// Why there is no proxy: everything that is wrong at once.
+/// The error of building a proxy, with all its problems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(.faults))]
 pub struct ProxyError {
@@ -16,14 +16,14 @@ impl ProxyError {
         Self { faults }
     }
 
-    /// Everything that is wrong.
+    /// Returns all problems.
     #[must_use]
     pub fn faults(&self) -> &[ProxyFault] {
         &self.faults
     }
 }
 
-/// One thing that is wrong with a proxy. Names are as they were given; what is printed is safe to show.
+/// A problem of a proxy. Fields contain names as they were given; the printed message is sanitized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProxyFault {

@@ -7,14 +7,14 @@ use tokio::sync::broadcast::error::RecvError;
 /// How many events wait for a listener; of more the oldest go.
 const UNREAD: usize = 1024;
 
-/// Events of all servers of a [`Proxy`](super::Proxy), for whoever its clients are; made by
+/// The events of all servers of a [`Proxy`](super::Proxy), for all its clients; returned by
 /// [`Proxy::events`](super::Proxy::events).
 #[derive(Debug)]
 pub struct ProxyEvents(broadcast::Receiver<Event>);
 
 impl ProxyEvents {
-    /// Waits for the next event; `None` when the proxy is gone. Nothing is missed where the future is dropped; whoever is slow
-    /// misses the oldest of more than 1024, which is logged.
+    /// Waits for the next event; returns `None` once the proxy is dropped. Cancel safe. A slow reader loses the
+    /// oldest of more than 1024 events, which is logged.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             match self.0.recv().await {

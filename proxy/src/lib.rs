@@ -56,14 +56,14 @@ pub use serve_error::ServeError;
 pub(crate) use session::Session;
 use shared::Shared;
 
-/// Several servers, served again as one. Clones are cheap, and the same proxy.
+/// Several servers behind one MCP server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
 }
 
 impl Proxy {
-    /// Begins a proxy.
+    /// Creates an empty builder.
     pub fn builder() -> ProxyBuilder {
         ProxyBuilder::default()
     }
@@ -83,8 +83,8 @@ impl Proxy {
         self.shared.pool().await.input_schema(tool).await
     }
 
-    /// Listens to what happens behind the proxy: calls, and what connections do. It is of connections that are made from now
-    /// on, so that a program asks for it before it serves.
+    /// Subscribes to events behind the proxy: calls, and changes of connections. It only covers connections that are
+    /// opened later: subscribe before serving.
     ///
     /// ```
     /// use mcp_bindgen_proxy::Proxy;
@@ -100,8 +100,8 @@ impl Proxy {
         self.shared.bus.subscribe()
     }
 
-    /// Closes all connections to servers, side by side; child processes are gone when this returns. It takes seconds at most,
-    /// whatever servers do. Whoever asks for something afterwards has others opened.
+    /// Closes all connections to servers concurrently and waits for child processes to exit, for a few seconds at
+    /// most. Later requests open new connections.
     pub async fn close(&self) {
         self.shared.close().await;
     }

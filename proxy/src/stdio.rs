@@ -19,7 +19,7 @@ const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
 const MOST_REQUESTS: usize = 1024;
 
 impl Proxy {
-    /// Serves it to the one client at stdin and stdout, until stdin ends. Nothing else may read or write them meanwhile.
+    /// Serves one client on stdin and stdout, until stdin ends. Nothing else may use them meanwhile.
     ///
     /// ```no_run
     /// # async fn serve(proxy: mcp_bindgen_proxy::Proxy) -> Result<(), mcp_bindgen_proxy::ServeError> {
@@ -34,8 +34,7 @@ impl Proxy {
         self.converse(input, output).await
     }
 
-    /// Serves it to the one client at the other end of a stream, until the stream ends: `tokio::io::duplex` in tests, a
-    /// socket, a pipe.
+    /// Serves one client on a stream, until the stream ends: a socket, a pipe, or `tokio::io::duplex` in tests.
     ///
     /// # Errors
     /// Where the conversation cannot begin.

@@ -7,10 +7,9 @@ use crate::document::Document;
 use crate::normalize::Kinds;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
-/// Shapes, told apart by everything that gives their types other fields, variants or branches, and by nothing else: not
-/// by the order of properties or listed values, nor by descriptions, bounds, patterns or other words that no type says, nor
-/// by whether properties that are not kept are refused (many servers declare an object without `additionalProperties` where
-/// they take it, and with `false` where they give it).
+/// Compares shapes by what affects their types: fields, variants and branches. The order of properties or values,
+/// descriptions, bounds, patterns, and whether undeclared properties are allowed do not count (many servers declare
+/// the same object without `additionalProperties` in inputs and with `false` in outputs).
 ///
 /// ```
 /// use mcp_bindgen_schema::diagnostics::Reporter;
@@ -33,7 +32,7 @@ pub struct Alike {
     classes: Vec<Vec<Class>>,
 }
 
-/// The class of a shape: shapes of one class are the same type.
+/// A class of equal shapes: they have the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class(usize);
 

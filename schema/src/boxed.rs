@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::shape::{Shape, ShapeId, Shapes};
 
 impl Shapes {
-    /// The pairs of shapes on a cycle of values that hold each other directly, where the first has to box the second.
+    /// Returns the pairs of shapes on a cycle of directly nested values; the first must box the second.
     #[must_use]
     pub fn boxed(&self) -> HashSet<(ShapeId, ShapeId)> {
         // Nearly always each shape holds later ones alone.

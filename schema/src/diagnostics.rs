@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How much a diagnostic matters.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Nothing is lost; the types say less than the schema.
@@ -28,16 +28,16 @@ impl fmt::Display for Severity {
 pub struct Code {
     /// The stable code, for `deny` and `allow`: `MCP0001`.
     pub id: &'static str,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// One line on what it means.
+    /// A summary of one line.
     pub title: &'static str,
     /// The next step.
     pub help: &'static str,
 }
 
 impl Code {
-    /// Returns `true` if what stands there is no schema, rather than one that types cannot express.
+    /// Returns `true` if the schema is invalid, rather than valid but without a type in Rust.
     #[must_use]
     pub fn is_malformed(&self) -> bool {
         [MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_KEYWORD, UNKNOWN_TYPE, DANGLING_REF, CIRCULAR_REF].contains(self)
@@ -110,7 +110,7 @@ codes! {
         "the server checks it, and feature `validate` does before sending";
 }
 
-/// In which list of a snapshot something stands.
+/// A list of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Listed {
@@ -124,7 +124,7 @@ pub enum Listed {
 }
 
 impl Listed {
-    /// The key of the list.
+    /// Returns the key of the list.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -146,26 +146,26 @@ impl fmt::Display for Listed {
     }
 }
 
-/// One thing to say about one place of one tool, prompt or resource template.
+/// A diagnostic about a position in a tool, prompt or resource template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// Its code.
     pub code: Code,
-    /// Which list it stands in.
+    /// The list that contains it.
     pub listed: Listed,
-    /// The wire name; `#3` for the fourth entry where it has none.
+    /// The name on the server; `#3` for the fourth entry if it has none.
     pub tool: String,
-    /// Its place in the snapshot's list.
+    /// The index in the snapshot's list.
     pub index: usize,
-    /// Where in it, as a JSON pointer: `/inputSchema/properties/labels`.
+    /// The position inside, as a JSON pointer: `/inputSchema/properties/labels`.
     pub pointer: String,
-    /// The fault.
+    /// The problem.
     pub message: String,
 }
 
 impl Diagnostic {
-    /// Returns the fault in one line.
+    /// Returns the problem in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         if self.message.is_empty() {
@@ -175,7 +175,7 @@ impl Diagnostic {
         }
     }
 
-    /// Line and column in the text of the snapshot, both from 1.
+    /// Returns the line and column in the text of the snapshot, from 1.
     #[must_use]
     pub fn position(&self, text: &str) -> Option<(usize, usize)> {
         let places = ["", "/result"].map(|root| format!("{root}/{}/{}", self.listed.key(), self.index));
@@ -194,24 +194,24 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All that was said about a tool list, in the order of its tools.
+/// The diagnostics of a list, in the order of its items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Returns `true` if there is nothing to say.
+    /// Returns `true` if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns their number.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Each of them.
+    /// Iterates over them.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
@@ -222,7 +222,7 @@ impl Diagnostics {
         }
     }
 
-    /// Adds what was said about something else.
+    /// Appends others.
     pub fn append(&mut self, other: Self) {
         self.0.extend(other.0);
     }
@@ -252,7 +252,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
     }
 }
 
-/// Collects the diagnostics of one part of one tool, while it is being read.
+/// Collects the diagnostics of one schema while it is read.
 #[derive(Debug)]
 pub struct Reporter {
     listed: Listed,
@@ -267,19 +267,19 @@ pub struct Reporter {
 const MOST_PER_SCHEMA: usize = 50;
 
 impl Reporter {
-    /// For the part of a tool that is its member `root`, such as `/inputSchema`.
+    /// Creates a reporter for the schema in member `root` of a tool, such as `/inputSchema`.
     #[must_use]
     pub fn new(tool: &str, index: usize, root: &'static str) -> Self {
         Self { listed: Listed::Tool, tool: tool.to_owned(), index, root, said: Diagnostics::default() }
     }
 
-    /// For an item of any list.
+    /// Creates a reporter for an item of any list.
     #[must_use]
     pub fn of(listed: Listed, name: &str, index: usize) -> Self {
         Self { listed, ..Self::new(name, index, "") }
     }
 
-    /// Says something about the place at `pointer` below the root. More than fifty on one schema are left out.
+    /// Reports a diagnostic at `pointer` below the root. At most fifty for each schema are kept.
     pub fn say(&mut self, code: Code, pointer: &str, message: impl Into<String>) {
         if self.said.len() < MOST_PER_SCHEMA {
             self.said.push(Diagnostic {
@@ -293,7 +293,7 @@ impl Reporter {
         }
     }
 
-    /// All that was said.
+    /// Returns the diagnostics.
     #[must_use]
     pub fn finish(self) -> Diagnostics {
         self.said

@@ -8,30 +8,30 @@ use crate::normalize::Schemas;
 use crate::shape::{Role, Shape, ShapeId, Shapes, Slot, Unknown};
 use crate::siblings::losing_structs;
 
-/// A schema document that was read: its schemas, and the shapes of its values.
+/// A parsed schema document: its schemas, and the shapes of its values.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Document<'a> {
-    /// The schemas, each in the words of 2020-12.
+    /// The schemas, normalized to 2020-12.
     pub schemas: Schemas<'a>,
     /// The shapes of the values.
     pub shapes: Shapes,
-    /// The shape of the whole value; one with a name.
+    /// The shape of the whole value, which has a name.
     pub root: ShapeId,
     /// Which schema of its tool it is.
     pub role: Role,
 }
 
 impl<'a> Document<'a> {
-    /// Reads a schema. Never fails: what has no shape of its own is [`Shape::Anything`](crate::Shape::Anything) at the
-    /// smallest place, and the reporter hears of it.
+    /// Reads a schema. Never fails: the smallest possible part without a shape is
+    /// [`Shape::Anything`](crate::Shape::Anything), with a diagnostic.
     #[must_use]
     pub fn read(schema: &'a Value, role: Role, reporter: &mut Reporter) -> Self {
         Self::read_around(schema, role, &[], reporter)
     }
 
-    /// As [`read`](Self::read), without looking into the definitions at these JSON pointers: what only refers to one is
-    /// [`Shape::Opaque`](crate::Shape::Opaque). What narrows one, or combines it with others in one type, is read as ever.
+    /// Like [`read`](Self::read), without reading the definitions at these JSON pointers: plain references to them
+    /// are [`Shape::Opaque`](crate::Shape::Opaque). Schemas that restrict or combine them are read as usual.
     #[must_use]
     pub fn read_around(schema: &'a Value, role: Role, definitions: &[&str], reporter: &mut Reporter) -> Self {
         let (mut schemas, root) = Schemas::new(schema, reporter);
@@ -47,8 +47,8 @@ impl<'a> Document<'a> {
         lower(&mut self.schemas, schema, Role::Output, std::collections::HashSet::new(), &mut unheard)
     }
 
-    /// Makes structs keep undeclared properties where another branch of a union around them declares one that they lack:
-    /// a value may be of both branches.
+    /// Keeps undeclared properties in structs inside a union if another branch declares one that they lack: a value
+    /// may match both branches.
     ///
     /// ```
     /// use mcp_bindgen_schema::diagnostics::Reporter;
@@ -69,8 +69,8 @@ impl<'a> Document<'a> {
         self.keep(losing);
     }
 
-    /// Makes structs keep what they would otherwise pass over: properties of which the schema says nothing and, where a
-    /// struct is not strict, those that it says there are none of. What a server answers is not read strictly.
+    /// Keeps properties in structs that would otherwise be ignored: undeclared ones and, unless the struct is strict,
+    /// also those that the schema forbids. Results of servers are not read strictly.
     ///
     /// ```
     /// use mcp_bindgen_schema::diagnostics::Reporter;

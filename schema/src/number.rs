@@ -108,7 +108,7 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
     Some(tens >= 0 && (0..tens.min(MOST_TENS)).fold(of_digits, |rest, _| rest * 10 % step) == 0)
 }
 
-/// Returns `true` if two values are the same JSON: numbers by value at any size, objects whatever the order of their keys.
+/// Returns `true` if two JSON values are equal: numbers by value at any size, objects in any order of keys.
 ///
 /// ```
 /// use serde_json::json;

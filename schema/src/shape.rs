@@ -26,16 +26,16 @@ impl ShapeId {
     }
 }
 
-/// A shape and whether `null` may stand in its place.
+/// A shape, and whether `null` is allowed too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The shape.
     pub shape: ShapeId,
-    /// Whether `null` is allowed as well.
+    /// Whether `null` is allowed too.
     pub nullable: bool,
 }
 
-/// The values of a place, leaving out `null`.
+/// The values at a position, without `null`.
 #[derive(Clone, Debug, Default)]
 pub enum Shape {
     /// Anything, `null` too.
@@ -88,22 +88,22 @@ pub struct StructShape {
     pub fields: Vec<Field>,
     /// The names of the required properties, in the order of the schema.
     pub required: Vec<String>,
-    /// The property that the union around it reads and prints.
+    /// The property that the surrounding union handles.
     pub tag: Option<String>,
     /// The handling of properties without a field.
     pub unknown: Unknown,
-    /// Sets of properties, of which at least one has to be complete; several such demands.
+    /// Groups of sets of properties; of each group at least one set must be present.
     pub require_any: Vec<Vec<Vec<String>>>,
 }
 
 impl StructShape {
-    /// The field of a property.
+    /// Returns the field of a property.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.wire == key)
     }
 
-    /// Returns the fields sorted by their properties: for what must not depend on the order of the schema.
+    /// Returns the fields sorted by property, for results that must not depend on the order of the schema.
     pub fn fields_by_name(&self) -> Vec<&Field> {
         let mut fields: Vec<&Field> = self.fields.iter().collect();
         fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
@@ -126,17 +126,17 @@ pub enum Unknown {
 /// A declared property.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// The key on the wire.
+    /// The key in JSON.
     pub wire: String,
     /// The shape of the value.
     pub slot: Slot,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub presence: Presence,
     /// The schemas that describe it, for its documentation.
     pub schemas: Vec<SchemaId>,
 }
 
-/// Whether a property has to be there, and what its absence means.
+/// Whether a property is required, and the meaning of its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// It has to be there.
@@ -150,16 +150,16 @@ pub enum Presence {
 /// One of several shapes.
 #[derive(Clone, Debug)]
 pub struct UnionShape {
-    /// The property that tells the branches apart.
+    /// The property that distinguishes the branches.
     pub tag: Option<TagKey>,
-    /// The shapes; untagged ones stand most specific first.
+    /// The shapes; untagged ones from the most to the least specific.
     pub branches: Vec<Branch>,
 }
 
-/// The property that tells the branches of a union apart.
+/// The property that distinguishes the branches of a union.
 #[derive(Clone, Debug)]
 pub struct TagKey {
-    /// The key on the wire.
+    /// The key in JSON.
     pub name: String,
     /// Whether its values are strings.
     pub is_text: bool,
@@ -168,7 +168,7 @@ pub struct TagKey {
 /// A branch of a union.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// The value of the tag: its text, or JSON text where it is no string.
+    /// The value of the tag: its text, or its JSON if it is not a string.
     pub tag: Option<String>,
     /// Its name.
     pub name: String,
@@ -197,19 +197,19 @@ impl Shapes {
         }
     }
 
-    /// A shape.
+    /// Returns a shape.
     #[must_use]
     pub fn get(&self, id: ShapeId) -> &Shape {
         self.shapes.get(id.0).unwrap_or(&Shape::Anything)
     }
 
-    /// The schemas that a shape was made of.
+    /// Returns the schemas of a shape.
     #[must_use]
     pub fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.origins.get(id.0).map_or(&[], Vec::as_slice)
     }
 
-    /// The shapes that a value of one of these can have: names followed, unions taken apart, each shape once.
+    /// Returns the shapes of possible values: names are resolved, unions are split, and each shape occurs once.
     pub fn leaves(&self, shapes: impl IntoIterator<Item = ShapeId>) -> impl Iterator<Item = ShapeId> {
         let mut pending: Vec<ShapeId> = shapes.into_iter().collect();
         pending.reverse();
@@ -255,20 +255,20 @@ impl Shapes {
         false
     }
 
-    /// Every shape.
+    /// Returns all shapes.
     pub fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
         (0..self.shapes.len()).map(ShapeId)
     }
 }
 
 impl Shape {
-    /// Returns `true` if the shape is a type with a name of its own.
+    /// Returns `true` if the shape is a type with a name.
     #[must_use]
     pub fn is_named(&self) -> bool {
         matches!(self, Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_))
     }
 
-    /// The place of an item of an array.
+    /// Returns the shape of an item of an array.
     #[must_use]
     pub fn item(&self, index: usize) -> Option<Slot> {
         match self {
@@ -279,7 +279,7 @@ impl Shape {
         }
     }
 
-    /// Returns `true` if arrays of this length have the shape.
+    /// Returns `true` if arrays of this length match the shape.
     #[must_use]
     pub fn has_length(&self, length: usize) -> bool {
         match self {
@@ -295,7 +295,7 @@ impl Shape {
         matches!(self, Self::List(_) | Self::Tuple(_) | Self::Prefixed(..))
     }
 
-    /// The shapes that a value of this one holds directly, so that a cycle through them needs a `Box`.
+    /// Returns the shapes that a value holds directly; a cycle through these needs a `Box`.
     #[must_use]
     pub fn inline(&self) -> Vec<ShapeId> {
         match self {
@@ -307,7 +307,7 @@ impl Shape {
         }
     }
 
-    /// Every shape that this one mentions.
+    /// Returns every shape that this one refers to.
     #[must_use]
     pub fn children(&self) -> Vec<ShapeId> {
         let mut children = self.inline();

@@ -8,7 +8,7 @@ use crate::bundle::NAMED_SCHEMAS;
 /// Keywords that hold data, whatever it looks like.
 const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
 
-/// Removes from the titles and descriptions of a schema what people cannot see. Names and values stay.
+/// Removes invisible characters from the titles and descriptions of a schema. Names and values stay.
 ///
 /// ```
 /// let mut schema = serde_json::json!({ "description": "Reads.\u{200b}", "enum": ["a\u{200b}"] });

@@ -14,8 +14,7 @@ const FLAG: &str = "x-fastmcp-wrap-result";
 /// How the titles of the official Python SDK's wrappers end.
 const TITLE: &str = "Output";
 
-/// Returns `true` if an outputSchema is that of the wrapper that FastMCP, or the official Python SDK, puts around a
-/// result.
+/// Returns `true` for the outputSchema of the wrapper that FastMCP, or the official Python SDK, adds to results.
 ///
 /// ```
 /// let schema = serde_json::json!({
@@ -32,8 +31,8 @@ pub fn wraps_result(output_schema: &Value) -> bool {
     }
 }
 
-/// The field of the wrapper, where an outputSchema is that of one; `document` is what was read of it, or of what stands for
-/// it. A wrapper whose field leads back to it is a structure of its own.
+/// Returns the field of the wrapper, if an outputSchema is one; `document` is that schema or its replacement. A
+/// recursive wrapper is an ordinary structure.
 #[must_use]
 pub fn wrapped_field<'d>(output_schema: &Value, document: &'d Document) -> Option<&'d Field> {
     let Shape::Struct(object) = document.shapes.get(document.root) else { return None };

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::fault::Place;
 
-/// A template, read.
+/// A parsed template.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Template {
-    /// The parts between `<checkpoint>`s: at least one.
+    /// The parts between `<checkpoint>`s; at least one.
     pub segments: Vec<Segment>,
 }
 
@@ -16,11 +16,11 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Segment {
-    /// `<checkpoint>Name</checkpoint>` at its end.
+    /// The name in `<checkpoint>Name</checkpoint>` at its end.
     pub name: Option<String>,
-    /// Where it begins.
+    /// Its start.
     pub place: Place,
-    /// In the order of the text.
+    /// Its pieces, in order.
     pub pieces: Vec<Piece>,
 }
 
@@ -28,7 +28,7 @@ pub struct Segment {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Piece {
-    /// Where it begins.
+    /// Its start.
     pub place: Place,
     /// Its kind.
     pub kind: PieceKind,
@@ -56,17 +56,17 @@ pub enum PieceKind {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Action {
-    /// Which tool.
+    /// The tool.
     pub target: Target,
-    /// The name of the result: `[[@x:name|..]]`. None for `[[@x|..]]`, whose result is named like the action.
+    /// The name of the result: `[[@x:name|..]]`. `None` for `[[@x|..]]`, whose result has the action's name.
     pub variable: Option<Text>,
-    /// In the order of the text.
+    /// The arguments, in order.
     pub arguments: Vec<Argument>,
     /// The handling of a failure.
     pub on_error: OnError,
 }
 
-/// Which tool an action calls.
+/// The tool that an action calls.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Target {
@@ -81,19 +81,19 @@ pub enum Target {
     Prefixed(String),
 }
 
-/// An argument of an action, an option of a completion.
+/// An argument of an action, or an option of a completion.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Argument {
-    /// Where it begins.
+    /// Its start.
     pub place: Place,
-    /// The wire name.
+    /// Its name.
     pub name: String,
-    /// The value of the argument.
+    /// Its value.
     pub value: Term,
 }
 
-/// A value that is written down, whole or in part.
+/// A value, with or without expressions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Term {
@@ -109,11 +109,11 @@ pub enum Term {
     Object(Vec<(String, Term)>),
 }
 
-/// Text with expressions in it.
+/// Text with expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Text {
-    /// One after the other; none for `""`.
+    /// The parts, in order; none for `""`.
     pub parts: Vec<Part>,
 }
 
@@ -140,11 +140,11 @@ pub enum OnError {
     Default(Term),
 }
 
-/// A slot that a completer fills, mostly with a model.
+/// A slot that a completer fills, usually with a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Completion {
-    /// `json` in `[[json:name]]`.
+    /// The kind: `json` in `[[json:name]]`.
     pub kind: Option<String>,
     /// The name of the answer.
     pub variable: Text,

@@ -30,7 +30,7 @@ pub enum Effect {
     None,
 }
 
-/// Returns the effect of a statement, without its braces, on the blocks around it.
+/// Returns the effect of a statement, without its braces, on the surrounding blocks.
 #[must_use]
 pub fn effect(inner: &str) -> Effect {
     let word = keyword(inner);

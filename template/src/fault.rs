@@ -5,15 +5,15 @@ use std::fmt;
 /// As much of a line as is shown, in characters, and how much of that before the place.
 const WIDTH: usize = 100;
 const BEFORE: usize = 40;
-/// How many faults of a template are told at most: more help nobody, and each is shown with its line.
+/// The maximum number of errors that are reported for a template; each is printed with its line.
 pub const MOST_FAULTS: usize = 20;
 
 /// A position in the text of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
 }
 
@@ -23,7 +23,7 @@ pub struct Place {
 pub struct Fault {
     /// The position of the error.
     pub place: Place,
-    /// The error and how to mend it: a lower-case fragment.
+    /// The error and the next step: a lower-case fragment.
     pub message: String,
 }
 
@@ -44,13 +44,13 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// Says something about a place.
+    /// Creates an error at a position.
     #[must_use]
     pub fn new(place: Place, message: impl Into<String>) -> Self {
         Self { place, message: message.into() }
     }
 
-    /// The fault as a compiler would show it: the file, the place in it, and its line with carets below.
+    /// Formats the error like a compiler: the file, the position, and the line with carets below.
     ///
     /// ```
     /// use mcp_bindgen_template::Template;

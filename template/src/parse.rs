@@ -16,9 +16,9 @@ const MOST_OPEN_NAMES: usize = 1_000;
 const FOREIGN_TAGS: [&str; 6] = ["include", "system", "user", "assistant", "together", "obliviate"];
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
-    /// A byte order mark at its beginning is dropped; everything else of its text stays as it is, line ends too.
+    /// A leading byte order mark is dropped; all other text is unchanged, including line ends.
     ///
     /// ```
     /// use mcp_bindgen_template::{PieceKind, Template};

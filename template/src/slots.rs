@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use crate::ast::{Action, Completion, Part, PieceKind, Target, Template, Text};
 use crate::fault::Place;
 
-/// An action or a completion, and where it stands.
+/// An action or a completion, with its position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Slot<'t> {
-    /// Where it begins.
+    /// Its start.
     pub place: Place,
     /// Its kind.
     pub kind: SlotKind<'t>,
@@ -26,7 +26,7 @@ pub enum SlotKind<'t> {
 }
 
 impl Template {
-    /// Its actions and completions, in the order of the text.
+    /// Returns the actions and completions, in the order of the text.
     ///
     /// ```
     /// use mcp_bindgen_template::Template;
@@ -41,7 +41,7 @@ impl Template {
         pieces.filter_map(|piece| Some(Slot { place: piece.place, kind: piece.kind.slot()? }))
     }
 
-    /// The names that its results have, as far as they are known before it runs: those without expressions in them.
+    /// Returns the names of results that are known before a run: those without expressions.
     ///
     /// ```
     /// use mcp_bindgen_template::Template;
@@ -56,8 +56,8 @@ impl Template {
         self.slots().filter_map(|slot| slot.kind.name()).collect()
     }
 
-    /// Returns `true` if a result can have this name: one of [`names`](Self::names), or what may come of a name with
-    /// expressions in it.
+    /// Returns `true` if a result can have this name: one of [`names`](Self::names), or a possible value of a name
+    /// with expressions.
     #[must_use]
     pub fn may_give(&self, name: &str) -> bool {
         self.given().has(name)
@@ -106,7 +106,7 @@ impl PieceKind {
 }
 
 impl<'t> SlotKind<'t> {
-    /// Returns the name of the result, where that is known before anything runs.
+    /// Returns the name of the result, if it is known before a run.
     #[must_use]
     pub fn name(self) -> Option<&'t str> {
         match self {
@@ -117,7 +117,7 @@ impl<'t> SlotKind<'t> {
 }
 
 impl Action {
-    /// Returns the name of the result, where that is known before anything runs: the variable, or else the action itself.
+    /// Returns the name of the result, if it is known before a run: the variable, or else the action itself.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match (&self.variable, &self.target) {
@@ -129,7 +129,7 @@ impl Action {
 }
 
 impl Text {
-    /// Returns its text, where no expression is in it.
+    /// Returns the text, if it contains no expressions.
     #[must_use]
     pub fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {
@@ -139,7 +139,7 @@ impl Text {
         }
     }
 
-    /// Returns `true` if it can come out as this, whatever its expressions say.
+    /// Returns `true` if it can evaluate to this text.
     #[must_use]
     pub fn may_be(&self, text: &str) -> bool {
         let mut rest = text;

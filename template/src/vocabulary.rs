@@ -119,7 +119,7 @@ const KEYWORDS: [&str; 22] = [
     "true",
     "True",
 ];
-/// The prefix of the names that the program that runs a template uses for itself: no name of a template begins with it.
+/// The prefix of internal names: no name of a template may begin with it.
 pub const RESERVED: &str = "__mcp_";
 
 /// Returns `true` if a word of the language, or what begins so, cannot be the name of a variable.
@@ -127,7 +127,7 @@ pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// Returns `true` if minijinja reads the word as the name of a variable.
+/// Returns `true` if minijinja parses the word as a variable.
 ///
 /// ```
 /// use mcp_bindgen_template::is_variable;

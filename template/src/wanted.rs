@@ -7,23 +7,23 @@ use crate::fault::{Fault, Place};
 use crate::slots::Given;
 use crate::words::{Role, is_word, words};
 
-/// A name that whoever runs a template has to give, or may give.
+/// A variable that the caller of a template must or may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wanted {
-    /// Where it is used first.
+    /// Its first use.
     pub place: Place,
-    /// Whether the template does without it: it asks `x is defined`, or says everywhere `x|default(..)`.
+    /// Whether it is optional: the template tests `x is defined`, or has `x|default(..)` everywhere.
     pub is_optional: bool,
 }
 
 impl Template {
-    /// All code for minijinja, each with its place; see [`Piece::codes`].
+    /// Returns all minijinja code, with its positions; see [`Piece::codes`].
     pub fn codes(&self) -> impl Iterator<Item = (Place, &str)> {
         self.segments.iter().flat_map(|segment| &segment.pieces).flat_map(Piece::codes)
     }
 
-    /// Returns the variables that a template needs, of the names that minijinja finds nowhere assigned before they are used.
+    /// Returns the variables that a template needs, from the names that minijinja reports as undeclared.
     ///
     /// ```
     /// use mcp_bindgen_template::Template;
@@ -50,8 +50,8 @@ impl Template {
 }
 
 impl Template {
-    /// Returns the names that are used before the slots that give them, of those that minijinja finds nowhere assigned before they
-    /// are used; each with its first use as a fault.
+    /// Returns the names that are used before their slots, from the names that minijinja reports as undeclared; each
+    /// with an error at its first use.
     ///
     /// ```
     /// use mcp_bindgen_template::Template;
@@ -115,8 +115,8 @@ impl Uses {
 }
 
 impl Piece {
-    /// The code for minijinja in it, each with its place: a statement or an expression with its braces, or the expressions
-    /// in a slot.
+    /// Returns its minijinja code with positions: a statement or an expression with its braces, or the expressions of
+    /// a slot.
     #[must_use]
     pub fn codes(&self) -> Vec<(Place, &str)> {
         let (place, mut codes) = (self.place, Vec::new());

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// A call that OpenAI's own client makes only if somebody approves of it: an item `mcp_approval_request` of a response.
-/// `Debug` shows no arguments.
+/// A call that OpenAI's own MCP client makes only after approval: an `mcp_approval_request` item of a response.
+/// `Debug` omits the arguments.
 ///
 /// ```
 /// use mcp_bindgen_agents::HostedApproval;
@@ -28,9 +28,9 @@ use serde_json::{Value, json};
 pub struct HostedApproval {
     /// The server's configured name.
     pub server: String,
-    /// The wire name of the tool.
+    /// The tool's name on the server.
     pub tool: String,
-    /// The arguments of the call: the text where it is no JSON.
+    /// The arguments of the call, or their text if it is not JSON.
     pub arguments: Value,
     id: String,
 }
@@ -43,8 +43,8 @@ impl fmt::Debug for HostedApproval {
 }
 
 impl HostedApproval {
-    /// Reads the requests of a response of OpenAI's Responses, in order. An item without an id, a
-    /// label or a name asks for nothing that could be answered.
+    /// Reads the approval requests of an OpenAI Responses response, in order. Items without an id, a label or a name
+    /// are skipped.
     #[must_use]
     pub fn asked(response: &Value) -> Vec<Self> {
         let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
@@ -54,13 +54,13 @@ impl HostedApproval {
             .collect()
     }
 
-    /// The item of the next request's `input` that lets the call be made.
+    /// Returns the item for the next request's `input` that approves the call.
     #[must_use]
     pub fn approve(&self) -> Value {
         json!({ "type": "mcp_approval_response", "approval_request_id": self.id, "approve": true })
     }
 
-    /// The item of the next request's `input` that refuses the call; the model reads the reason.
+    /// Returns the item for the next request's `input` that denies the call; the model reads the reason.
     #[must_use]
     pub fn decline(&self, reason: &str) -> Value {
         json!({ "type": "mcp_approval_response", "approval_request_id": self.id, "approve": false, "reason": reason })

@@ -8,30 +8,31 @@ use serde_json::Value;
 use super::Declaration;
 use crate::{Provider, Toolset};
 
-/// The servers of a request in a provider's words: what [`HostedServers::declarations`](super::HostedServers::declarations)
-/// gives.
+/// The hosted servers in the form that a provider's request takes; returned by
+/// [`HostedServers::declarations`](super::HostedServers::declarations).
 ///
-/// `tools` and `mcp_servers` hold the secrets of the servers, and are the only place that does: they go into the body of
-/// one request. `Debug` shows neither.
+/// `tools` and `mcp_servers` contain the secrets of the servers. Put them into the body of one request, and nowhere
+/// else. `Debug` omits both.
 ///
-/// They are one part of the request's tools. The other part are the definitions of the tools that the program calls itself,
-/// and of those the provider must not be told twice: [`beside`](Self::beside) makes the set of them.
+/// The request also needs the definitions of the tools that the program calls itself; [`beside`](Self::beside)
+/// returns these.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HostedDeclarations {
-    /// Whose words they are.
+    /// The provider.
     pub provider: Provider,
     /// The entries for `tools` of the request.
     pub tools: Vec<Value>,
-    /// The entries for `mcp_servers` of the request: Anthropic has URLs and tokens there. Empty for the others.
+    /// The entries for `mcp_servers` of the request, where Anthropic expects URLs and tokens. Empty for other
+    /// providers.
     pub mcp_servers: Vec<Value>,
-    /// The value that the header `anthropic-beta` of the request has to contain.
+    /// The value to include in the request's `anthropic-beta` header.
     pub beta: Option<&'static str>,
-    /// The names of the servers that are declared, sorted.
+    /// The names of the declared servers, sorted.
     pub hosted: Vec<String>,
-    /// The servers, or some of their tools, that stay with the program's own client.
+    /// The servers and tools that are not declared: the program calls them itself.
     pub not_hosted: Vec<NotHosted>,
-    /// The promises that do not hold for the declared servers.
+    /// The configured protections that do not apply to calls by the provider.
     pub notes: Vec<HostedNote>,
     /// By server, the tools that the provider may call; `None` for all that it has.
     calls: BTreeMap<String, Option<BTreeSet<String>>>,
@@ -43,16 +44,14 @@ impl HostedDeclarations {
         Self { provider, tools, mcp_servers, beta: None, hosted, not_hosted: Vec::new(), notes: Vec::new(), calls }
     }
 
-    /// Returns the tools for the request beside these declarations: the set without the tools that the provider calls itself.
-    /// Every server that
-    /// [`not_hosted`](Self::not_hosted) leaves to the program's own client stays, as do other servers and functions, all under
-    /// the names that they had; so a model that is given both knows each tool of the set once.
+    /// Returns the tools that the program calls itself: the toolset without those that the provider calls. Names stay
+    /// the same, so the model sees each tool once.
     ///
-    /// The set has to hold the tools of hosted servers as those of any other, such as by
-    /// [`ToolsetBuilder::live_all`](crate::ToolsetBuilder::live_all), which takes no notice of `hosted = true`: a tool that is not in the set
-    /// is not in what this gives either, also where `not_hosted` names it. Servers go by their configured names. The other way
-    /// round, what a set leaves out of a server the provider may call all the same, unless the servers were
-    /// [limited to](crate::HostedServers::limited_to) the set.
+    /// The toolset must contain the tools of hosted servers, for example by
+    /// [`ToolsetBuilder::live_all`](crate::ToolsetBuilder::live_all), which ignores `hosted = true`. A tool that is
+    /// not in the toolset is not in the returned one either, even if [`not_hosted`](Self::not_hosted) names it.
+    /// Servers are matched by their configured names. To stop the provider from calling tools that the toolset leaves
+    /// out, use [`HostedServers::limited_to`](crate::HostedServers::limited_to).
     ///
     /// ```
     /// use mcp_bindgen_agents::{HostedServers, Provider, Toolset};
@@ -120,18 +119,18 @@ impl fmt::Debug for HostedDeclarations {
     }
 }
 
-/// A server that the provider is not told of, or some tools that are switched off there: the program's own client calls
-/// them. `Display` says so.
+/// A server that is not declared to the provider, or tools that are disabled there. The program calls them itself.
+/// `Display` prints the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotHosted {
     /// The server's configured name.
     pub server: String,
-    /// The tools that it is about; `None` for all of them.
+    /// The tools concerned; `None` means all of them.
     pub tools: Option<Vec<String>>,
-    /// Why.
+    /// The reason, for programs.
     pub reason: NotHostedReason,
-    /// Why, in words.
+    /// The reason, for people.
     pub message: String,
 }
 
@@ -149,7 +148,7 @@ impl fmt::Display for NotHosted {
     }
 }
 
-/// Why a provider is not told of a server.
+/// The reasons why a server or tool is not declared to a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NotHostedReason {
@@ -188,7 +187,7 @@ impl NotHostedReason {
     }
 }
 
-/// A promise that does not hold for a server that a provider calls. `Display` describes it.
+/// A configured protection that does not apply to a server that the provider calls. `Display` prints the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostedNote {
@@ -196,7 +195,7 @@ pub struct HostedNote {
     pub server: String,
     /// The kind of the note.
     pub kind: HostedNoteKind,
-    /// In words.
+    /// The note, for people.
     pub message: String,
 }
 
@@ -206,7 +205,7 @@ impl fmt::Display for HostedNote {
     }
 }
 
-/// The kinds of promises that do not hold.
+/// The kinds of protections that do not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostedNoteKind {

@@ -21,15 +21,15 @@ pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, Not
 use self::plan::Plan;
 use crate::{Provider, Toolset};
 
-/// Servers that a provider may be told of: those with `hosted = true` in `mcp.toml`.
+/// The servers with `hosted = true` in `mcp.toml`: the provider connects to them itself.
 ///
-/// The provider's own client connects to them then, lists their tools and calls them, and nothing of that comes through this
-/// process. So URL, headers and the secrets in them go to the provider with every request; `tools`, `exclude` and `approve`
-/// go along in the provider's words, or the server is not handed over; policies, transactions, time limits, checks of drift
-/// and events of this program do not reach those calls, which a [note](HostedDeclarations::notes) says.
+/// The provider's own client then lists and calls their tools, without this process. URLs, headers and the secrets in
+/// them go to the provider with every request. `tools`, `exclude` and `approve` are translated for the provider; if
+/// that is impossible, the server is not declared. Policies, transactions, timeouts, drift checks and events of this
+/// program do not apply to those calls; [`notes`](HostedDeclarations::notes) lists this.
 ///
-/// A server that cannot be handed over as its configuration demands is in [`not_hosted`](HostedDeclarations::not_hosted) with
-/// the reason: its tools belong into the request as those of any other server, called by the program's own client.
+/// A server that cannot be declared as configured is in [`not_hosted`](HostedDeclarations::not_hosted) with the
+/// reason: the program calls its tools itself, as those of any other server.
 ///
 /// # Beside a toolset
 ///
@@ -90,14 +90,14 @@ impl Server {
 }
 
 impl HostedServers {
-    /// No servers.
+    /// Creates an empty set of servers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The servers of a configuration that have `hosted = true`, with the names of their tools from the snapshots beside the
-    /// configuration's file, where there are any.
+    /// Returns the servers of a configuration that have `hosted = true`. The names of their tools are read from the
+    /// snapshots next to the configuration file, if there are any.
     ///
     /// # Errors
     /// Where a snapshot cannot be read: file, line and column.
@@ -115,8 +115,8 @@ impl HostedServers {
         Ok(servers)
     }
 
-    /// Adds the server of bindings, as it was configured when they were made, with the tools that were bound: no others may be
-    /// called, also where the configuration has no `tools`.
+    /// Adds the server of bindings, with the configuration and the tools from build time. The provider may call no
+    /// other tools, even if the configuration has no `tools`.
     ///
     /// # Errors
     /// Where the bindings carry no configuration.
@@ -131,14 +131,14 @@ impl HostedServers {
         Ok(self.and(Server { only: Some(bound), ..Server::new(config) }))
     }
 
-    /// Adds a server whose tools nobody has listed, or replaces the one of its name. Whatever its configuration says of tools
-    /// can then be handed over only where it names them one by one.
+    /// Adds a server whose tools are unknown, or replaces the one with its name. Its configuration can only be
+    /// translated if it names tools without wildcards.
     #[must_use]
     pub fn with(self, config: ServerConfig) -> Self {
         self.and(Server::new(config))
     }
 
-    /// Adds a server with the names of the tools that it offers, or replaces the one of its name.
+    /// Adds a server with the names of its tools, or replaces the one with its name.
     #[must_use]
     pub fn with_tools<S: Into<String>>(self, config: ServerConfig, tools: impl IntoIterator<Item = S>) -> Self {
         let tools = Some(tools.into_iter().map(Into::into).collect());
@@ -150,9 +150,9 @@ impl HostedServers {
         self
     }
 
-    /// Of each server only the tools that a set has, under the server's configured name: what is not in the set, because
-    /// bindings, sections, `only`, policies by names or [`Toolset::subset`] leave it out, is not handed over. A server of which
-    /// the set has nothing is in [`not_hosted`](HostedDeclarations::not_hosted).
+    /// Limits each server to the tools that the toolset has of it, under the server's configured name. Tools that
+    /// bindings, sections, `only`, policies by name or [`Toolset::subset`] leave out are disabled for the provider
+    /// too. A server without any tool in the toolset is in [`not_hosted`](HostedDeclarations::not_hosted).
     ///
     /// ```
     /// use mcp_bindgen_agents::{HostedServers, Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
@@ -190,16 +190,16 @@ impl HostedServers {
         self
     }
 
-    /// The names of the servers, sorted.
+    /// Returns the names of the servers, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }
 
-    /// The servers in a provider's words, each with the secrets that its configuration names: to be made anew for each
-    /// request, since providers keep none of them, and to be put into that request alone.
+    /// Returns the servers in the provider's form, with their secrets. Providers do not store them: create them for
+    /// each request, and use them only there.
     ///
-    /// It always gives something: a server that cannot be handed over is in
-    /// [`not_hosted`](HostedDeclarations::not_hosted), and the others are declared.
+    /// This does not fail: a server that cannot be declared is in [`not_hosted`](HostedDeclarations::not_hosted), and
+    /// the others are declared.
     pub async fn declarations(&self, provider: Provider, secrets: &impl SecretSource) -> HostedDeclarations {
         let mut declared = HostedDeclarations::new(provider);
         for server in self.servers.values() {

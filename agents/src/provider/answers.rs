@@ -23,7 +23,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The answer to the call with this id and name.
+    /// Creates the answer to the call with this id and name.
     pub fn new(id: impl Into<String>, name: impl Into<String>, reply: ToolReply) -> Self {
         Self { id: id.into(), name: name.into(), reply }
     }
@@ -40,7 +40,7 @@ impl Answers {
         provider.results(self)
     }
 
-    /// The same with another bound of each result; see [`Provider::results_within`].
+    /// Like [`results`](Self::results), with a different limit for each result; see [`Provider::results_within`].
     #[must_use]
     pub fn results_within(&self, provider: Provider, characters: usize) -> Vec<Value> {
         provider.results_within(self, characters)

@@ -13,11 +13,11 @@ const DEEPEST: usize = 128;
 /// How much of broken text is shown.
 const SHOWN: usize = 40;
 
-/// The arguments of one call as a model sent them: an object, or text of one.
+/// The arguments of a call as a model sent them: an object, or its JSON text.
 ///
-/// Nothing is checked before they are used, so that whatever is wrong can be handed back to the model. Empty text stands
-/// for `{}`, as some models send it for a tool without parameters; text that is no JSON, and JSON that is no object, are
-/// errors of the model's. More than 4 MiB of JSON, or more than 128 levels of it, are refused.
+/// They are checked on use, so that the model can be told about errors. Empty text means `{}`: some models send it
+/// for tools without parameters. Text that is not JSON, and JSON that is not an object, are errors of the model. At
+/// most 4 MiB of JSON and 128 levels of nesting are accepted.
 ///
 /// ```
 /// use mcp_bindgen_agents::Arguments;
@@ -38,13 +38,13 @@ enum Form {
     Value(Value),
 }
 
-/// Why arguments cannot be used, in words for the model that sent them.
+/// The reason why arguments cannot be used, for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnreadableArguments(String);
 
 impl Arguments {
-    /// The arguments as an object.
+    /// Returns the arguments as an object.
     ///
     /// # Errors
     /// Where they are too large, no JSON, or no object: in words for the model.

@@ -5,31 +5,32 @@ use serde_json::Value;
 use super::{Answered, Arguments};
 use mcp_bindgen_runtime::ToolReply;
 
-/// One call that a model asks for.
+/// A call that a model requests.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ModelCall {
-    /// By which the provider tells calls apart; empty where it gave none, as Gemini may.
+    /// The provider's id of the call; empty if it has none, as with Gemini.
     pub id: String,
-    /// The tool's public name.
+    /// The tool's name in the toolset.
     pub name: String,
     /// The arguments by the model.
     pub arguments: Arguments,
-    /// The group that the model found the tool in (`namespace` of OpenAI's Responses). Names are told apart without it.
+    /// The group in which the model found the tool (`namespace` in OpenAI's Responses). Not needed to identify the
+    /// tool.
     pub namespace: Option<String>,
-    /// Whether the reply ends in the midst of this call, or was withheld by the provider. Such a call is never carried out:
-    /// what is there of its arguments may be a whole object by chance.
+    /// Whether the reply ends inside this call, or the provider withheld it. Such a call is never made: its truncated
+    /// arguments could happen to be a valid object.
     pub is_unfinished: bool,
 }
 
 impl ModelCall {
-    /// A call with its id, the tool's public name and the arguments.
+    /// Creates a call with its id, the tool's name in the toolset, and the arguments.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
         let (id, name) = (id.into(), name.into());
         Self { id, name, arguments: arguments.into(), namespace: None, is_unfinished: false }
     }
 
-    /// Adds the outcome, for programs that do not leave the calls of a turn to a toolset.
+    /// Pairs the call with its reply, for programs that make calls without [`Toolset::turn`](crate::Toolset::turn).
     #[must_use]
     pub fn answered(&self, reply: ToolReply) -> Answered {
         Answered::new(self.id.clone(), self.name.clone(), reply)

@@ -19,7 +19,7 @@ pub(crate) use parts::with_message;
 use parts::{Part, Room, capped, parts};
 use serde_json::Value;
 
-/// Whose API a model is asked through.
+/// A provider's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Provider {
@@ -43,16 +43,15 @@ impl Provider {
         }
     }
 
-    /// The calls that a model's reply asks for, in its order. Calls that the provider carries out itself are not among
-    /// them. Those of Chat Completions that are no calls of functions are (`custom`): a conversation does not go on before each
-    /// of them is answered.
+    /// Returns the calls that a model's reply requests, in order. Calls that the provider makes itself are left out.
+    /// Custom tool calls of Chat Completions are included: the conversation cannot continue until each is answered.
     ///
-    /// It takes the body of a response, and also what programs keep of it: the message, the list of its items or blocks.
-    /// Of several alternatives (`choices`, `candidates`) it is the first. What is not of these forms asks for no calls. A
-    /// reply that came as a stream is to be put together before.
+    /// The reply is the body of a response, or the part of it that programs keep: the message, the list of items or
+    /// of blocks. Of several alternatives (`choices`, `candidates`) the first is read. Other values contain no calls.
+    /// Assemble streamed replies first.
     ///
-    /// Where the reply was cut, as by a limit of tokens, its last call is [unfinished](ModelCall::is_unfinished), unless it
-    /// is there to its end; where the provider withheld it, as a refusal, all of them are.
+    /// If the reply was truncated, its last call is [unfinished](ModelCall::is_unfinished), unless it is complete; if
+    /// the provider withheld the reply, such as for a refusal, all calls are.
     ///
     /// ```
     /// use mcp_bindgen_agents::Provider;
@@ -70,17 +69,17 @@ impl Provider {
         (self.format().calls)(reply)
     }
 
-    /// The results of a model's calls, as they are appended to the conversation: messages of OpenAI's Chat Completions,
-    /// items of its Responses, one message of Anthropic's with all results, one content of Gemini's.
+    /// Returns the results of a model's calls, to append to the conversation: messages for OpenAI's Chat Completions,
+    /// items for its Responses, one message with all results for Anthropic, one content for Gemini.
     ///
-    /// A result is never empty: what has no text is said in words or as JSON. Images go where the provider takes them
-    /// (not with Chat Completions, and not with errors of Anthropic's), as long as a turn has no more than 20 of them and 15
-    /// million characters of base64; of other pictures and media, links and unknown blocks the model
-    /// gets the JSON without the data. Errors are marked where there is a mark and begin with `error:` where there is none.
-    /// Control characters and marks that turn writing around are taken out. Of each result the first 100,000 characters
-    /// are shown, and it says how much was left out; [`results_within`](Self::results_within) sets another bound.
+    /// A result is never empty: without text it has a description or JSON. Images are passed on where the provider
+    /// accepts them (not with Chat Completions, and not in errors of Anthropic), up to 20 images and 15 million
+    /// base64 characters for each turn. For other images and media, links and unknown blocks, the model receives the
+    /// JSON without the data. Errors are marked if the provider has a field for that, and begin with `error:`
+    /// otherwise. Control characters and bidirectional marks are removed. Each result has at most 100,000 characters
+    /// and a note about the rest; [`results_within`](Self::results_within) sets another limit.
     ///
-    /// Answers that share an id go under it as one result, since providers refuse a second one.
+    /// Answers with the same id become one result, because providers reject a second one.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Answered, Provider};
@@ -96,8 +95,8 @@ impl Provider {
         self.results_within(answers, answers::LONGEST_RESULT)
     }
 
-    /// [`results`](Self::results) with at most so many characters of text of each result, beside the note that says how
-    /// much was left out.
+    /// Like [`results`](Self::results), with at most this many characters of text in each result, plus the note about
+    /// the rest.
     #[must_use]
     pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
         let format = self.format();

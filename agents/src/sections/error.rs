@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why there is no prompt: all that is wrong with its sections.
+/// The error of building a prompt, with all problems of its sections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptError {
     problems: Vec<String>,
@@ -13,7 +13,7 @@ impl PromptError {
         Self { problems }
     }
 
-    /// Returns the errors, one text each; each names the section.
+    /// Returns the problems; each names its section.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -34,7 +34,7 @@ impl fmt::Display for PromptError {
 
 impl std::error::Error for PromptError {}
 
-/// Why a prompt cannot be rendered. No value of a parameter is in it.
+/// The error of rendering a prompt. It never contains values of parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {

@@ -40,7 +40,7 @@ pub struct SectionTool {
 }
 
 impl SectionTool {
-    /// A tool by the function that it runs, as [`ToolsetBuilder::function`](crate::ToolsetBuilder::function) takes one.
+    /// Creates a tool from a function, as [`ToolsetBuilder::function`](crate::ToolsetBuilder::function) does.
     pub fn function<P, T, E, F, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
     where
         P: JsonSchema + DeserializeOwned + 'static,
@@ -82,7 +82,7 @@ impl SectionTool {
         self.function.clone()
     }
 
-    /// The name that the model calls it by.
+    /// Returns the tool's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -94,13 +94,13 @@ impl SectionTool {
         &self.description
     }
 
-    /// The schema of its arguments.
+    /// Returns the schema of its arguments.
     #[must_use]
     pub fn input_schema(&self) -> &Value {
         &self.input_schema
     }
 
-    /// Runs it.
+    /// Runs the function.
     ///
     /// # Errors
     /// In words for the model: the arguments do not fit, or what the function said.

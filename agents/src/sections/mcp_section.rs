@@ -10,13 +10,13 @@ use super::inventory::Inventory;
 use super::section::{AnySection, Section};
 use super::server::{Handle, SectionServer};
 
-/// A section that connects a prompt to servers and says what they offer: `### github`, and a bullet for each tool with the
-/// first sentence of its description, at most 200 characters of it. Descriptions are text of strangers: nothing in them is a
-/// heading, markup or a template.
+/// A section that connects to servers and lists their tools: `### github`, then a bullet for each tool with the first
+/// sentence of its description, up to 200 characters. Descriptions come from the server: they are printed as plain
+/// text, never as headings, markup or templates.
 ///
-/// It is connected when a tool is first called, or by [`connect`](Self::connect), and closed by [`close`](Self::close). Until a
-/// server was listed, what it offers is known from its [snapshot](SectionServer::snapshot); from then on it is what it says.
-/// A clone is the same section with the same connections.
+/// It connects on the first call of a tool, or by [`connect`](Self::connect), and disconnects by
+/// [`close`](Self::close). Before a server's tools are listed, its [snapshot](SectionServer::snapshot) is shown;
+/// afterwards its own list. Clones share their connections.
 ///
 /// ```no_run
 /// use mcp_bindgen_agents::{McpSection, Prompt, PromptParams, PromptState};
@@ -44,8 +44,8 @@ pub struct McpSection {
 }
 
 impl McpSection {
-    /// A section `mcp`, "MCP Integrations", of these servers: configurations, clients, or [`SectionServer`]s. Nothing is
-    /// started yet.
+    /// Creates a section with key `mcp` and title "MCP Integrations" for configurations, clients or
+    /// [`SectionServer`]s. Does not connect.
     pub fn new(servers: impl IntoIterator<Item = impl Into<SectionServer>>) -> Self {
         let servers = servers.into_iter().map(Into::into).collect();
         Self {
@@ -55,7 +55,7 @@ impl McpSection {
         }
     }
 
-    /// The same, connected at once; and why some of its servers are not.
+    /// Creates the section and connects. Also returns the errors of the servers that failed.
     pub async fn connected(servers: impl IntoIterator<Item = impl Into<SectionServer>>) -> (Self, Vec<ConnectError>) {
         let section = Self::new(servers);
         let failed = section.connect().await;
@@ -76,8 +76,9 @@ impl McpSection {
         self
     }
 
-    /// Shows this in place of the inventory: a template that sees `server_names` (with commas), `tool_count`, and
-    /// `tools_by_server` (by the server's name, each tool with `name` and `description`: what the inventory shows of them).
+    /// Replaces the list of tools with a template. Its variables are `server_names` (comma-separated), `tool_count`,
+    /// and `tools_by_server` (for each server's name its tools with `name` and `description`, as in the default
+    /// list).
     ///
     /// ```
     /// use mcp_bindgen_agents::McpSection;
@@ -93,7 +94,7 @@ impl McpSection {
         self
     }
 
-    /// As a section, to add what any section may have: policies, a summary, children.
+    /// Returns it as a [`Section`], to add policies, a summary or children.
     ///
     /// ```
     /// use mcp_bindgen_agents::{McpSection, Visibility};
@@ -113,8 +114,8 @@ impl McpSection {
         self.inventory.servers.iter().cloned().fold(section, Section::server)
     }
 
-    /// Connects to all servers side by side and lists their tools anew; says which failed, the others serve. What a failed
-    /// server offered before stays known.
+    /// Connects to all servers concurrently and lists their tools. Returns the errors of those that failed; their
+    /// last known tools stay.
     pub async fn connect(&self) -> Vec<ConnectError> {
         let listing = self.handles().map(|handle| async move { handle.list().await });
         join_all(listing).await.into_iter().filter_map(Result::err).collect()
@@ -126,13 +127,13 @@ impl McpSection {
         self.clients().all(|client| client.is_connected())
     }
 
-    /// Closes all connections, also of clients that the program gave it; child processes are gone when this returns. The
-    /// next call of a tool opens another connection.
+    /// Closes all connections, including those of clients that the program passed in, and waits for child processes
+    /// to exit. The next call of a tool connects again.
     pub async fn close(&self) {
         join_all(self.clients().map(|client| async move { client.close().await })).await;
     }
 
-    /// Watches the lists of the servers that are connected now; it starts none.
+    /// Watches the tool lists of the connected servers. Does not connect.
     #[must_use]
     pub fn changes(&self) -> InventoryChanges {
         let connected = |handle: Arc<Handle>| {
@@ -171,15 +172,15 @@ impl fmt::Debug for McpSection {
     }
 }
 
-/// Takes up what servers change about their tools; made by [`McpSection::changes`].
+/// Follows changes of tool lists; returned by [`McpSection::changes`].
 pub struct InventoryChanges {
     watched: Vec<(Arc<Handle>, ToolChanges)>,
 }
 
 impl InventoryChanges {
-    /// Waits until one of the servers says that its list changed, or was reached anew, and takes up the new one: the prompt is
-    /// to be rendered anew. Gives the server's name. Where nothing is watched this never ends. It opens no connection: a server
-    /// whose connection is gone is heard again once a call has opened another one.
+    /// Waits until a server reports a change of its tools, or is reconnected, and lists them. Render the prompt again
+    /// afterwards. Returns the server's name. Never returns if no server is watched. This does not connect: a
+    /// disconnected server is watched again once a call has connected to it.
     ///
     /// # Errors
     /// Where that server was lost and cannot be reached again, or gives no list.

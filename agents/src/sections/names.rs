@@ -6,10 +6,10 @@ use mcp_bindgen_schema::names::{PROGRAM, SECTIONS, SET_CALLS, is_accepted};
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
 pub(super) const READ_SECTION: &str = "read_section";
 
-/// Names that servers and tools of sections may not have unless a prompt says otherwise: `wink`, under which the toolkit
-/// that this way of writing prompts comes from keeps a program's own tools, and `sections`, under which ours are that open
-/// sections. Servers are never called `sections` or `program`, whatever a prompt says: sets of tools keep under those what is
-/// no server's.
+/// Names that servers and tools of sections may not have, unless
+/// [`PromptBuilder::reserved`](super::PromptBuilder::reserved) replaces the list: `wink`, which other toolkits for
+/// prompts use for a program's own tools, and `sections`, the namespace of the tools that open sections. Servers can
+/// never be named `sections` or `program`: these group tools that belong to no server.
 pub const RESERVED_NAMES: [&str; 2] = ["wink", "sections"];
 
 /// Why a server may not have a name.

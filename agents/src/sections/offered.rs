@@ -30,7 +30,7 @@ pub(super) enum Offer {
     },
 }
 
-/// A server of a section that is open.
+/// A server of an open section.
 #[derive(Clone)]
 pub struct RenderedServer {
     pub(super) handle: Arc<Handle>,
@@ -38,7 +38,7 @@ pub struct RenderedServer {
     section: String,
 }
 
-/// A tool that is no server's: a function of a section that is open, or one that opens sections.
+/// A tool that belongs to no server: a function of an open section, or a tool that opens sections.
 #[derive(Clone, Debug)]
 pub struct RenderedTool {
     pub(super) tool: SectionTool,
@@ -46,25 +46,25 @@ pub struct RenderedTool {
 }
 
 impl RenderedServer {
-    /// The server's name.
+    /// Returns the server's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.handle.name
     }
 
-    /// The dotted key of the section that declares it.
+    /// Returns the dotted key of the section that declares it.
     #[must_use]
     pub fn section(&self) -> &str {
         &self.section
     }
 
-    /// How it is reached, where it is known: such as for a provider's own client of MCP.
+    /// Returns its configuration, if known.
     #[must_use]
     pub fn config(&self) -> Option<&ServerConfig> {
         self.handle.config.as_ref().or_else(|| self.handle.client.as_ref().map(Client::config))
     }
 
-    /// Returns the caller of its tools, with the layers of the sections that declare it around.
+    /// Returns the service that calls its tools, including the layers of the sections that declare it.
     #[must_use]
     pub fn caller(&self) -> Arc<dyn DynCallTool> {
         self.caller.clone()
@@ -72,13 +72,13 @@ impl RenderedServer {
 }
 
 impl RenderedTool {
-    /// The tool.
+    /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &SectionTool {
         &self.tool
     }
 
-    /// The dotted key of the section that has it; `None` for those that open sections.
+    /// Returns the dotted key of its section; `None` for tools that open sections.
     #[must_use]
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref()

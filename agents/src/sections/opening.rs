@@ -24,13 +24,14 @@ const LONGEST_KEY: usize = 120;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Opened {
-    /// How the conversation goes on: with this the prompt is rendered anew, for its tools. Unchanged where nothing was opened.
+    /// The new state of the conversation: render the prompt with it to get the new tools. Unchanged if nothing was
+    /// opened.
     pub state: PromptState,
     /// The reply for the model, with the text of the sections.
     pub reply: ToolReply,
     /// The sections that were opened.
     pub opened: Vec<String>,
-    /// Why, in the model's words.
+    /// The reason that the model gave.
     pub reason: String,
 }
 

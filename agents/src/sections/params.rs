@@ -79,9 +79,10 @@ fn print<P: SectionParams>(value: &dyn Any) -> Result<Value, String> {
     serde_json::to_value(value).map_err(|error| format!("failed to serialize `{}`: {error}", type_name::<P>()))
 }
 
-/// Parameters for a prompt's sections: at most one value of a type, for all sections that want one of it.
+/// The parameters of a prompt's sections: at most one value of each type, shared by all sections with parameters of
+/// that type.
 ///
-/// They are data. Templates print them, nothing in them is ever read as a template. `Debug` shows their types alone.
+/// They are data: templates print them, and never evaluate them. `Debug` shows only their types.
 ///
 /// ```
 /// use mcp_bindgen_agents::PromptParams;
@@ -100,13 +101,13 @@ pub struct PromptParams {
 }
 
 impl PromptParams {
-    /// None.
+    /// Creates empty parameters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value; a second one of its type is refused when the prompt is rendered.
+    /// Adds a value. A second value of the same type makes rendering fail.
     #[must_use]
     pub fn with<P: SectionParams>(mut self, value: P) -> Self {
         self.values.push(Held::new(value));

@@ -11,8 +11,8 @@ use super::render::{self, RenderedPrompt};
 use super::section::AnySection;
 use super::state::PromptState;
 
-/// The sections of a prompt in their order; a clone is the same prompt. It is made once and serves any number of
-/// conversations: what differs between those is in [`PromptParams`] and [`PromptState`].
+/// The sections of a prompt, in order. Clones share everything. One prompt serves any number of conversations: their
+/// differences are in [`PromptParams`] and [`PromptState`].
 ///
 /// ```
 /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section};
@@ -33,7 +33,7 @@ pub struct Prompt {
     inner: Arc<Inner>,
 }
 
-/// Makes a [`Prompt`].
+/// Builds a [`Prompt`].
 #[derive(Debug)]
 #[must_use = "there is no prompt until `build` is called"]
 pub struct PromptBuilder {
@@ -42,20 +42,20 @@ pub struct PromptBuilder {
 }
 
 impl PromptBuilder {
-    /// Adds a section, after those that are there.
+    /// Appends a section.
     pub fn section(mut self, section: impl Into<AnySection>) -> Self {
         self.sections.push(section.into());
         self
     }
 
-    /// The names that neither servers nor tools of any section may have, in place of [`RESERVED_NAMES`]; globs. No
-    /// server may be called `sections` or `program` all the same.
+    /// Sets the names that servers and tools of sections may not have, as globs; replaces [`RESERVED_NAMES`]. Servers
+    /// can never be named `sections` or `program`.
     pub fn reserved(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reserved = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Checks the sections.
+    /// Checks the sections and builds the prompt.
     ///
     /// # Errors
     /// All that is wrong with them: keys that are malformed, twice among siblings, or below themselves; templates that do
@@ -68,19 +68,19 @@ impl PromptBuilder {
 }
 
 impl Prompt {
-    /// A prompt of no sections yet.
+    /// Creates a builder without sections.
     #[allow(clippy::new_ret_no_self)]
     pub fn new() -> PromptBuilder {
         PromptBuilder { sections: Vec::new(), reserved: RESERVED_NAMES.map(str::to_owned).to_vec() }
     }
 
-    /// The dotted keys of all sections, in their order.
+    /// Returns the dotted keys of all sections, in order.
     pub fn sections(&self) -> impl Iterator<Item = &str> {
         self.inner.nodes.iter().map(|node| node.path.as_str())
     }
 
-    /// Renders the prompt for these parameters, as the conversation has it. Nothing is started and nobody is asked: what is
-    /// shown of servers is what is known of them.
+    /// Renders the prompt for these parameters and this state. Does not connect to servers: it shows their last known
+    /// tools.
     ///
     /// # Errors
     /// Where parameters are missing or too many, a template fails with them, or a section makes servers of them that may not
@@ -89,8 +89,8 @@ impl Prompt {
         render::render(&self.inner, params, state)
     }
 
-    /// Closes the connections that this prompt made of configurations, those of earlier parameters too; a child process is
-    /// gone when this returns. Clients that the program gave it stay open. The next call opens another connection.
+    /// Closes the connections that this prompt created from configurations, for all parameters so far, and waits for
+    /// child processes to exit. Clients that the program passed in stay open. The next call connects again.
     pub async fn close(&self) {
         let clients = self.inner.own_servers().into_iter().filter_map(|handle| handle.client.clone());
         let closing = clients.map(|client| async move { client.close().await });

@@ -17,11 +17,11 @@ use super::state::{OpenSections, PromptState};
 use super::text;
 use super::view::View;
 
-/// A prompt as a model gets it: the text, and the servers and tools of the sections that are enabled and open.
+/// A rendered prompt: its text, and the servers and tools of the enabled and open sections.
 ///
-/// The offer is in the order of the sections, after the tools that open them; newly opened tools come
-/// after what was there before, so that the part of the request which a provider has cached stays the same. It changes where a
-/// section that is opened takes tools away: by a policy for a server that was offered before.
+/// Tools are in the order of the sections, after those that open sections. Newly opened tools are appended, so that
+/// the provider's cached prefix of the request stays valid, unless the policy of a newly opened section removes tools
+/// that were offered before.
 #[derive(Clone)]
 pub struct RenderedPrompt {
     pub(super) text: String,
@@ -36,20 +36,20 @@ pub struct RenderedPrompt {
 }
 
 impl RenderedPrompt {
-    /// The text, for the system's message. It stays the same while a model opens sections: their text is in the result of
-    /// [`open_sections`](Self::open_sections).
+    /// Returns the text for the system message. It stays the same while a model opens sections: their text is in the
+    /// result of [`open_sections`](Self::open_sections).
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The servers. None of them is started by that they are here.
+    /// Returns the servers. Rendering does not connect to them.
     #[must_use]
     pub fn servers(&self) -> &[RenderedServer] {
         &self.servers
     }
 
-    /// The functions of sections, and those that open sections where there are any to open.
+    /// Returns the functions of sections, and the tools that open sections if any are closed.
     #[must_use]
     pub fn tools(&self) -> &[RenderedTool] {
         &self.tools
@@ -61,8 +61,9 @@ impl RenderedPrompt {
         &self.warnings
     }
 
-    /// Opens sections, by their dotted keys, as the tool `open_sections` does. The reply has their text; their tools are in
-    /// what is rendered with [`state`](Self::state) from then on. Several calls of one turn add up.
+    /// Opens sections by their dotted keys, as the tool `open_sections` does. The reply contains their text; their
+    /// tools are offered when the prompt is rendered with [`state`](Self::state). Several calls in one turn
+    /// accumulate.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
@@ -87,27 +88,27 @@ impl RenderedPrompt {
         self.opener.open(keys, reason)
     }
 
-    /// Reads a section that is closed, as the tool `read_section` does: its text as if it were open, its children as they are.
-    /// Nothing is changed by it.
+    /// Reads a closed section, as the tool `read_section` does: its text as if it were open, with its children as
+    /// they are. Opens nothing.
     pub fn read_section(&self, key: &str) -> ToolReply {
         opening::reply(READ_SECTION, self.opener.read(key))
     }
 
-    /// The state with all that was opened so far, to render the next turn with, and to keep.
+    /// Returns the state including all sections opened so far: store it, and render the next turn with it.
     #[must_use]
     pub fn state(&self) -> PromptState {
         self.opener.state()
     }
 
-    /// Lists the tools of its servers anew, side by side, for this prompt and all that are rendered from here on; connects
-    /// where there is no connection. Says which failed: what those offered before stays known. A list is kept otherwise, be it
-    /// that of a snapshot, until a server tells of changes through [`McpSection::changes`](super::McpSection::changes).
+    /// Lists the tools of its servers concurrently, connecting if necessary, for this prompt and all later
+    /// renderings. Returns the errors of those that failed; their last known tools stay. Without this, lists and
+    /// snapshots are kept until [`McpSection::changes`](super::McpSection::changes) reports a change.
     pub async fn refresh(&self) -> Vec<ConnectError> {
         let listing = self.servers.iter().map(|server| async move { server.handle.list().await });
         join_all(listing).await.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Returns `true` if sections were opened since this was rendered, so that it is to be rendered anew.
+    /// Returns `true` if sections were opened since this was rendered: render again.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         self.opener.is_outdated()

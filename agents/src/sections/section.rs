@@ -13,10 +13,10 @@ use super::params::{Held, Kind, Names, SectionParams};
 use super::server::{Layering, SectionServer, SectionStack};
 use super::state::{PromptState, Visibility};
 
-/// A part of a prompt: a text with a heading, and what a model needs to act on it: tools, servers, and what governs them.
+/// A part of a prompt: a heading and text, with the tools and servers that it needs and the layers around them.
 ///
-/// Its parameters `P` are found by their type: what [`PromptParams`](super::PromptParams) has of it, else the section's
-/// default, else the first default of that type in the prompt, else `P::default()` where the section allows it.
+/// Its parameters `P` are found by type: in [`PromptParams`](super::PromptParams), else the section's default, else
+/// the first default of that type in the prompt, else `P::default()` after [`or_default`](Self::or_default).
 ///
 /// ```
 /// use mcp_bindgen_agents::{Section, Visibility};
@@ -43,7 +43,7 @@ pub struct Section<P = ()> {
     params: PhantomData<fn() -> P>,
 }
 
-/// A section whatever its parameters, as children and prompts have them.
+/// A section with any type of parameters, for children and prompts.
 #[must_use = "a section does nothing until a prompt has it"]
 pub struct AnySection {
     pub(super) parts: Parts,
@@ -87,12 +87,13 @@ pub(super) struct Parts {
 }
 
 impl Section {
-    /// A section without parameters. A key is `^[a-z0-9][a-z0-9_-]{0,63}$`, and no other section beside it has the same.
+    /// Creates a section without parameters. The key matches `^[a-z0-9][a-z0-9_-]{0,63}$` and is unique among its
+    /// siblings.
     pub fn new(key: impl Into<String>, title: impl Into<String>) -> Self {
         Self::with_params::<()>(key, title)
     }
 
-    /// A section with parameters.
+    /// Creates a section with parameters.
     pub fn with_params<P: SectionParams>(key: impl Into<String>, title: impl Into<String>) -> Section<P> {
         let kind = Kind::of::<P>();
         let parts = Parts {
@@ -116,9 +117,9 @@ impl Section {
 }
 
 impl<P: SectionParams> Section<P> {
-    /// The text: a template of [minijinja](https://docs.rs/minijinja), which sees the fields of the parameters. What is
-    /// undefined is an error, nothing is escaped, and there are no other templates to include. The filter `line` makes one
-    /// harmless line of a stranger's text: `{{ title|line }}`.
+    /// Sets the text: a [minijinja](https://docs.rs/minijinja) template whose variables are the fields of the
+    /// parameters. Undefined variables are an error, nothing is escaped, and other templates cannot be included. For
+    /// text from outside use the filter `line`, which makes it a single line without markup: `{{ title|line }}`.
     pub fn template(mut self, template: impl Into<String>) -> Self {
         self.parts.body = Body::Template(template.into());
         self
@@ -129,19 +130,19 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Sets the text for the section when it is shown as its summary; a template too.
+    /// Sets the template of the text that is shown while the section is collapsed to its summary.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.parts.summary = Some(summary.into());
         self
     }
 
-    /// The parameters where none are given.
+    /// Sets the parameters to use if [`PromptParams`](super::PromptParams) has none.
     pub fn default_params(mut self, params: P) -> Self {
         self.parts.default = Some(Held::new(params));
         self
     }
 
-    /// Takes `P::default()` where there are neither parameters nor defaults of that type anywhere.
+    /// Uses `P::default()` if there are neither parameters nor defaults of that type.
     pub fn or_default(mut self) -> Self
     where
         P: Default,
@@ -150,20 +151,20 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Leaves the section out, with its children and all that they have, unless this holds.
+    /// Includes the section, with its children, only if the closure returns `true`.
     pub fn enabled(mut self, holds: impl Fn(&P, &PromptState) -> bool + Send + Sync + 'static) -> Self {
         let holds = move |params: &dyn Any, state: &_| params.downcast_ref().is_some_and(|params| holds(params, state));
         self.parts.enabled = Some(Box::new(holds));
         self
     }
 
-    /// How the section is shown until a model opens it; [`Visibility::Full`] by default.
+    /// Sets how much is shown until a model opens the section; [`Visibility::Full`] by default.
     pub fn visibility(mut self, visibility: Visibility) -> Self {
         self.parts.shown = Shown::Always(visibility);
         self
     }
 
-    /// The same, by the parameters and the state.
+    /// Like [`visibility`](Self::visibility), depending on the parameters and the state.
     pub fn visibility_by(mut self, choose: impl Fn(&P, &PromptState) -> Visibility + Send + Sync + 'static) -> Self {
         let choose = move |params: &dyn Any, state: &_| {
             params.downcast_ref().map_or(Visibility::Summary, |params| choose(params, state))
@@ -172,7 +173,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a function of the program, which the layers of this section govern. Its name is the only one in the prompt.
+    /// Adds a function of the program. The layers of this section apply to it. Its name must be unique in the prompt.
     pub fn tool(mut self, tool: SectionTool) -> Self {
         self.parts.tools.push(tool);
         self
@@ -184,10 +185,11 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds servers that depend on the parameters; asked for once the section is enabled and open. The same configuration is
-    /// the same server, with the same connection, each time that the prompt is rendered, and so are clones of one
-    /// [`Client`](mcp_bindgen_runtime::Client). The prompt keeps the last eight of a name, for conversations that take turns; the
-    /// connections of others end with the prompts that were rendered with them.
+    /// Adds servers that depend on the parameters. The closure is called while the section is enabled and open. Equal
+    /// configurations are the same server with the same connection across renderings, as are clones of one
+    /// [`Client`](mcp_bindgen_runtime::Client). For each name the prompt keeps the eight most recently used servers,
+    /// so that conversations can alternate; the connections of others close with the prompts that were rendered with
+    /// them.
     pub fn servers_from<L, S>(mut self, servers: impl Fn(&P) -> L + Send + Sync + 'static) -> Self
     where
         L: IntoIterator<Item = S>,
@@ -201,23 +203,23 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a policy for calls of this section's servers and functions; see [`layers`](Self::layers).
+    /// Adds a policy for calls to this section's servers and functions; see [`layers`](Self::layers).
     pub fn policy(self, policy: Policy) -> Self {
         self.layers(move |stack| stack.policy(policy.clone()))
     }
 
-    /// Puts layers around this section's servers, and around its functions: approvals, sequential dependencies, transactions, caches and what else a
-    /// [`Stack`](mcp_bindgen_runtime::middleware::Stack) has. Where another section declares the same server in the same way, what
-    /// both put around it holds.
+    /// Adds layers around this section's servers and functions: approvals, sequential dependencies, transactions,
+    /// caches and everything else that [`Stack`](mcp_bindgen_runtime::middleware::Stack) has. If another section
+    /// declares the same server, the layers of both apply.
     ///
-    /// Functions are called as tools of a server `program`, of whose behaviour nothing is known: `Policy::read_only` denies them.
-    /// Layers of another section never govern them.
+    /// Functions are called as tools of a server `program` without hints: `Policy::read_only` denies them. Layers of
+    /// other sections never apply to them.
     ///
-    /// The closure is run once for each server, and once for all functions. What layers remember over calls belongs outside of
-    /// it, and a clone inside. Two sections of one server share its stack: the shortest of their `total_cap`s and `try_timeout`s
-    /// holds, clones of one transaction or cache are one for the tools of both, and of `retry` and `validate` that of the section
-    /// that comes last in the prompt. A function that itself calls through the transaction that stands
-    /// around it waits in vain.
+    /// The closure runs once for each server, and once for all functions. Create state that layers share between
+    /// calls outside of it, and clone it inside. Two sections with the same server share its stack: the shortest
+    /// `total_cap` and `try_timeout` apply, clones of one transaction or cache are shared by the tools of both, and
+    /// `retry` and `validate` are those of the later section in the prompt. A function must not call through the
+    /// transaction that is around itself: it would wait forever.
     ///
     /// ```
     /// use mcp_bindgen_agents::Section;
@@ -235,7 +237,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a section below this one, after those that are there.
+    /// Appends a child section.
     pub fn child(mut self, child: impl Into<AnySection>) -> Self {
         self.parts.children.push(child.into());
         self

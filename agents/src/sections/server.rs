@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::names::server_name_problem;
 use crate::toolset::names::{add_bound, add_server};
 
-/// A stack around a server of a section, whatever that is; see [`Section::layers`](super::Section::layers).
+/// The stack around a server of a section; see [`Section::layers`](super::Section::layers).
 pub type SectionStack = Stack<Arc<dyn DynCallTool>>;
 
 /// For how long a server that could not be listed is not tried again by a prompt.
@@ -22,11 +22,11 @@ const FAILURE_HOLDS: Duration = Duration::from_secs(30);
 
 pub(super) type Layering = Arc<dyn Fn(SectionStack) -> SectionStack + Send + Sync>;
 
-/// A server that a section declares: how it is reached, what is known of its tools, and which of them are the section's.
+/// A server that a section declares: how to reach it, its known tools, and which of them the section has.
 ///
-/// Nothing is started by declaring it. A clone is the same server with the same connection, and so is, within one prompt, what
-/// is made of an equal configuration, of a clone of the same [`Client`], or of a clone of the same `Arc<dyn DynCallTool>`.
-/// Whatever else calls tools cannot be compared: where several sections have it, they have clones of one `SectionServer`.
+/// Declaring a server does not connect. Clones are the same server with the same connection; so are, within one
+/// prompt, equal configurations, clones of one [`Client`], and clones of one `Arc<dyn DynCallTool>`. Other services
+/// cannot be compared: to use one in several sections, clone the `SectionServer`.
 ///
 /// ```
 /// use mcp_bindgen_agents::SectionServer;
@@ -46,12 +46,14 @@ pub struct SectionServer {
 }
 
 impl SectionServer {
-    /// A server with bindings, called by a [`Client`], by layers around one, or by a fake. Its tools are those that were bound.
+    /// Creates a server from bindings, called through a [`Client`], layers around one, or a fake. Its tools are those
+    /// of the bindings.
     pub fn bound(spec: &'static ServerSpec, caller: impl CallTool + 'static) -> Self {
         Self::of(Handle { bound: Some(spec), ..Handle::calling(spec.name.to_owned(), caller) })
     }
 
-    /// Whatever calls tools, under this name. What it can do says a [`snapshot`](Self::snapshot), which it needs.
+    /// Creates a server with this name from any service that calls tools. Its tools are those of the
+    /// [`snapshot`](Self::snapshot), which is required.
     pub fn caller(name: impl Into<String>, caller: impl CallTool + 'static) -> Self {
         Self::of(Handle::calling(name.into(), caller))
     }
@@ -60,10 +62,10 @@ impl SectionServer {
         Self { handle: Arc::new(handle), only: None }
     }
 
-    /// Sets the server's snapshot: its tools are known before it is reached, and it is not asked
-    /// for them. Once it was listed, what it says then holds: [`McpSection::connect`](super::McpSection::connect) and
-    /// [`RenderedPrompt::refresh`](super::RenderedPrompt::refresh) list it. With bindings, the snapshot says which tools there
-    /// are, and those that were bound are called as such.
+    /// Sets the server's snapshot, whose tools are known without connecting. Once the tools have been listed, by
+    /// [`McpSection::connect`](super::McpSection::connect) or
+    /// [`RenderedPrompt::refresh`](super::RenderedPrompt::refresh), that list replaces it. With bindings, the
+    /// snapshot determines the tools, and those that are bound are called as such.
     #[must_use]
     pub fn snapshot(self, snapshot: Snapshot) -> Self {
         let handle = self.handle();
@@ -74,14 +76,15 @@ impl SectionServer {
         Self { only: self.only, ..Self::of(handle) }
     }
 
-    /// Only the tools that one of these globs names are of the section; other sections may add others of the same server.
+    /// Limits the section to the tools that match one of these globs. Other sections may have others of the same
+    /// server.
     #[must_use]
     pub fn only(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.only = Some(globs.into_iter().map(Into::into).collect());
         self
     }
 
-    /// The server's name.
+    /// Returns the server's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.handle.name

@@ -16,7 +16,7 @@ pub enum Visibility {
     Summary,
 }
 
-/// The sections that a model has opened, in the order in which it did; what was opened by one call was opened at once.
+/// The sections that a model has opened, in order. Sections of one call were opened together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OpenSections {
@@ -24,14 +24,13 @@ pub struct OpenSections {
 }
 
 impl OpenSections {
-    /// None.
+    /// Creates a set without open sections.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, where these sections are opened as well, by their dotted keys (`integrations.github`). What is open already
-    /// stays what it is.
+    /// Opens these sections too, by their dotted keys (`integrations.github`). Open ones stay as they are.
     #[must_use]
     pub fn with(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut round: Vec<String> = Vec::new();
@@ -46,18 +45,18 @@ impl OpenSections {
         self
     }
 
-    /// Returns `true` if a section was opened.
+    /// Returns `true` if the section is open.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         self.round_of(path).is_some()
     }
 
-    /// All of them, in the order in which they were opened.
+    /// Returns the keys of the open sections, in the order in which they were opened.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.rounds.iter().flatten().map(String::as_str)
     }
 
-    /// Returns `true` if none was opened.
+    /// Returns `true` if no section is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rounds.iter().all(Vec::is_empty)
@@ -69,9 +68,9 @@ impl OpenSections {
     }
 }
 
-/// The state of a conversation: the open sections, and the facts that sections depend on.
+/// The state of a conversation: the open sections, and facts that sections depend on.
 ///
-/// It is kept with the conversation, not in the prompt, so that one [`Prompt`](super::Prompt) serves any number of them.
+/// Keep it with the conversation: one [`Prompt`](super::Prompt) serves any number of them.
 ///
 /// ```
 /// use mcp_bindgen_agents::{PromptState, Visibility};
@@ -87,42 +86,43 @@ impl OpenSections {
 pub struct PromptState {
     /// The sections that the model opened.
     pub open: OpenSections,
-    /// How the program has sections shown, by their dotted keys, whatever else speaks for another.
+    /// The visibility of sections, by their dotted keys. Overrides everything else.
     pub shown: BTreeMap<String, Visibility>,
-    /// The program's facts, for predicates of sections.
+    /// Facts of the program, for the predicates of sections.
     pub facts: Map<String, Value>,
 }
 
 impl PromptState {
-    /// The state in which a conversation begins.
+    /// Creates the initial state of a conversation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Opens sections, by their dotted keys, as if the model had done so by one call: their tools are offered. Their text was
-    /// in the result of that call and is not in the prompt's; [`with_visibility`](Self::with_visibility) shows it there.
+    /// Opens sections, by their dotted keys, as one call of the model: their tools are offered. Their text belongs to
+    /// the result of that call and is not in the prompt; to show it there use
+    /// [`with_visibility`](Self::with_visibility).
     #[must_use]
     pub fn with_open(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.open = self.open.with(paths);
         self
     }
 
-    /// Notes what the program knows.
+    /// Adds a fact.
     #[must_use]
     pub fn with_fact(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.facts.insert(name.into(), value.into());
         self
     }
 
-    /// Has a section shown like this, whatever it says itself and whether or not the model has opened it.
+    /// Sets the visibility of a section, whatever the section specifies and whether or not it is open.
     #[must_use]
     pub fn with_visibility(mut self, path: impl Into<String>, visibility: Visibility) -> Self {
         self.shown.insert(path.into(), visibility);
         self
     }
 
-    /// Returns the fact of this name; `null` where there is none.
+    /// Returns the fact with this name, or `null`.
     #[must_use]
     pub fn fact(&self, name: &str) -> &Value {
         self.facts.get(name).unwrap_or(&Value::Null)

@@ -12,17 +12,17 @@ use super::offered::Offer;
 use super::render::RenderedPrompt;
 use super::server::{Handle, selects};
 
-/// The offer of a rendered prompt, in the order in which models see it.
+/// The tools of a rendered prompt, in the order in which models see them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Offered {
     /// The tools.
     pub tools: Vec<OfferedTool>,
-    /// Why the tools of some servers are not among them: nobody knows them, and they could not be listed.
+    /// The errors of servers whose tools are unknown and could not be listed.
     pub failed: Vec<ConnectError>,
 }
 
-/// One tool that a rendered prompt offers.
+/// A tool of a rendered prompt.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum OfferedTool {
@@ -49,7 +49,7 @@ pub enum OfferedTool {
 }
 
 impl OfferedTool {
-    /// The server's name, where it is a server's, and the name that the server, or the program, knows the tool by.
+    /// Returns the server's name, if it is the tool of one, and the tool's name on the server or in the program.
     #[must_use]
     pub fn names(&self) -> (Option<&str>, &str) {
         match self {
@@ -79,9 +79,9 @@ pub(super) enum What {
 }
 
 impl RenderedPrompt {
-    /// All that is offered, tool by tool, those of one declaration by their names. Servers whose tools nobody knows are
-    /// connected and listed, side by side; nothing else is started, and what stands in a section that is closed never is. A
-    /// server that could not be listed is not tried again for half a minute.
+    /// Returns all tools that are offered; those of one declaration are sorted by name. Servers with unknown tools
+    /// are connected and listed concurrently, except those of closed sections. A server that could not be listed is
+    /// tried again after 30 seconds at the earliest.
     pub async fn offered(&self) -> Offered {
         let (groups, failed) = self.groups().await;
         let mut tools = Vec::new();

@@ -13,13 +13,13 @@ use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 impl RenderedPrompt {
-    /// Returns the offer as a set of tools: servers' tools with the layers of their sections
-    /// around, functions, and the tools that open sections. Servers whose tools nobody knows are connected and listed; those
-    /// that cannot be are told of beside the set, and the others serve.
+    /// Returns the offered tools as a toolset: the tools of servers with the layers of their sections, functions, and
+    /// the tools that open sections. Servers with unknown tools are connected and listed; the errors of those that
+    /// fail are returned beside the toolset.
     ///
-    /// The set of a later turn begins with the tools of an earlier one, under the names that they had, as long as only
-    /// sections were opened in between, so that what a provider has cached of the list holds. It does not where a policy of
-    /// an opened section takes tools away that were there before, or a server lists other tools than it did.
+    /// As long as only sections are opened, the toolset of a later turn begins with the tools of the earlier one
+    /// under the same names, so that the provider's cached prefix stays valid. This does not hold if the policy of a
+    /// newly opened section removes tools, or a server changes its list.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Provider, Section, SectionServer};

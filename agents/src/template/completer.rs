@@ -6,21 +6,21 @@ use futures_util::future::BoxFuture;
 use mcp_bindgen_template::Place;
 use serde_json::{Map, Value};
 
-/// The request of a completion slot: `[[name]]`, `[[kind:name|key=value]]`.
+/// A request to fill a completion slot: `[[name]]`, `[[kind:name|key=value]]`.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CompletionRequest {
     /// The template's name.
     pub template: String,
-    /// Where the slot stands.
+    /// The position of the slot.
     pub place: Place,
-    /// The name of the answer.
+    /// The name of the variable for the answer.
     pub name: String,
-    /// `json` in `[[json:name]]`.
+    /// The kind: `json` in `[[json:name]]`.
     pub kind: Option<String>,
     /// The other options of the slot.
     pub options: Map<String, Value>,
-    /// The text before the slot, since the last checkpoint: with it, as a rule, a model is asked.
+    /// The text before the slot since the last checkpoint, usually the prompt for a model.
     pub prompt: String,
 }
 
@@ -37,11 +37,11 @@ impl fmt::Debug for CompletionRequest {
     }
 }
 
-/// Fills the completion slots of a template: a model, mostly. Async closures are one.
+/// Fills the completion slots of a template, usually with a model. Implemented for async closures.
 ///
-/// The answer is printed at the slot's place, texts as they are and other values as JSON, and is a variable from there on.
-/// An answer to a slot of kind `json` that is text of an object or a list can be walked like one. Nothing in an answer is
-/// read as a template.
+/// The answer is printed in place of the slot, text as it is and other values as JSON, and is a variable from there
+/// on. The fields of an answer to a `json` slot that is the text of an object or a list can be used like those of the
+/// value. Answers are never evaluated as templates.
 ///
 /// ```
 /// use mcp_bindgen_agents::{Completer, CompletionRequest};

@@ -9,8 +9,8 @@ use mcp_bindgen_template::Place;
 
 use super::rendered::TemplateCall;
 
-/// All that is wrong with a template, or the one thing that ended its run. Shown, each has the template's name, line and
-/// column: `prompts/triage.md:3:5: ..`. No value of a variable is in what it shows, and no secret.
+/// The problems of a template, or the error that ended its run. Each is printed with the template's name, line and
+/// column: `prompts/triage.md:3:5: ..`. Messages contain neither values of variables nor secrets.
 #[derive(Clone, Debug)]
 pub struct TemplateError {
     template: String,
@@ -18,21 +18,21 @@ pub struct TemplateError {
     calls: Vec<TemplateCall>,
 }
 
-/// One thing that is wrong with a template.
+/// A problem of a template.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TemplateProblem {
-    /// What, for a program.
+    /// The kind, for programs.
     pub kind: TemplateErrorKind,
-    /// Where in the template's text.
+    /// The position in the template's text.
     pub place: Option<Place>,
-    /// The action that it is about, as the template calls it: `@mcp`.
+    /// The action concerned, by its name in the template: `@mcp`.
     pub action: Option<String>,
     /// The server of the action's tool.
     pub server: Option<String>,
-    /// The wire name of the action's tool.
+    /// The name of the action's tool on the server.
     pub tool: Option<String>,
-    /// What, for a person.
+    /// The problem, for people.
     pub message: String,
 }
 
@@ -81,14 +81,14 @@ impl TemplateError {
         &self.template
     }
 
-    /// Returns the problems in the order of the text; never none.
+    /// Returns the problems in the order of the text; at least one.
     #[must_use]
     pub fn problems(&self) -> &[TemplateProblem] {
         &self.problems
     }
 
-    /// Returns the calls before the run ended, in the order in which they began: those that succeeded, those that failed, and
-    /// those that a time limit cut off. To run the template again makes these calls again.
+    /// Returns the calls that began before the run ended, in order, whether they succeeded, failed, or were cancelled
+    /// by a timeout. Running the template again repeats them.
     #[must_use]
     pub fn calls(&self) -> &[TemplateCall] {
         &self.calls

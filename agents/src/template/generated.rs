@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{Template, TemplateError, TemplateErrorKind, TemplateProblem, TemplateRun};
 use crate::ToolsetBuilder;
 
-/// The run of a template that was checked when the program was built.
+/// Creates the run of a template that was checked at build time.
 ///
 /// # Errors
 /// Where its text or its tools are not what they were then.
@@ -29,12 +29,12 @@ pub fn run(name: &str, text: &str, tools: ToolsetBuilder) -> Result<TemplateRun,
     Ok(template.run(&tools))
 }
 
-/// Gives a variable.
+/// Sets a variable.
 pub fn with(run: TemplateRun, name: &str, value: impl Serialize) -> TemplateRun {
     run.with(name, value)
 }
 
-/// Gives a variable where it is there: the template does without.
+/// Sets an optional variable, if there is a value.
 pub fn with_some(run: TemplateRun, name: &str, value: Option<impl Serialize>) -> TemplateRun {
     match value {
         Some(value) => run.with(name, value),
@@ -42,7 +42,7 @@ pub fn with_some(run: TemplateRun, name: &str, value: Option<impl Serialize>) ->
     }
 }
 
-/// Waits until all of them are connected, side by side.
+/// Waits until all clients are connected, concurrently.
 ///
 /// # Errors
 /// The first that cannot be.

@@ -68,7 +68,7 @@ use crate::Toolset;
 use crate::jinja;
 use calls::Callable;
 
-/// A template, read once; see the [module](self). Clones are cheap.
+/// A parsed template; see the [module](self). Cheap to clone.
 ///
 /// ```
 /// use mcp_bindgen_agents::{Template, Toolset};
@@ -111,8 +111,8 @@ struct Inner {
 }
 
 impl Template {
-    /// Reads a template of the program's own: `Template::new("triage.md", include_str!("../prompts/triage.md"))`. The name
-    /// stands in errors.
+    /// Parses a template of the program: `Template::new("triage.md", include_str!("../prompts/triage.md"))`. Errors
+    /// contain the name.
     ///
     /// # Errors
     /// Everything that is wrong with the text, each with its line.
@@ -120,8 +120,8 @@ impl Template {
         Self::read(name.into(), text, false)
     }
 
-    /// Reads a template from a local file; its path is its name. It is read at once, without going on with other work
-    /// meanwhile. What is no regular file, a pipe or a device, is taken as [`remote`](Self::remote): nobody knows who writes it.
+    /// Reads and parses a template from a local file, with its path as its name. This blocks the thread. Anything but
+    /// a regular file, such as a pipe or a device, is treated as [`remote`](Self::remote): its author is unknown.
     ///
     /// # Errors
     /// Where the file cannot be read or is no UTF-8, and as for [`new`](Self::new).
@@ -139,10 +139,9 @@ impl Template {
         }
     }
 
-    /// Reads a template that does not come from a local file: somebody else's, or a server's. It may call those tools alone
-    /// that `remote_use` of their server's configuration names, which by default are none; and no
-    /// [function](crate::ToolsetBuilder::function) of the program, nor a tool that anything but a client calls, but for those
-    /// that [`TemplateRun::allow`] names.
+    /// Parses a template from elsewhere, such as a server. It may only call tools that `remote_use` of the server's
+    /// configuration allows, by default none. [Functions](crate::ToolsetBuilder::function) of the program, and tools
+    /// behind anything but a client, need [`TemplateRun::allow`].
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -189,31 +188,31 @@ impl Template {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The name that stands in errors.
+    /// Returns the template's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// The variables that whoever runs the template has to give, in the order of the alphabet.
+    /// Returns the required variables, sorted.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.inner.wanted.iter().filter(|(_, wanted)| !wanted.is_optional).map(|(name, _)| name.as_str())
     }
 
-    /// The variables that may be given, and that the template does without: it asks whether they are there
-    /// (`{% if x is defined %}`), or has something in their place (`{{ x|default("..") }}`).
+    /// Returns the optional variables: the template tests whether they are set (`{% if x is defined %}`), or has a
+    /// default for them (`{{ x|default("..") }}`).
     pub fn optional_variables(&self) -> impl Iterator<Item = &str> {
         self.inner.wanted.iter().filter(|(_, wanted)| wanted.is_optional).map(|(name, _)| name.as_str())
     }
 
-    /// Returns `true` if somebody has to fill completion slots.
+    /// Returns `true` if the template has completion slots.
     #[must_use]
     pub fn has_completions(&self) -> bool {
         self.inner.slots.iter().any(|slot| matches!(slot.kind, Kind::Completion { .. }))
     }
 
-    /// Checks what the actions say of tools against the tools of a set: names, arguments, the types of literals. Nothing is
-    /// called. [`run`](Self::run) does the same before it begins.
+    /// Checks the actions against the tools of a toolset: names, arguments, and the types of literals. Calls nothing.
+    /// [`run`](Self::run) does this first.
     ///
     /// # Errors
     /// Everything that does not fit, each with its line and what was probably meant.
@@ -221,7 +220,7 @@ impl Template {
         Callable::of(self, toolset, &[]).map(drop)
     }
 
-    /// Runs the template with the tools of a set, once it is awaited.
+    /// Creates a run of the template with the tools of a toolset; await it.
     pub fn run(&self, toolset: &Toolset) -> TemplateRun {
         TemplateRun::new(self.clone(), toolset.clone())
     }

@@ -5,13 +5,13 @@ use std::fmt;
 use mcp_bindgen_template::Place;
 use serde_json::{Map, Value};
 
-/// A template's text, with what it came of.
+/// The text of a run, with its variables and calls.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RenderedTemplate {
     /// The segments between checkpoints, in order; at least one.
     pub segments: Vec<RenderedSegment>,
-    /// The results of actions and the answers to completion slots, by their variables, and what the template itself has set.
+    /// The variables: results of actions, answers to completion slots, and those that the template sets itself.
     pub variables: Map<String, Value>,
     /// The calls, in the order in which they began.
     pub calls: Vec<TemplateCall>,
@@ -21,34 +21,34 @@ pub struct RenderedTemplate {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderedSegment {
-    /// `<checkpoint>Name</checkpoint>` at its end.
+    /// The name in `<checkpoint>Name</checkpoint>` at its end.
     pub name: Option<String>,
     /// Its text.
     pub text: String,
 }
 
-/// A call that an action has made.
+/// A call of an action.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TemplateCall {
-    /// Where the action stands.
+    /// The position of the action.
     pub place: Place,
-    /// The template's name for it: `@mcp`.
+    /// The action's name in the template: `@mcp`.
     pub action: String,
-    /// The name of the result.
+    /// The name of the variable with the result.
     pub variable: String,
     /// The server, or the group of functions.
     pub server: String,
-    /// The wire name.
+    /// The tool's name on the server.
     pub tool: String,
     /// The arguments that were sent.
     pub arguments: Map<String, Value>,
-    /// Why it failed, or that it was cut off; none where it succeeded.
+    /// The error, if the call failed or was cancelled.
     pub failure: Option<String>,
 }
 
 impl RenderedTemplate {
-    /// The whole text, without the checkpoints.
+    /// Returns the whole text, without the checkpoints.
     #[must_use]
     pub fn text(&self) -> String {
         self.segments.iter().map(|segment| segment.text.as_str()).collect()

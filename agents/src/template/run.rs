@@ -29,7 +29,7 @@ const MOST_COMPLETIONS: usize = 1_000;
 /// Of all segments.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 
-/// A run of a template: await it. Dropping the future cancels what is under way.
+/// A run of a template: await it. Dropping the future cancels pending calls.
 ///
 /// ```no_run
 /// # async fn run(template: mcp_bindgen_agents::Template, toolset: mcp_bindgen_agents::Toolset) -> Result<(), mcp_bindgen_agents::TemplateError> {
@@ -81,7 +81,8 @@ impl TemplateRun {
         }
     }
 
-    /// Gives a variable, as JSON. One that the template does not use does no harm; of two with one name the last counts.
+    /// Sets a variable, as JSON. Variables that the template does not use are ignored; the last of several with one
+    /// name applies.
     pub fn with(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
         let name = name.into();
         match serde_json::to_value(value) {
@@ -91,7 +92,7 @@ impl TemplateRun {
         self
     }
 
-    /// Gives each field of a value as a variable.
+    /// Sets each field of a value as a variable.
     pub fn with_all(mut self, variables: impl Serialize) -> Self {
         match serde_json::to_value(variables) {
             Ok(Json::Object(variables)) => self.variables.extend(variables),
@@ -101,27 +102,27 @@ impl TemplateRun {
         self
     }
 
-    /// Fills the completion slots.
+    /// Sets the completer that fills the completion slots.
     pub fn completer(mut self, completer: impl Completer + 'static) -> Self {
         self.completer = Some(Arc::new(completer));
         self
     }
 
-    /// Lets a template that is no local file call functions of the program, and tools that anything but a client calls: globs
-    /// over `group/function` and `server/tool`, where functions without a group are `program/function`. What servers of a
-    /// configuration allow, their `remote_use` says alone.
+    /// Allows a remote template to call functions of the program, and tools behind anything but a client: globs over
+    /// `group/function` and `server/tool`; functions without a group are `program/function`. For servers of a
+    /// configuration only their `remote_use` applies.
     pub fn allow<G: Into<String>>(mut self, globs: impl IntoIterator<Item = G>) -> Self {
         self.allowed.extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// How many steps minijinja may take for a segment, and pieces of 64 bytes of text or lists it may make in them; 2,000,000
-    /// by default.
+    /// Limits the work of minijinja for each segment: its steps, plus one for every 64 bytes of text or lists that
+    /// they create; 2,000,000 by default.
     pub fn fuel(self, fuel: u64) -> Self {
         Self { fuel, ..self }
     }
 
-    /// How many calls are made at most; 1,000 by default.
+    /// Limits the number of calls; 1,000 by default.
     pub fn most_calls(self, most: usize) -> Self {
         Self { most_calls: most, ..self }
     }
@@ -136,7 +137,7 @@ impl TemplateRun {
         Self { most_text: bytes, ..self }
     }
 
-    /// How long the whole may take; without it, as long as its calls and completions take.
+    /// Sets a timeout for the whole run; none by default.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }

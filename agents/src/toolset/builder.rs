@@ -26,14 +26,13 @@ use super::rewrites::Rewrites;
 use super::{Prepared, Toolset};
 use mcp_bindgen_schema::names::PROGRAM;
 
-/// Puts a [`Toolset`] together. What is wrong is said by [`build`](Self::build), all of it at once.
+/// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
 ///
-/// Models are told of tools in the order in which servers and functions are added; those of one listed server are sorted by
-/// name, so that two listings make one set. What is given to call a tool with is what calls it: layers, such as those of a
-/// [`Stack`](mcp_bindgen_runtime::middleware::Stack), belong there, and policies and approvals then hold however a call comes about.
-/// A tool that could not be called whatever its arguments, because the configuration's `tools` and `exclude` or a policy by
-/// names deny it, is not in the set. Functions of the program are called as they are, unless
-/// [`functions_through`](Self::functions_through) has put layers around them.
+/// Models see tools in the order in which servers and functions are added; the tools of a listed server are sorted by
+/// name, so that equal listings give equal toolsets. Calls go through the service that is passed in. To apply
+/// policies, approvals and other layers to all calls, pass a [`Stack`](mcp_bindgen_runtime::middleware::Stack). Tools
+/// that can never be called, because of the configuration's `tools` and `exclude` or a policy by name, are left out.
+/// Functions of the program have no layers, except those of [`functions_through`](Self::functions_through).
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ToolsetBuilder {
@@ -56,14 +55,14 @@ impl ToolsetBuilder {
         Self { kept, left_out, style: set.style, carried: set.carried.clone(), ..Self::default() }
     }
 
-    /// How tools are called; [`NameStyle::ServerTool`] by default.
+    /// Sets how tools are named; [`NameStyle::ServerTool`] by default.
     pub fn names(mut self, style: NameStyle) -> Self {
         self.style = style;
         self
     }
 
-    /// Names the tools as bindings of this configuration do: apart from those of all its servers. It reads their snapshots.
-    /// Without it the set knows of no servers but its own.
+    /// Names the tools as bindings of this configuration do: unique among all its servers. Reads their snapshots.
+    /// Without it, names are unique within the toolset only.
     pub fn names_from(self, config: &Config) -> Self {
         self.names_around(PrefixedNames::of_config(config))
     }
@@ -79,14 +78,14 @@ impl ToolsetBuilder {
         self
     }
 
-    /// Adds all tools of a server's bindings, in the words of the snapshot: `.bindings(&github::SERVER, client)`.
+    /// Adds all tools of bindings, with the schemas of the snapshot: `.bindings(&github::SERVER, client)`.
     pub fn bindings(self, server: &'static ServerSpec, client: impl CallTool + 'static) -> Self {
         let tools: Vec<&'static ToolSpec> = server.tools.iter().collect();
         self.bound(server, &tools, client)
     }
 
-    /// Adds those tools of a server's bindings that the globs name, by their wire names:
-    /// `.tools(&github::SERVER, ["create_issue", "list_*"], client)`. A glob that names none is an error.
+    /// Adds the tools of bindings that match the globs, by their names on the server: `.tools(&github::SERVER,
+    /// ["create_issue", "list_*"], client)`. A glob that matches nothing is an error.
     pub fn tools<G: AsRef<str>>(
         mut self,
         server: &'static ServerSpec,
@@ -147,10 +146,10 @@ impl ToolsetBuilder {
         self
     }
 
-    /// Adds a server's tools as it lists them, by the name that it has in the configuration: those of a snapshot
-    /// (`&snapshot.tools`) before anything is connected, or those of
-    /// [`Client::list_tools_raw`](mcp_bindgen_runtime::Client::list_tools_raw). An entry of the list that is no tool costs itself
-    /// alone; see [`Toolset::left_out`].
+    /// Adds the tools of a server, under its configured name, from a list as the server sends it: that of a snapshot
+    /// (`&snapshot.tools`), which needs no connection, or
+    /// [`Client::list_tools_raw`](mcp_bindgen_runtime::Client::list_tools_raw). Invalid items are skipped; see
+    /// [`Toolset::left_out`].
     ///
     /// ```
     /// # fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -178,7 +177,7 @@ impl ToolsetBuilder {
         self
     }
 
-    /// Connects to a server, lists its tools and adds them. What is given is a client, or layers around one.
+    /// Connects to a server, lists its tools and adds them. Takes a client, or layers around one.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -205,8 +204,8 @@ impl ToolsetBuilder {
         Ok(self)
     }
 
-    /// Connects to several servers side by side, lists their tools and adds those of every server that answers, in the order
-    /// of their names; the report says which others there are, and why.
+    /// Connects to several servers concurrently, lists their tools, and adds those of each server that answers,
+    /// sorted by server. The report contains the errors of the others.
     pub async fn live_all(mut self, servers: &Servers) -> (Self, ConnectReport) {
         let clients: Vec<Client> = servers.names().filter_map(|name| servers.client(name).ok()).collect();
         let listings = clients.iter().map(|client| async move { (client, client.list_tools_raw().await) });
@@ -268,23 +267,21 @@ impl ToolsetBuilder {
         }));
     }
 
-    /// Gives the functions that are added from here on a group: they are called `group_function`, and
-    /// [`Toolset::subset`] knows them as `group/function`. Without one they are called by their name, and their group is
-    /// `program`.
+    /// Sets the group of the functions that are added next. Their names are `group_function`, and [`Toolset::subset`]
+    /// selects them as `group/function`. Without a group, names have no prefix and the group is `program`.
     pub fn group(mut self, name: &str) -> Self {
         self.group = Some(name.into());
         self
     }
 
-    /// Puts layers around the functions that are added from here on, as they stand around a server's tools: policies, approvals
-    /// and events are then of functions, too. To them the server is the function's [`group`](Self::group), `program` without
-    /// one, and the tool is its name. Of what a function does nothing is declared, so that
-    /// [`Approval::of_destructive`](mcp_bindgen_runtime::middleware::Approval::of_destructive) asks for each, and
-    /// [`Policy::read_only`](mcp_bindgen_runtime::middleware::Policy::read_only) denies all.
+    /// Adds layers around the functions that are added next, as around the tools of a server, so that policies,
+    /// approvals and events also apply to functions. The layers see the [`group`](Self::group), or `program`, as the
+    /// server and the function's name as the tool. Functions have no hints:
+    /// [`Approval::of_destructive`](mcp_bindgen_runtime::middleware::Approval::of_destructive) asks about all of
+    /// them, and [`Policy::read_only`](mcp_bindgen_runtime::middleware::Policy::read_only) denies them.
     ///
-    /// Functions that were added before, and those of a set that is [continued](Toolset::extend), stay as they are; where it
-    /// is called again, the new layers are around what comes after. What opens and reads sections of a prompt is never within
-    /// them.
+    /// Earlier functions, and those of an [extended](Toolset::extend) toolset, are unaffected; a second call sets the
+    /// layers for the functions after it. The tools that open and read sections of a prompt never have layers.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;
@@ -317,9 +314,9 @@ impl ToolsetBuilder {
         self
     }
 
-    /// Adds a function of the program. The schema of its parameters is the one that `schemars` has for their type, and their
-    /// documentation is what the model reads; the function's value goes to the model as JSON, its error in words. A panic is
-    /// an error as well.
+    /// Adds a function of the program. The schema of its parameters is derived by `schemars`, and their doc comments
+    /// are descriptions for the model. The model receives the returned value as JSON, or the error's message. A panic
+    /// is an error.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Toolset, ToolsetError};
@@ -384,7 +381,7 @@ impl ToolsetBuilder {
         self
     }
 
-    /// The set.
+    /// Builds the toolset.
     ///
     /// # Errors
     /// Everything that is wrong: tools that were added twice, tools of one name under [`NameStyle::ToolOnly`], globs that name

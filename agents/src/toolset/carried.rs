@@ -34,15 +34,14 @@ impl fmt::Debug for Carried {
 }
 
 impl Toolset {
-    /// The same tools for one conversation, user or the like: a value that all calls of this set carry, one of each type, for
-    /// the layers around clients and functions ([`ToolCall::extension`](mcp_bindgen_runtime::ToolCall::extension)). It is cheap, and
-    /// the set that it is asked of stays as it is. Subsets, deferred lists and what [`extend`](Self::extend) builds carry the
-    /// value as well. It never goes to a server or a model.
+    /// Returns the toolset with a value that all its calls carry for layers, such as the conversation or the user;
+    /// one value of each type. See [`ToolCall::extension`](mcp_bindgen_runtime::ToolCall::extension). This is cheap,
+    /// and does not change the original. Subsets, deferred toolsets and those built by [`extend`](Self::extend) carry
+    /// the value too. It is never sent to a server or a model.
     ///
-    /// Layers that remember something, as a
-    /// [`SequentialDependency`](mcp_bindgen_runtime::middleware::SequentialDependency) does, remember it for all who call through
-    /// them. Where several conversations have the same clients, tell them apart by a value and a scope: otherwise what one
-    /// user has done counts for another.
+    /// Layers with state, such as [`SequentialDependency`](mcp_bindgen_runtime::middleware::SequentialDependency),
+    /// share it between all callers. If several conversations use the same clients, distinguish them by a value and a
+    /// scope: otherwise the actions of one user count for another.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;

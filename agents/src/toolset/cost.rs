@@ -7,41 +7,41 @@ use serde::Serialize;
 use super::Toolset;
 use crate::Provider;
 
-/// By which `tokens` of a [`Cost`] are counted: the encoding of OpenAI's models since GPT-4o. Other providers' are not
-/// public; theirs differ by some tenths, and the shares of tools hardly.
+/// The tokenizer for `tokens` of a [`Cost`]: that of OpenAI's models since GPT-4o. The tokenizers of other providers
+/// are not public: their totals can differ by tens of percent, the shares of tools hardly.
 #[cfg(feature = "tokens")]
 pub const TOKENIZER: &str = "o200k_base";
 
-/// How much of a request the tools of a set are, as compact JSON. Providers print it their own way for the model, so that this
-/// is for comparing sets and tools; what is billed, the provider says.
+/// The size of a toolset in a request, as compact JSON. Use it to compare toolsets and tools. Providers convert the
+/// JSON for their models; for billing see their usage data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Bytes of the whole.
+    /// The total in bytes.
     pub bytes: usize,
-    /// Tokens of the whole, as [`TOKENIZER`] counts them.
+    /// The total in tokens, counted with [`TOKENIZER`].
     #[cfg(feature = "tokens")]
     pub tokens: usize,
-    /// Each tool that the request has, in its order.
+    /// The tools, in the order of the request.
     pub tools: Vec<ToolCost>,
 }
 
-/// How much of a request one tool is.
+/// The size of one tool in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolCost {
-    /// The name that models know.
+    /// The tool's name in the toolset.
     pub name: String,
-    /// Bytes of its declaration.
+    /// The declaration in bytes.
     pub bytes: usize,
-    /// Tokens of its declaration, as [`TOKENIZER`] counts them.
+    /// The declaration in tokens, counted with [`TOKENIZER`].
     #[cfg(feature = "tokens")]
     pub tokens: usize,
 }
 
 impl Toolset {
-    /// Returns the cost of the definitions for a provider: bytes, and with feature `tokens` tokens. The first count of tokens
-    /// loads the tokenizer, which takes a part of a second.
+    /// Returns the size of the definitions for a provider in bytes and, with feature `tokens`, in tokens. The first
+    /// call loads the tokenizer, which takes a fraction of a second.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Provider, Toolset};

@@ -16,24 +16,24 @@ const CUT: &str = " (description truncated)";
 /// The room for a rewrite's losses in a description that has to be cut.
 const LOSSES_AT_MOST: usize = 512;
 
-/// The tools of a set as one provider takes them, and what is worth knowing of them. The order is that of the set, and equal
-/// sets have equal definitions, so that prompt caches hold.
+/// The tools of a toolset in a provider's format. They are in the order of the toolset, and equal toolsets have equal
+/// definitions, so that prompt caches stay valid.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Definitions {
-    /// The value of `tools` in the request. For OpenAI and Anthropic that is one declaration a tool; for Gemini one object
-    /// that holds them all.
+    /// The value of `tools` in the request: a declaration for each tool with OpenAI and Anthropic, one object with
+    /// all declarations with Gemini.
     pub tools: Vec<Value>,
-    /// Notes on tools that are not as good as they could be, in the order of the tools: why one is not strict, that
-    /// its description was cut, that the request has no room for it.
+    /// Diagnostics, in the order of the tools: why a tool is not strict, its description was truncated, or the
+    /// request has no room for it.
     pub diagnostics: Vec<ToolDiagnostic>,
-    /// The mode that the request has to set where the provider keeps to schemas only then: `VALIDATED` for Gemini, as
-    /// `toolConfig.functionCallingConfig.mode`, if all tools are strict. `None` if no mode is needed, or none helps.
+    /// The mode to set in the request, if the provider needs one to enforce schemas: `VALIDATED` for Gemini's
+    /// `toolConfig.functionCallingConfig.mode`, if all tools are strict.
     pub mode: Option<&'static str>,
 }
 
 impl Definitions {
-    /// Each tool's declaration alone, in order.
+    /// Returns the declaration of each tool, in order.
     pub fn declarations(&self) -> impl Iterator<Item = &Value> {
         self.tools.iter().flat_map(|tool| match tool.get("functionDeclarations").and_then(Value::as_array) {
             Some(declarations) => declarations.as_slice(),
@@ -43,18 +43,18 @@ impl Definitions {
 }
 
 impl Toolset {
-    /// The tools as a provider takes them, in the order of the set.
+    /// Returns the tools in a provider's format, in the order of the toolset.
     ///
-    /// Each tool is strict where the provider has that and its subset can say what the schema says, and sent without otherwise;
-    /// the reason is among the diagnostics. One tool never spoils the request. Where a provider has ceilings for all strict
-    /// tools of a request, as Anthropic has, tools are taken in the order of the set as long as they fit: what is added at
-    /// the end changes nothing of what stands before it, and a cached prefix holds. `strict` is always said to OpenAI,
-    /// whose Responses would otherwise rewrite schemas by themselves.
+    /// A tool is strict if the provider supports that and its subset of JSON Schema can express the tool's schema;
+    /// otherwise a diagnostic has the reason. One tool never makes the request invalid. If the provider limits the
+    /// strict tools of a request, as Anthropic does, the first ones that fit are strict: appending a tool never
+    /// changes earlier ones, and a cached prefix stays valid. `strict` is always set for OpenAI, because Responses
+    /// would otherwise rewrite schemas.
     ///
-    /// A provider that takes only so many tools (Chat Completions 128, Gemini 512) is told of the first ones, and the
-    /// diagnostics name the others; a [`subset`](Self::subset) or a deferred list serves better then.
+    /// If the provider limits the number of tools (Chat Completions 128, Gemini 512), the first ones are included and
+    /// diagnostics name the others; use a [`subset`](Self::subset) or a deferred toolset instead.
     ///
-    /// Schemas are rewritten once for each provider, so this may be called for every request.
+    /// Schemas are converted once for each provider, so this is cheap enough for every request.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Provider, Toolset};

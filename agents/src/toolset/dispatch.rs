@@ -21,25 +21,22 @@ const MOST_MENDED: usize = 16;
 const MOST_FAULTS: usize = 8;
 
 impl Toolset {
-    /// Calls a tool by its public name, and always answers: whatever goes wrong is said in words from which a model can
-    /// mend its call.
+    /// Calls a tool by its name in the toolset. This always returns a reply: errors are messages from which a model
+    /// can correct its call.
     ///
-    /// - Names are looked up, never taken apart. One that is not in the set, be it unknown or withheld from this model, is
-    ///   refused with the nearest ones.
-    /// - What goes to the server is what the model sent, also the keys that nobody declared, but for the nulls that strict
-    ///   models have to send and servers do not expect. Where the schema does not hold without them, they stay.
-    /// - The arguments are checked against the schema that the server declares; what does not fit is not sent. As far as a
-    ///   schema cannot be used, the server alone judges. A value of an `enum` or a `const` in other letter case than the
-    ///   declared one is sent as declared, where no other can be meant: models change case even where a schema binds
-    ///   them.
-    /// - At most 4 MiB of arguments are taken; see [`Arguments`].
-    /// - Where a server no longer knows the tool, its list is asked for once, and the call repeated if the tool is there. To
-    ///   the layers around the client that is a second call: who approves such calls is asked once more.
-    /// - What the tool answers is in the reply's `value` as the server sent it; what a function of the program gives is
-    ///   there as `structuredContent`, texts as text.
+    /// - Names are looked up, never split. A name that is not in the toolset is rejected with the nearest names.
+    /// - The server receives the model's arguments, including undeclared keys, but without the nulls that strict mode
+    ///   forces models to send and the server does not accept.
+    /// - The arguments are validated against the schema that the server declares; invalid ones are not sent. If a
+    ///   schema cannot be used, the server validates. A value of an `enum` or `const` in the wrong letter case is
+    ///   corrected if it is unambiguous: models change case even when a schema is enforced.
+    /// - Arguments may have up to 4 MiB; see [`Arguments`].
+    /// - If the server no longer knows the tool, its tools are listed once, and the call is repeated if the tool is
+    ///   there. Layers see this as a second call, so an approval asks again.
+    /// - The reply's `value` is the result as the server sent it. The value of a function is in its
+    ///   `structuredContent`, or is a text block if it is text.
     ///
-    /// Dropping the future cancels the call. A server's call takes as long as its client allows, a function of the program
-    /// as long as it takes.
+    /// Dropping the future cancels the call. The timeout is that of the client; functions of the program have none.
     ///
     /// ```
     /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcp_bindgen_model::{nearest, printable};
 
-/// Why there is no set of tools: everything that is wrong with it at once.
+/// The error of building a toolset, with all its problems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(.faults))]
 pub struct ToolsetError {
@@ -16,7 +16,7 @@ impl ToolsetError {
         Self { faults }
     }
 
-    /// Everything that is wrong.
+    /// Returns all problems.
     #[must_use]
     pub fn faults(&self) -> &[ToolsetFault] {
         &self.faults
@@ -29,7 +29,7 @@ impl From<ToolsetFault> for ToolsetError {
     }
 }
 
-/// One thing that is wrong with a set of tools. Names are as they were given; what is printed is safe to show.
+/// A problem of a toolset. Fields contain names as they were given; the printed message is sanitized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolsetFault {
@@ -144,7 +144,7 @@ fn listed(faults: &[ToolsetFault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A diagnostic about one tool of a set: it does not stop the others.
+/// A diagnostic about one tool of a toolset. It does not affect the others.
 ///
 /// ```
 /// # use mcp_bindgen_agents::{Provider, Toolset};
@@ -161,11 +161,11 @@ pub struct ToolDiagnostic {
     pub kind: DiagnosticKind,
     /// The server's name, or the group of functions.
     pub server: String,
-    /// The tool's wire name; empty where it has none.
+    /// The tool's name on the server; empty if it has none.
     pub tool: String,
-    /// The place in the tool's `inputSchema`, as a JSON pointer; empty for the whole.
+    /// The position in the tool's `inputSchema`, as a JSON pointer; empty for the whole schema.
     pub pointer: String,
-    /// Why, in words.
+    /// The reason, for people.
     pub why: String,
 }
 

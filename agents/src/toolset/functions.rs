@@ -8,11 +8,11 @@ use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
 use super::entry::Function;
 use super::function::answered;
 
-/// Functions of the program, called as tools of a server are: the server of a call is the function's group (`program` where
-/// it has none), the tool is its name. [`ToolsetBuilder::functions_through`](crate::ToolsetBuilder::functions_through) gives it
-/// to what is to stand around them.
+/// Functions of the program, as a service that calls tools. The server of a call is the function's group, or
+/// `program`; the tool is its name. [`ToolsetBuilder::functions_through`](crate::ToolsetBuilder::functions_through)
+/// passes it to the closure that adds layers.
 ///
-/// A function that fails or panics has a result that says so (`isError`); a call of one that there is not ends with
+/// A function that fails or panics returns an error result (`isError`). A call of an unknown function fails with
 /// [`CallError::ToolNotFound`].
 #[derive(Clone, Default)]
 pub struct Functions {

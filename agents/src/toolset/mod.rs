@@ -46,13 +46,12 @@ pub use names::NameStyle;
 pub(crate) use prepared::Prepared;
 pub use words::message_for_model;
 
-/// Tools of several servers, and of the program itself, under names that are told apart. Clones are cheap.
+/// Tools of several servers, and functions of the program, under unique names. Cheap to clone.
 ///
-/// A name depends on nothing but the server and the tool: it is the same in whatever order tools come and whatever else is in
-/// the set, unless two tools would have one name. All names are such as every provider takes:
-/// `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. What does not fit is shortened, and where that takes away what tells it apart it ends in
-/// a hash of server and tool; so does a tool that is called like a call that toolsets and prompts answer themselves:
-/// `find_tools`, `call_tool`, `open_sections`, `read_section`.
+/// A tool's name depends only on its server and its own name, not on the order or the other tools, unless two tools
+/// would have the same name. All names are valid for every provider: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. Longer names
+/// are shortened, and end in a hash of server and tool if necessary to be unique. So do tools with the name of a tool
+/// that toolsets and prompts add themselves: `find_tools`, `call_tool`, `open_sections`, `read_section`.
 ///
 /// ```no_run
 /// # async fn run(github: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -77,14 +76,14 @@ pub struct Toolset {
 }
 
 impl Toolset {
-    /// Begins a set.
+    /// Creates an empty builder.
     pub fn builder() -> ToolsetBuilder {
         ToolsetBuilder::default()
     }
 
-    /// Begins a set with the tools of this one, which keep their places and their names: what is added follows them, under
-    /// names that none of them has. So a model that is told of more tools still knows those that it knew, and what a
-    /// provider has cached of the list holds.
+    /// Creates a builder with the tools of this toolset, which keep their order and names. Added tools follow them
+    /// under names that are still free, so that a model still knows the tools that it has seen, and the provider's
+    /// cached prefix stays valid.
     pub fn extend(&self) -> ToolsetBuilder {
         ToolsetBuilder::continuing(self)
     }
@@ -94,7 +93,7 @@ impl Toolset {
         Self { entries: entries.into(), by_name: Arc::new(by_name), style, left_out, carried }
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -106,24 +105,24 @@ impl Toolset {
         self.entries.is_empty()
     }
 
-    /// The names that models know, in the order in which they are told of them.
+    /// Returns the names of the tools, in the order in which models see them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.public.as_str())
     }
 
-    /// The server, or the group of functions, and the wire name of the tool that models know by a name.
+    /// Returns the server, or the group of functions, and the tool's name there.
     #[must_use]
     pub fn tool_of(&self, name: &str) -> Option<(&str, &str)> {
         self.entry(name).map(|entry| entry.identity())
     }
 
-    /// The name by which models know a tool of a server.
+    /// Returns the name of a server's tool in the toolset.
     #[must_use]
     pub fn name_of(&self, server: &str, tool: &str) -> Option<&str> {
         self.entry_of(server, tool).map(|entry| entry.public.as_str())
     }
 
-    /// Returns the items of servers' lists that are no tools, or the same one again, and why they are not in the set.
+    /// Returns the items of servers' lists that were skipped, because they are invalid or repeated.
     #[must_use]
     pub fn left_out(&self) -> &[ToolDiagnostic] {
         &self.left_out

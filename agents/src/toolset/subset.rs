@@ -7,9 +7,9 @@ use super::error::{ToolsetError, ToolsetFault};
 use super::{Entry, Handler, Toolset};
 
 impl Toolset {
-    /// The tools that the patterns name, in the order of this set and under the names that they have in it: `github` is all of
-    /// a server, `github/create_issue` one tool by its wire name, and both sides may be globs: `fs/read_*`, `*/search`.
-    /// Groups of functions are named as servers are.
+    /// Returns the tools that match the patterns, in the same order and under the same names: `github` is all tools
+    /// of a server, `github/create_issue` one tool by its name on the server. Both parts may be globs: `fs/read_*`,
+    /// `*/search`. Groups of functions are selected like servers.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;

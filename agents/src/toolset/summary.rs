@@ -7,9 +7,9 @@ use super::entry::Entry;
 use crate::text;
 
 impl Toolset {
-    /// Summarizes the tools in words for a prompt: a line for each server with the number of its tools, and below it a line
-    /// for each tool with its public name and the first sentence of its description, 200 characters at most. What strangers
-    /// wrote stays one line, without controls and invisible characters, and nothing in it is markup or part of a template.
+    /// Describes the tools for a prompt: a line for each server with the number of its tools, followed by a line for
+    /// each tool with its name in the toolset and the first sentence of its description, up to 200 characters. Text
+    /// from servers is printed on one line, without control or invisible characters, markup or template syntax.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;

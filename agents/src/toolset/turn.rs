@@ -14,19 +14,18 @@ use crate::provider::{Answers, ModelCall};
 const MOST_AT_ONCE: usize = 16;
 
 impl Toolset {
-    /// Carries out the calls of one turn, as [`Provider::calls`](crate::Provider::calls) finds them, and answers each, in
-    /// the order in which they were asked for. [`Answers::results`] is what to append to the conversation.
+    /// Makes the calls of one turn, as returned by [`Provider::calls`](crate::Provider::calls), and answers each, in
+    /// the order of the calls. Append [`Answers::results`] to the conversation.
     ///
-    /// - Calls of tools that say that they are read-only go on side by side, 16 at once. Of a tool that says that it is
-    ///   idempotent one call goes after another, beside those of other tools: what was asked for last is what remains. All
-    ///   others go one after another, in the order in which they were asked for, over all servers: a model may mean the
-    ///   second to come upon what the first has done, wherever that is.
-    /// - A call that fails does not hold up those after it.
-    /// - A call that repeats id, name and arguments of an earlier one is the same call: it is carried out once, and has the
-    ///   same answer. One that shares the id alone is a call of its own.
-    /// - A call that is [unfinished](ModelCall::is_unfinished) is not carried out.
+    /// - Calls of read-only tools run concurrently, up to 16 at once. Calls of one idempotent tool run one after
+    ///   another, but concurrently with other tools, so that the last one determines the outcome. All other calls run
+    ///   one after another in order, across all servers, because a later call may depend on an earlier one.
+    /// - A failed call does not stop later ones.
+    /// - A call with the same id, name and arguments as an earlier one is the same call: it is made once, and both
+    ///   get its answer. A call with the same id only is separate.
+    /// - [Unfinished](ModelCall::is_unfinished) calls are not made.
     ///
-    /// Dropping the future cancels the calls that are under way; those that have not begun never do.
+    /// Dropping the future cancels the pending calls; the others are never made.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Provider, Toolset};

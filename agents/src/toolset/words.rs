@@ -32,8 +32,8 @@ pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n s
     format!("unknown tool `{}`{near}. Nothing was called", shown(name))
 }
 
-/// Says for a model what became of a call that failed: whether it may have taken effect, and what to do next. The tool has the
-/// name that the model knows. Like the error, the text shows no secret.
+/// Describes a failed call for a model: whether it may have had an effect, and what to do next. It names the tool as
+/// the toolset does. Like the error, the text contains no secrets.
 ///
 /// ```
 /// use mcp_bindgen_agents::message_for_model;

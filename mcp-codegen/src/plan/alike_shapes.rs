@@ -14,23 +14,23 @@ use crate::names::Style;
 use crate::options::Options;
 use crate::place::{Place, Step};
 
-/// A shape that stands in several places of a server's tools, or has a name in `shared`.
+/// A shape that occurs in several places of a server's tools, or that `shared` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AlikeShapes {
-    /// The name that `shared` gives it, without the prefix.
+    /// The name in `shared`, without the prefix.
     pub name: Option<String>,
-    /// A name for it: the same where it has a name, and else one that is free.
+    /// A suggested name: that of `shared`, or else a free one.
     pub suggested: String,
-    /// Where it stands, the place to name in `shared` first; one place for each of its types.
+    /// Its places, one for each of its types; the first is the one to name in `shared`.
     pub places: Vec<AlikePlace>,
 }
 
-/// A place, and the type that stands there.
+/// A place, and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AlikePlace {
-    /// The place, as `shared` takes it.
+    /// The place, in the syntax of `shared`.
     pub place: String,
     /// The name of the type.
     pub type_name: String,

@@ -15,10 +15,11 @@ use crate::live::{Door, VARIABLE};
 use crate::options::Options;
 use crate::paths::{in_manifest_dir, relative};
 
-/// Expands `mcp_tools!`: the whole of the proc macro.
+/// Expands `mcp_tools!`; this is the whole proc macro.
 ///
-/// `manifest_dir` is `CARGO_MANIFEST_DIR` of the crate that is being compiled. Every error is a `compile_error!`, at the
-/// literal that it is about. It is in the module of its server, which has the usual names, so that no other error follows.
+/// `manifest_dir` is the `CARGO_MANIFEST_DIR` of the compiled crate. Every error is a `compile_error!` at the literal
+/// that it is about, inside the server's module. The module still declares the usual names, so that no follow-up
+/// errors appear.
 #[must_use]
 pub fn expand_macro(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
     expand(input, manifest_dir).unwrap_or_else(|error| error.to_compile_error())

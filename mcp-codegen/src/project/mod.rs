@@ -39,17 +39,17 @@ pub struct Project {
     live: Live,
 }
 
-/// A snapshot that was read, and how its server is configured.
+/// A parsed snapshot with the configuration of its server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Source {
-    /// The snapshot, as its overrides have it.
+    /// The snapshot, with its overrides applied.
     pub snapshot: Snapshot,
     /// The options of the configuration.
     pub options: Options,
     /// The snapshot's file.
     pub path: PathBuf,
-    /// Its overrides, where there is a file of them.
+    /// Its overrides, if there is a file with them.
     pub overrides: Option<Overrides>,
     /// The text of the file, to find places in.
     text: String,
@@ -64,7 +64,7 @@ pub struct Source {
 }
 
 impl Project {
-    /// Finds and reads the configuration of the crate in a folder. A crate may do without one.
+    /// Finds and reads the configuration for the crate in a folder. There may be none.
     ///
     /// # Errors
     /// Where there is a configuration and it cannot be read, or names a code that there is not.
@@ -95,7 +95,7 @@ impl Project {
         self.live.depends_on_variable()
     }
 
-    /// Returns the warnings about the configuration of these servers, and the entries of it that could not be used.
+    /// Returns warnings about the configuration of these servers, and about its invalid entries.
     #[must_use]
     pub fn warnings(&self, servers: &[&str]) -> Vec<String> {
         let Some(config) = &self.config else {
@@ -110,7 +110,7 @@ impl Project {
         errors.map(|error| shown_from(&self.manifest_dir, error).to_string()).collect()
     }
 
-    /// The files that decide about every server.
+    /// Returns the files that determine all servers.
     #[must_use]
     pub fn config_path(&self) -> Option<&Path> {
         self.config.as_ref()?.path.as_deref()
@@ -125,7 +125,7 @@ impl Project {
         });
     }
 
-    /// The names of the configured servers.
+    /// Returns the names of the configured servers.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.config.iter().flat_map(|config| config.servers.keys()).map(String::as_str)
     }
@@ -142,13 +142,13 @@ impl Project {
         names
     }
 
-    /// Returns `true` if diagnostics with a code are errors.
+    /// Returns `true` if the configuration makes this diagnostic an error.
     #[must_use]
     pub fn denies(&self, diagnostic: &Diagnostic) -> bool {
         self.config.as_ref().is_some_and(|config| config.diagnostics.deny.iter().any(|code| code == diagnostic.code.id))
     }
 
-    /// Returns `true` if diagnostics with a code are to be kept quiet.
+    /// Returns `true` if the configuration hides this diagnostic.
     #[must_use]
     pub fn allows(&self, diagnostic: &Diagnostic) -> bool {
         self.config
@@ -156,8 +156,8 @@ impl Project {
             .is_some_and(|config| config.diagnostics.allow.iter().any(|code| code == diagnostic.code.id))
     }
 
-    /// Reads the snapshot of a server, the given one or where the configuration says it is, and its overrides. A build
-    /// may ask the server instead, unless the snapshot is given.
+    /// Reads the snapshot of a server, from the given path or that of the configuration, and its overrides. Without a
+    /// given path, a live build lists the server's tools instead.
     ///
     /// # Errors
     /// Where there is no such server, no snapshot, or not one that can be read; where its overrides do not fit.
@@ -260,14 +260,15 @@ impl Project {
 }
 
 impl Source {
-    /// The files that it was read from.
+    /// Returns the files that it was read from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let snapshot = (!self.is_live || self.path.is_file()).then_some(self.path.as_path());
         let beside = self.options.beside_files.iter().map(PathBuf::as_path).filter(|path| path.is_file());
         snapshot.into_iter().chain(self.overrides.as_ref().and_then(Overrides::path)).chain(beside)
     }
 
-    /// The error of the first pattern of the configuration that does nothing, or rule of it that cannot hold.
+    /// Returns an error for the first pattern of the configuration without effect, or the first rule that does not
+    /// fit.
     ///
     /// # Errors
     /// Where there is one.
@@ -300,7 +301,7 @@ impl Source {
         FileError::new(idle.to_string()).in_file(&self.shown).with_help(&idle.help)
     }
 
-    /// The diagnostics that the project denies, as one error each.
+    /// Returns an error for each diagnostic that the project denies.
     #[must_use]
     pub fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Vec<String> {
         let denied = diagnostics.iter().filter(|said| project.denies(said)).cloned();
@@ -312,7 +313,7 @@ impl Source {
             .collect()
     }
 
-    /// A diagnostic with its place in the file.
+    /// Formats a diagnostic with its position in the file.
     #[must_use]
     pub fn located(&self, diagnostic: &Diagnostic) -> String {
         let overrides = self.overrides.as_ref().filter(|_| diagnostic.listed == Listed::Tool);

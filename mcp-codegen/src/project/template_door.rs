@@ -18,10 +18,10 @@ use crate::names::{Style, ident};
 use crate::paths::relative;
 use crate::template::{Checked, KnownServer, Module, Script, located, module, names};
 
-/// Expands `mcp_template!`: the whole of the proc macro.
+/// Expands `mcp_template!`; this is the whole proc macro.
 ///
-/// `manifest_dir` is `CARGO_MANIFEST_DIR` of the crate that is being compiled. Every error is a `compile_error!` at the
-/// literal that it is about, and names the place in the template.
+/// `manifest_dir` is the `CARGO_MANIFEST_DIR` of the compiled crate. Every error is a `compile_error!` at the literal
+/// that it is about, with the position in the template.
 #[must_use]
 pub fn expand_template(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
     match syn::parse2::<TemplateInput>(input) {

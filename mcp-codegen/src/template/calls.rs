@@ -23,13 +23,13 @@ pub struct KnownServer<'s> {
 }
 
 impl<'s> KnownServer<'s> {
-    /// The tools of a snapshot, as the options leave and name them.
+    /// Creates it from a snapshot, with the selection and the names of the options.
     #[must_use]
     pub fn new(snapshot: &'s Snapshot, options: &'s Options) -> Self {
         Self { snapshot, options, plan: Plan::new(snapshot, options), everything: OnceLock::new() }
     }
 
-    /// Returns `true` if bindings have such a name for one of the tools.
+    /// Returns `true` if a tool has this prefixed name in bindings.
     #[must_use]
     pub fn has(&self, prefixed: &str) -> bool {
         self.plan.tools.iter().any(|tool| tool.idents.prefixed == prefixed)
@@ -71,7 +71,7 @@ impl<'s> KnownServer<'s> {
     }
 }
 
-/// A template that fits the tools that it calls.
+/// A template whose calls fit the tools.
 #[derive(Debug)]
 pub struct Checked<'s> {
     /// Sorted by their names.
@@ -117,8 +117,8 @@ impl Field {
 }
 
 impl Script {
-    /// Checks every action against the tools that there are. `unread` names servers that could not be looked at: one of
-    /// them may have a tool that is missed.
+    /// Checks every action against the tools. `unread` names servers whose tools are unknown, and may include a
+    /// missing one.
     ///
     /// # Errors
     /// The faults, in the order of the text: at most twenty.
@@ -161,7 +161,7 @@ impl Script {
 }
 
 impl Script {
-    /// The server and the tool of every action, with its place, as far as there is such a tool.
+    /// Returns the server and the tool of every action, with its position. Actions of unknown tools are left out.
     pub fn called<'s>(&'s self, servers: &'s [KnownServer<'_>]) -> Vec<(&'s str, &'s str, Place)> {
         let mut named = BTreeMap::new();
         for known in servers {
@@ -182,12 +182,12 @@ impl Script {
 }
 
 impl Checked<'_> {
-    /// The names of the servers whose tools are called, sorted.
+    /// Returns the names of the servers whose tools are called, sorted.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.servers.iter().map(|server| server.options.server.as_str())
     }
 
-    /// The tools of a server that are called, by their wire names, sorted.
+    /// Returns the called tools of a server, by their names there, sorted.
     pub fn tools<'c>(&'c self, server: &'c str) -> impl Iterator<Item = &'c str> {
         let used = self.servers.iter().filter(move |used| used.options.server == server);
         used.flat_map(|used| used.tools.iter().map(|tool| tool.wire))

@@ -34,7 +34,7 @@ use mcp_bindgen_template::{Action, Fault, Place, SlotKind, Target, Template, Wan
 
 use crate::options::Options;
 
-/// A template that was read: its minijinja is right, and its slots are.
+/// A parsed template with valid syntax and slots.
 #[derive(Clone, Debug)]
 pub struct Script {
     template: Template,
@@ -42,7 +42,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     /// The faults of the text by itself, in its order: at most twenty.
@@ -52,19 +52,18 @@ impl Script {
         Ok(Self { template, wanted })
     }
 
-    /// The variables that it uses and does not give itself.
+    /// Returns the variables that it uses and does not set itself.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.wanted.keys().map(String::as_str)
     }
 
-    /// Returns `true` if it does without a variable that it uses: it asks whether the variable is there, or has
-    /// something in its place.
+    /// Returns `true` if a variable is optional: the template tests whether it is set, or has a default for it.
     #[must_use]
     pub fn is_optional(&self, variable: &str) -> bool {
         self.wanted.get(variable).is_some_and(|wanted| wanted.is_optional)
     }
 
-    /// The servers that actions name, each with the place where it is named first.
+    /// Returns the servers that actions name, each with the position where it is first named.
     #[must_use]
     pub fn servers(&self) -> Vec<(&str, Place)> {
         let mut servers: Vec<(&str, Place)> = Vec::new();
@@ -78,13 +77,13 @@ impl Script {
         servers
     }
 
-    /// Returns `true` if an action calls a tool by a name that may be one of this server's.
+    /// Returns `true` if an action calls a tool by a prefixed name that could be one of this server's.
     #[must_use]
     pub fn may_call(&self, options: &Options) -> bool {
         self.prefixed().any(|name| options.leads(name))
     }
 
-    /// The names with prefixes by which actions call tools.
+    /// Returns the prefixed names by which actions call tools.
     pub fn prefixed(&self) -> impl Iterator<Item = &str> {
         self.actions().filter_map(|(_, action)| match &action.target {
             Target::Prefixed(name) => Some(name.as_str()),
@@ -92,13 +91,14 @@ impl Script {
         })
     }
 
-    /// Returns `true` if it has slots that somebody has to fill.
+    /// Returns `true` if it has completion slots.
     #[must_use]
     pub fn completes(&self) -> bool {
         self.completions().next().is_some()
     }
 
-    /// The slots that somebody has to fill, each with its place and its name; none where part of the name is an expression.
+    /// Returns the completion slots, each with its position and its name; `None` if part of the name is an
+    /// expression.
     pub fn completions(&self) -> impl Iterator<Item = (Place, Option<&str>)> {
         self.template.slots().filter_map(|slot| match slot.kind {
             SlotKind::Completion(_) => Some((slot.place, slot.kind.name())),
@@ -106,7 +106,7 @@ impl Script {
         })
     }
 
-    /// Returns `true` if a slot that somebody has to fill can have this name.
+    /// Returns `true` if a completion slot can have this name.
     #[must_use]
     pub fn may_complete(&self, name: &str) -> bool {
         self.template.slots().any(|slot| match slot.kind {
@@ -115,8 +115,8 @@ impl Script {
         })
     }
 
-    /// Returns `true` if it uses a variable, or has a result whose name has expressions in it and may come out as this
-    /// one: that one may be given as well.
+    /// Returns `true` if it uses a variable, or sets one whose name contains expressions and could be this one: it
+    /// may be set too.
     #[must_use]
     pub fn may_use(&self, name: &str) -> bool {
         self.wanted.contains_key(name) || (self.template.may_give(name) && !self.template.names().contains(name))
@@ -150,7 +150,7 @@ fn sorted(mut faults: Vec<Fault>) -> Vec<Fault> {
     faults
 }
 
-/// A fault with its place in the file, and the line that it is about.
+/// Formats a problem with its position in the file, and the line concerned.
 ///
 /// ```
 /// # use std::path::Path;

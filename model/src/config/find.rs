@@ -9,8 +9,8 @@ use super::Config;
 const NAMES: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 impl Config {
-    /// The configuration of the crate in a folder: `mcp.toml`, else `.mcp.json`, there or else at the root of the
-    /// workspace that the folder is in. A crate as it is published has only what is packaged with it.
+    /// Finds the configuration of the crate in a folder: `mcp.toml`, else `.mcp.json`, in the folder itself or else
+    /// at the root of its workspace. A published crate only uses files that are packaged with it.
     pub fn find(manifest_dir: impl AsRef<Path>) -> Option<PathBuf> {
         let manifest_dir = manifest_dir.as_ref();
         configuration_in(manifest_dir).or_else(|| {
@@ -23,8 +23,8 @@ impl Config {
     }
 }
 
-/// Returns `true` if the folder is a crate as it is published, wherever it was unpacked: `cargo publish` builds it
-/// below the workspace that it comes from, and what it finds there its users will not have.
+/// Returns `true` if the folder is a published crate, wherever it was unpacked. `cargo publish` verifies it inside
+/// the original workspace, whose files its users will not have.
 pub fn is_packaged(folder: &Path) -> bool {
     let in_package_folder = folder.parent().is_some_and(|parent| parent.ends_with("target/package"));
     // The manifest before it was published, or what `cargo vendor` leaves in its place.

@@ -240,7 +240,7 @@ pub(super) static ACCEPTANCE: [Key; 5] = [
     key("reason", Form::Text, "", "the reason, for reviewers"),
 ];
 
-/// Returns every key of `mcp.toml` with the tables that it is in: `defaults.timeout`, `servers.*.isolation.home`. For tests that
+/// Returns every key of `mcp.toml` with its tables: `defaults.timeout`, `servers.*.isolation.home`. For tests that
 /// show the effect of each.
 ///
 /// ```

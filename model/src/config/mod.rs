@@ -31,7 +31,7 @@ use crate::server::{Drift, Isolation, Live, Pin, ServerConfig, Transport};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
-/// The servers that a project uses.
+/// The servers of a project.
 ///
 /// ```
 /// use mcp_bindgen_model::Config;
@@ -52,15 +52,15 @@ use crate::{FileError, read_text};
 pub struct Config {
     /// The file that it was read from.
     pub path: Option<PathBuf>,
-    /// The values that a server inherits.
+    /// The values that servers inherit.
     pub defaults: Defaults,
     /// The servers by name.
     pub servers: BTreeMap<String, ServerConfig>,
-    /// Entries of another program's file that cannot be used, by name, with the reason.
+    /// Invalid entries of another program's file, by name, with the reason.
     pub rejected: BTreeMap<String, FileError>,
     /// Problems that do not prevent reading.
     pub warnings: Vec<ConfigWarning>,
-    /// How diagnostics of the generator are taken.
+    /// The levels of the generator's diagnostics.
     pub diagnostics: DiagnosticLevels,
 }
 
@@ -78,12 +78,12 @@ impl fmt::Debug for Config {
     }
 }
 
-/// The values that a server inherits.
+/// The values that servers inherit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// The folder of the snapshots, relative to the file.
     pub snapshots: PathBuf,
-    /// How long a call may take.
+    /// The timeout of calls.
     pub timeout: Duration,
     /// The reaction to a live server that differs from its snapshot.
     pub drift: Drift,
@@ -91,7 +91,7 @@ pub struct Defaults {
     pub pin: Pin,
     /// Whether a build may connect.
     pub live: Live,
-    /// The isolation of child processes whose servers set none.
+    /// The isolation of child processes, unless their server sets its own.
     pub isolation: Option<Isolation>,
     /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
     says_timeout: bool,
@@ -111,20 +111,20 @@ impl Default for Defaults {
     }
 }
 
-/// Codes of the generator's diagnostics that are errors, and codes that are not shown.
+/// The codes of the generator's diagnostics that are errors, and those that are hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiagnosticLevels {
     /// Codes that are errors.
     pub deny: Vec<String>,
-    /// Codes that are not shown.
+    /// Codes that are hidden.
     pub allow: Vec<String>,
     /// Each code with its place in the file.
     places: Vec<(String, FileError)>,
 }
 
 impl Config {
-    /// Reads a file: as `.mcp.json` where its name ends in `.json`, as `mcp.toml` otherwise. A relative `command`, `cwd`
-    /// and folders of `isolation` of its servers are relative to its folder.
+    /// Reads a file: as `.mcp.json` if its name ends in `.json`, else as `mcp.toml`. Relative paths in `command`,
+    /// `cwd` and `isolation` are relative to its folder.
     ///
     /// # Errors
     /// Where the file cannot be read or something in it is wrong: file, line, column, key and the nearest known one.
@@ -140,7 +140,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads the text of an `mcp.toml`; `path` is what errors name and what the snapshots' folder is relative to.
+    /// Parses an `mcp.toml`. Errors name `path`, and the snapshots' folder is relative to it.
     ///
     /// # Errors
     /// Where something is wrong: file, line, column, key and the nearest known one.
@@ -168,8 +168,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads the text of a `.mcp.json`, the file of other MCP hosts. Keys that they alone know are passed over; what we
-    /// cannot use in an entry rejects the entry, not the file.
+    /// Parses a `.mcp.json`, the file of other MCP hosts. Unknown keys are ignored, because other hosts have their
+    /// own; an invalid value rejects its entry, not the file.
     ///
     /// # Errors
     /// Where something is wrong: file, line, column and key.
@@ -197,7 +197,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads the value of `MCP_SERVERS`: an object of servers by name, or one with `mcpServers`.
+    /// Parses the value of `MCP_SERVERS`: an object of servers by name, or one with `mcpServers`.
     ///
     /// # Errors
     /// Where something is wrong: line, column and key.
@@ -224,7 +224,7 @@ impl Config {
         self.rejected.insert(name.to_owned(), error);
     }
 
-    /// The server of a name.
+    /// Returns the server with this name.
     ///
     /// # Errors
     /// Where there is none: the nearest names and all that there are.
@@ -252,7 +252,7 @@ impl Config {
         }))
     }
 
-    /// The server of a name, with the defaults where it says nothing: what its bindings carry.
+    /// Returns the server with this name, with the defaults for everything that it does not set; bindings embed this.
     ///
     /// # Errors
     /// As [`server`](Self::server).
@@ -278,7 +278,7 @@ impl Config {
         server
     }
 
-    /// Looks at the codes of `deny` and `allow`: one that there is not does nothing.
+    /// Checks the codes of `deny` and `allow`: unknown ones are errors.
     ///
     /// # Errors
     /// Names the first that is not among `known`, its place and the nearest one.
@@ -291,7 +291,7 @@ impl Config {
         Ok(())
     }
 
-    /// Where the snapshot of a server is.
+    /// Returns the path of a server's snapshot.
     pub fn snapshot_path(&self, name: &str) -> PathBuf {
         let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         folder.join(&self.defaults.snapshots).join(format!("{name}.json"))

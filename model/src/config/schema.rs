@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::keys::{FILE, Form, Key};
 
-/// Returns the JSON Schema of `mcp.toml`, by which editors complete and check the file: `mcp-bindgen init` writes it.
+/// Returns the JSON Schema of `mcp.toml`, which editors use to complete and check the file. `mcp-bindgen init` writes
+/// it.
 ///
 /// ```
 /// let schema = mcp_bindgen_model::config_schema();

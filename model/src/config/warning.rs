@@ -4,13 +4,13 @@ use std::fmt;
 
 use crate::FileError;
 
-/// Something in a configuration that is worth mending though it can be read.
+/// A problem in a valid configuration.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigWarning {
-    /// The server that it is about.
+    /// The server concerned.
     pub server: Option<String>,
-    /// The error, with its place and its help.
+    /// The problem, with its position and the next step.
     pub error: FileError,
 }
 

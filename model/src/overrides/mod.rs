@@ -14,7 +14,7 @@ use crate::{FileError, Snapshot, locate, pointer_segment, printable, read_text};
 
 const FORMAT: u32 = 1;
 
-/// Corrections to the declarations of a server's tools: the file `mcp/<server>.overrides.json` beside its snapshot.
+/// Corrections to the tools that a server declares: the file `mcp/<server>.overrides.json` next to its snapshot.
 ///
 /// ```
 /// use mcp_bindgen_model::{Overrides, Snapshot};
@@ -29,7 +29,7 @@ const FORMAT: u32 = 1;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Overrides {
-    /// The override of each tool, by its wire name.
+    /// The override of each tool, by its name on the server.
     pub tools: BTreeMap<String, ToolOverride>,
     /// The text that it was read from, to find places in.
     text: String,
@@ -51,11 +51,11 @@ pub struct Overrides {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOverride {
-    /// A JSON merge patch (RFC 7396) of the tool, whose only members are `inputSchema` and `outputSchema`.
+    /// A JSON merge patch (RFC 7396) of the tool; its only members are `inputSchema` and `outputSchema`.
     pub patch: Map<String, Value>,
-    /// The tool's `outputSchema`, in place of what the server declares.
+    /// The tool's `outputSchema`, instead of the server's.
     pub output_schema: Option<Value>,
-    /// From how many results `output_schema` was learned.
+    /// The number of results that `output_schema` was learned from.
     pub learned_from: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Overrides {
         Ok(Self { path: Some(path.to_owned()), ..overrides })
     }
 
-    /// Reads the overrides of a snapshot, where there are any.
+    /// Reads the overrides of a snapshot, if there are any.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -80,7 +80,7 @@ impl Overrides {
         if path.symlink_metadata().is_err() { Ok(None) } else { Self::load(path).map(Some) }
     }
 
-    /// The file of the overrides of a snapshot.
+    /// Returns the path of a snapshot's overrides.
     ///
     /// ```
     /// let path = mcp_bindgen_model::Overrides::beside("mcp/github.json");
@@ -91,19 +91,19 @@ impl Overrides {
         snapshot.as_ref().with_extension("overrides.json")
     }
 
-    /// The file that they were read from.
+    /// Returns the file that they were read from.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The text that they were read from.
+    /// Returns the text that they were read from.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.text
     }
 
-    /// Line and column, both from 1, of what these overrides say of a place of a tool: `/inputSchema/properties/labels`.
+    /// Finds the line and column, from 1, of the override for a position in a tool: `/inputSchema/properties/labels`.
     #[must_use]
     pub fn position(&self, tool: &str, pointer: &str) -> Option<(usize, usize)> {
         let tool = tool_pointer(tool);
@@ -111,7 +111,7 @@ impl Overrides {
             .or_else(|| locate(&self.text, &format!("{tool}{pointer}")))
     }
 
-    /// The text of the file: tools sorted by name, two spaces, line feeds.
+    /// Formats the file: tools sorted by name, two spaces, line feeds.
     #[must_use]
     pub fn to_text(&self) -> String {
         let tools: Map<String, Value> =
@@ -119,7 +119,7 @@ impl Overrides {
         format!("{:#}\n", json!({ "format": FORMAT, "tools": tools }))
     }
 
-    /// Writes the file, at once and only where it changes; says whether it did.
+    /// Writes the file atomically if it changes; returns whether it did.
     ///
     /// # Errors
     /// Where the file cannot be written; the old one is then still there.
@@ -137,8 +137,8 @@ impl Overrides {
         misfits.into_iter().next().map_or(Ok(mended), Err)
     }
 
-    /// Returns the overrides that do not fit a snapshot: tools that are gone, patches whose place is gone or that remove
-    /// what is not there, overrides that change nothing.
+    /// Returns the overrides that do not fit a snapshot: of removed tools, patches at removed positions or that
+    /// remove missing ones, and overrides without effect.
     #[must_use]
     pub fn misfits(&self, snapshot: &Snapshot) -> Vec<FileError> {
         apply::apply(self, snapshot).1

@@ -18,7 +18,7 @@ const TOOL_KEYS: [&str; 3] = ["patch", "outputSchema", "learnedFrom"];
 const SCHEMAS: [&str; 2] = ["inputSchema", "outputSchema"];
 
 impl Overrides {
-    /// Reads overrides.
+    /// Parses overrides.
     ///
     /// # Errors
     /// Where the text is not JSON, is of a newer format, has a key twice or one that is not known, or says of a tool

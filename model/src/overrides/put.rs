@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{FORMAT, Overrides, ToolOverride};
 
 impl Overrides {
-    /// Says something of a tool, in place of what was said of it. In the text ([`source`](Self::source)) everything else
-    /// stays, in its order; a new tool comes last.
+    /// Sets the override of a tool. In the text ([`source`](Self::source)) everything else keeps its form and order;
+    /// a new tool is appended.
     ///
     /// ```
     /// use mcp_bindgen_model::{Overrides, ToolOverride};

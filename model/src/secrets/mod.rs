@@ -15,7 +15,8 @@ use crate::placeholder::{self, Placeholder};
 use crate::printable;
 use crate::side_by_side::in_order;
 
-/// Where in a server's configuration a text stands, which decides what in it is a secret: see [`replace_secrets`].
+/// The position of a text in a server's configuration, which determines which parts are secrets: see
+/// [`replace_secrets`].
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum ConfigField<'a> {
@@ -59,7 +60,7 @@ impl ConfigField<'_> {
         !matches!(self, Self::Name(_) | Self::Note(_))
     }
 
-    /// The place, as a message says it, without secrets and safe to show.
+    /// Returns the position for messages, without secrets and safe to print.
     ///
     /// ```
     /// assert_eq!(mcp_bindgen_model::ConfigField::Env("API_KEY").label(), "env `API_KEY`");
@@ -83,11 +84,11 @@ impl ConfigField<'_> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Secret {
-    /// Where in the text it is, in bytes.
+    /// Its position in the text, in bytes.
     pub range: Range<usize>,
-    /// The key or flag that it is given to, or its kind.
+    /// The key or flag that it is the value of, or its kind.
     pub key: String,
-    /// Whether it is the default of a placeholder; the range then begins with the `:-` before it.
+    /// Whether it is the default of a placeholder; then the range includes the `:-` before it.
     pub is_default: bool,
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMu
     shown
 }
 
-/// Returns `true` if everything that stands under a key is a secret, whatever it says: `password`, `apiKey`.
+/// Returns `true` if every value of a key is a secret: `password`, `apiKey`.
 ///
 /// ```
 /// assert!(mcp_bindgen_model::is_secret_key("client_secret") && !mcp_bindgen_model::is_secret_key("max_tokens"));
@@ -164,8 +165,8 @@ pub fn is_secret_key(key: &str) -> bool {
     key::kind(key) == Some(key::Key::Secret)
 }
 
-/// A text that stands under a key, with something else in the places of what looks like a secret: by its key, by its shape
-/// (`ghp_..`), or by what is said before it (`token=..`).
+/// Replaces everything in the text of a key that looks like a secret: by the key, by its form (`ghp_..`), or by the
+/// words before it (`token=..`).
 ///
 /// ```
 /// let shown = mcp_bindgen_model::without_secrets("note", "log in with --token=8d0f2a4c6e80", "[redacted]");
@@ -176,8 +177,8 @@ pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, s
     if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, |_| instead.to_owned())) }
 }
 
-/// A text of a server's configuration, with something else in the places of its secrets. Where a secret is the
-/// [default](Secret::is_default) of a placeholder, nothing in its place leaves the placeholder without one.
+/// Replaces the secrets in a text of a server's configuration. If a secret is the [default](Secret::is_default) of a
+/// placeholder, an empty replacement removes the default.
 ///
 /// ```
 /// use mcp_bindgen_model::{ConfigField, replace_secrets};

@@ -36,32 +36,32 @@ impl ServerConfig {
         }
     }
 
-    /// A child process.
+    /// Configures a child process.
     pub fn stdio(name: impl Into<String>, command: impl Into<String>) -> Self {
         Self::new(name, Transport::Stdio { command: command.into(), args: Vec::new(), cwd: None })
     }
 
-    /// A package from npm, started by `npx -y`.
+    /// Configures a package from npm, started by `npx -y`.
     pub fn npm(name: impl Into<String>, package: impl Into<String>) -> Self {
         Self::stdio(name, "npx").args(["-y".to_owned(), package.into()])
     }
 
-    /// A package from PyPI, started by `uvx`.
+    /// Configures a package from PyPI, started by `uvx`.
     pub fn uvx(name: impl Into<String>, package: impl Into<String>) -> Self {
         Self::stdio(name, "uvx").args([package.into()])
     }
 
-    /// A server at a URL, over streamable HTTP.
+    /// Configures a server at a URL, over streamable HTTP.
     pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
         Self::new(name, Transport::Http { url: url.into(), headers: BTreeMap::new() })
     }
 
-    /// A server at a URL, over the older HTTP with server-sent events.
+    /// Configures a server at a URL, over the older HTTP with server-sent events.
     pub fn sse(name: impl Into<String>, url: impl Into<String>) -> Self {
         Self::new(name, Transport::Sse { url: url.into(), headers: BTreeMap::new() })
     }
 
-    /// Adds arguments of the child process; without effect on a server at a URL.
+    /// Adds arguments of the child process; no effect for a URL.
     #[must_use]
     pub fn args<S: Into<String>>(mut self, more: impl IntoIterator<Item = S>) -> Self {
         if let Transport::Stdio { args, .. } = &mut self.transport {
@@ -70,7 +70,7 @@ impl ServerConfig {
         self
     }
 
-    /// Sets the folder that the child process runs in; without effect on a server at a URL.
+    /// Sets the working directory of the child process; no effect for a URL.
     #[must_use]
     pub fn cwd(mut self, folder: impl Into<String>) -> Self {
         if let Transport::Stdio { cwd, .. } = &mut self.transport {
@@ -79,7 +79,7 @@ impl ServerConfig {
         self
     }
 
-    /// Sets a header of every request; without effect on a child process.
+    /// Sets a header of every request; no effect for a child process.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } = &mut self.transport {
@@ -88,128 +88,127 @@ impl ServerConfig {
         self
     }
 
-    /// Sets a variable of the child process.
+    /// Sets an environment variable of the child process.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// Hands variables of this process on to the child process.
+    /// Passes environment variables of this process to the child process.
     #[must_use]
     pub fn inherit_env<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.inherit_env.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Uses only the tools that fit one of these globs.
+    /// Selects only the tools that match one of these globs.
     #[must_use]
     pub fn tools<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.tools.get_or_insert_default().extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Leaves out the tools that fit one of these globs.
+    /// Excludes the tools that match one of these globs.
     #[must_use]
     pub fn exclude<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.exclude.extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Sets what the child process may see of the machine. A server at a URL cannot have it: connecting says so.
+    /// Isolates the child process from the machine. Connecting to a URL with this fails.
     #[must_use]
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
         self
     }
 
-    /// Lets the provider of a model be told of the server, with its headers, so that the provider's own client calls the
-    /// tools. A child process cannot have it: who hands servers over says so.
+    /// Lets model providers connect to the server themselves, with its headers. Not possible for a child process:
+    /// `HostedServers` reports this.
     #[must_use]
     pub fn hosted(mut self) -> Self {
         self.hosted = true;
         self
     }
 
-    /// Asks for an approval of every call of the tools that fit one of these globs.
+    /// Requires approval of every call of the tools that match one of these globs.
     #[must_use]
     pub fn approve<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.approve.extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Lets templates that do not come from a local file call the tools that fit one of these globs. They may call none
-    /// else.
+    /// Lets templates that are not local files call the tools that match one of these globs, and no others.
     #[must_use]
     pub fn remote_use<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.remote_use.extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Sets what the names of the bindings begin with.
+    /// Sets the prefix of names in bindings.
     #[must_use]
     pub fn prefix(mut self, prefix: Prefix) -> Self {
         self.prefix = prefix;
         self
     }
 
-    /// Sets what makes the types of the bindings.
+    /// Sets the backend for the types of bindings.
     #[must_use]
     pub fn types(mut self, types: Types) -> Self {
         self.types = types;
         self
     }
 
-    /// Sets what generated types do with undeclared properties.
+    /// Sets the handling of undeclared properties in generated types.
     #[must_use]
     pub fn unknown(mut self, unknown: UnknownKeys) -> Self {
         self.unknown = unknown;
         self
     }
 
-    /// Sets what else the generated code looks like.
+    /// Sets further options of generated code.
     #[must_use]
     pub fn rust(mut self, rust: RustConfig) -> Self {
         self.rust = rust;
         self
     }
 
-    /// Says what the server is for.
+    /// Describes the server's purpose.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// Sets how long a call may take.
+    /// Sets the timeout of calls.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets how long connecting may take.
+    /// Sets the timeout of connecting.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
     }
 
-    /// Sets what to do where the live server differs.
+    /// Sets the reaction to a live server that differs from its snapshot.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = Some(drift);
         self
     }
 
-    /// Sets the accepted changes, and the rules with another class.
+    /// Sets the accepted changes, and the classes of rules.
     #[must_use]
     pub fn drift_rules(mut self, rules: DriftRules) -> Self {
         self.drift_rules = rules;
         self
     }
 
-    /// Sets what of a bound tool may not change.
+    /// Sets which parts of a bound tool may not change.
     #[must_use]
     pub fn pin(mut self, pin: Pin) -> Self {
         self.pin = Some(pin);

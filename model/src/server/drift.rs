@@ -21,7 +21,7 @@ pub enum Drift {
 }
 
 impl Drift {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Ignore, Self::Warn, Self::Deny];
 
     /// Returns the word in `mcp.toml`.
@@ -52,7 +52,7 @@ impl Drift {
 pub struct DriftRules {
     /// The accepted changes.
     pub accept: Vec<Acceptance>,
-    /// The rules with another class than usual.
+    /// The rules whose class is overridden.
     pub class: Vec<(ChangeKind, Class)>,
 }
 

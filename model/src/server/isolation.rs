@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-/// The parts of the machine that a child process may see. The runtime enforces it, or refuses to connect.
+/// The parts of the machine that a child process may access. The runtime enforces this, or refuses to connect.
 ///
-/// Whatever is asked for, the server has its own processes, devices, `/tmp`, `/var/tmp` and `/run`, no shared memory with
-/// others and no privileges. What is not asked for stays as it is for this process: without [`read`](Self::read) and
-/// [`write`](Self::write) it sees the files that this process sees, and may write where it may.
+/// The server always has its own processes, devices, `/tmp`, `/var/tmp` and `/run`, no shared memory with others and
+/// no privileges. Other things are only restricted if an option says so: without [`read`](Self::read) and
+/// [`write`](Self::write) it can access the same files as this process.
 ///
 /// ```
 /// use mcp_bindgen_model::{Isolation, ServerConfig};
@@ -21,47 +21,47 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Isolation {
-    /// Whether it has an empty home, in memory, in the place of the real one.
+    /// Whether the home folder is replaced with an empty one in memory.
     pub temp_home: bool,
-    /// Whether it reaches nothing over a network, this machine included.
+    /// Whether the network is blocked, including this machine.
     pub no_network: bool,
-    /// Folders, or files, that it may read. Where this or `write` is given, it sees nothing else but the system's
-    /// programs and libraries.
+    /// Folders and files that it may read. With this or `write`, it can access nothing else but the system's programs
+    /// and libraries.
     pub read: Option<Vec<String>>,
-    /// Folders, or files, that it may read and write.
+    /// Folders and files that it may read and write.
     pub write: Option<Vec<String>>,
 }
 
 impl Isolation {
-    /// The server's own processes, devices and temporary folders, and nothing more.
+    /// Isolates processes, devices and temporary folders only.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives it an empty home, in memory, in the place of the real one. It is gone with the server.
+    /// Replaces the home folder with an empty one in memory, which disappears with the server.
     #[must_use]
     pub fn temp_home(mut self) -> Self {
         self.temp_home = true;
         self
     }
 
-    /// Lets it reach nothing over a network, this machine included.
+    /// Blocks the network, including this machine.
     #[must_use]
     pub fn no_network(mut self) -> Self {
         self.no_network = true;
         self
     }
 
-    /// Adds folders, or files, that it may read. From then on it sees nothing else but the system's programs and libraries,
-    /// what its own program needs, and what it may [`write`](Self::write).
+    /// Adds folders and files that it may read. It can then access nothing else but the system's programs and
+    /// libraries, its own program, and what it may [`write`](Self::write).
     #[must_use]
     pub fn read<S: Into<String>>(mut self, folders: impl IntoIterator<Item = S>) -> Self {
         self.read.get_or_insert_default().extend(folders.into_iter().map(Into::into));
         self
     }
 
-    /// Adds folders, or files, that it may read and write; otherwise as [`read`](Self::read).
+    /// Adds folders and files that it may read and write; otherwise like [`read`](Self::read).
     #[must_use]
     pub fn write<S: Into<String>>(mut self, folders: impl IntoIterator<Item = S>) -> Self {
         self.write.get_or_insert_default().extend(folders.into_iter().map(Into::into));

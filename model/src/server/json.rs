@@ -8,9 +8,9 @@ use crate::placeholder::variable_name;
 use crate::{FileError, config, duration};
 
 impl ServerConfig {
-    /// The configuration as one JSON object that [`from_json`](Self::from_json) reads. Placeholders stay. A secret that
-    /// somebody wrote out does not leave the file that it is in: a placeholder takes its place, of a variable that nobody
-    /// has set by accident. Connecting without it is an error that says so.
+    /// Returns the configuration as a JSON object for [`from_json`](Self::from_json). Placeholders are kept. Secrets
+    /// never leave the file that they are written in: each is replaced with a placeholder for an unlikely environment
+    /// variable, and connecting without that variable is an error that explains this.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -79,7 +79,7 @@ impl ServerConfig {
         Value::Object(json)
     }
 
-    /// Reads what [`to_json`](Self::to_json) wrote, or an entry of a `.mcp.json`.
+    /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
     ///
     /// # Errors
     /// Where the name, a type or the way to reach the server is not as it has to be.

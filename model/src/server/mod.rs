@@ -20,7 +20,7 @@ pub use self::patterns::PatternPlaces;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 use crate::matching::matches_globs;
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Transport {
     /// A child process that speaks over its standard input and output.
@@ -48,7 +48,7 @@ pub enum Transport {
     },
 }
 
-/// The beginning of the names of a server's bindings.
+/// The prefix of the names in a server's bindings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Prefix {
     /// The server's name.
@@ -61,7 +61,8 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    /// A word that somebody wrote, where names can begin with it: a letter of ASCII, and behind it letters, digits, `_` and `-`.
+    /// Creates a prefix from a word that names can begin with: an ASCII letter, followed by letters, digits, `_` and
+    /// `-`.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         let can_begin = word.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -81,10 +82,10 @@ pub enum Pin {
 }
 
 impl Pin {
-    /// Every one of them.
+    /// All variants.
     pub const ALL: [Self; 2] = [Self::Schema, Self::All];
 
-    /// The word for it in `mcp.toml`.
+    /// Returns the word in `mcp.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,10 +106,10 @@ pub enum Live {
 }
 
 impl Live {
-    /// Every one of them.
+    /// All variants.
     pub const ALL: [Self; 2] = [Self::Ask, Self::Never];
 
-    /// The word for it in `mcp.toml`.
+    /// Returns the word in `mcp.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -129,10 +130,10 @@ pub enum Types {
 }
 
 impl Types {
-    /// Every one of them.
+    /// All variants.
     pub const ALL: [Self; 2] = [Self::Native, Self::Typify];
 
-    /// The word for it in `mcp.toml`.
+    /// Returns the word in `mcp.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -142,9 +143,9 @@ impl Types {
     }
 }
 
-/// One server's configuration. Values keep their placeholders until [`expand`](Self::expand).
+/// The configuration of a server. Values keep their placeholders until [`expand`](Self::expand).
 ///
-/// `Debug` shows placeholders and never the value of a secret.
+/// `Debug` prints placeholders, and no secrets.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;
@@ -166,25 +167,25 @@ impl Types {
 pub struct ServerConfig {
     /// The name.
     pub name: String,
-    /// How it is reached.
+    /// How to reach it.
     pub transport: Transport,
-    /// Variables of the child process.
+    /// Environment variables of the child process.
     pub env: BTreeMap<String, String>,
-    /// Variables that the child process gets from this process.
+    /// Environment variables of this process that the child process inherits.
     pub inherit_env: Vec<String>,
-    /// Globs of the tools to use; `None` for all. The runtime denies calls of any other. Like `exclude` and `approve` it is
-    /// about tools alone: prompts and resources are read whatever it says.
+    /// Globs of the tools to use; `None` for all. The runtime denies calls of other tools. Like `exclude` and
+    /// `approve`, this does not affect prompts and resources.
     pub tools: Option<Vec<String>>,
-    /// Globs of the tools not to use, applied after `tools`.
+    /// Globs of the tools to exclude, applied after `tools`.
     pub exclude: Vec<String>,
-    /// Globs of the tools whose calls need an approval, which the runtime asks the program for.
+    /// Globs of the tools whose calls need approval, for which the runtime asks the program.
     pub approve: Vec<String>,
-    /// Globs of the tools that templates from elsewhere than a local file may call; of `tools` and `exclude` nothing is taken
-    /// back by it. None by default.
+    /// Globs of the tools that templates may call that are not local files, within `tools` and `exclude`; none by
+    /// default.
     pub remote_use: Vec<String>,
-    /// The beginning of the names of the bindings.
+    /// The prefix of names in bindings.
     pub prefix: Prefix,
-    /// The backend for the types of the bindings.
+    /// The backend for the types of bindings.
     pub types: Types,
     /// The handling of undeclared properties in generated types.
     pub unknown: UnknownKeys,
@@ -192,34 +193,31 @@ pub struct ServerConfig {
     pub rust: RustConfig,
     /// The purpose of the server.
     pub description: Option<String>,
-    /// How long a call may take.
+    /// The timeout of calls.
     pub timeout: Option<Duration>,
-    /// How long connecting may take.
+    /// The timeout of connecting.
     pub connect_timeout: Option<Duration>,
-    /// The reaction to a live server that differs.
+    /// The reaction to a live server that differs from its snapshot.
     pub drift: Option<Drift>,
-    /// The accepted changes, and the rules with another class.
+    /// The accepted changes, and the classes of rules.
     pub drift_rules: DriftRules,
     /// The parts of a bound tool that may not change.
     pub pin: Option<Pin>,
-    /// The parts of the machine that the child process may see; `None` for all that this process sees.
+    /// The isolation of the child process; `None` for none.
     pub isolation: Option<Isolation>,
-    /// Whether a model's provider may be told of the server, so that its own client of the protocol calls the tools. URL and
-    /// headers go to the provider then, secrets included. It is a key for programs that hand servers over, by `HostedServers`
-    /// of `mcp_bindgen::agents`: whatever else reaches the server does so as if it were not there.
+    /// Whether a model provider may connect to the server itself. Its URL and headers, including secrets, are then
+    /// sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
     pub hosted: bool,
-    /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which
-    /// names the server.
+    /// The folder of the configuration file; relative paths in `command`, `cwd` and `isolation` are relative to it.
     pub folder: Option<PathBuf>,
-    /// The places of the patterns above in the configuration.
+    /// The positions of the patterns above in the configuration.
     pub pattern_places: PatternPlaces,
     /// The configuration before the placeholders were replaced: only it may be shown afterwards.
     as_written: Option<Box<ServerConfig>>,
 }
 
 impl ServerConfig {
-    /// Returns `true` if the configuration lets a tool be used: it fits one of `tools`, where given, and none of
-    /// `exclude`.
+    /// Returns `true` if the configuration selects a tool: it matches `tools`, if set, and not `exclude`.
     pub fn selects(&self, tool: &str) -> bool {
         self.tools.as_deref().is_none_or(|tools| matches_globs(tools, tool)) && !self.excludes(tool)
     }
@@ -230,7 +228,7 @@ impl ServerConfig {
         matches_globs(&self.exclude, tool)
     }
 
-    /// Returns `true` if calls of a tool need an approval: it fits `approve`.
+    /// Returns `true` if `approve` names a tool.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -243,8 +241,7 @@ impl ServerConfig {
         matches_globs(&self.approve, tool)
     }
 
-    /// Returns `true` if templates from elsewhere than a local file may call a tool that is selected: it fits one of
-    /// `remote_use`.
+    /// Returns `true` if `remote_use` allows a selected tool to templates that are not local files.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -257,8 +254,9 @@ impl ServerConfig {
         matches_globs(&self.remote_use, tool)
     }
 
-    /// The same server, of which is demanded what `other` demands wherever this configuration does not say: `tools`,
-    /// `exclude`, `approve`, `remote_use`, `drift`, `pin`, and of a child process `isolation`. Who says how a server is reached need not repeat what was demanded of it.
+    /// Fills in the restrictions that this configuration does not set from `other`: `tools`, `exclude`, `approve`,
+    /// `remote_use`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
+    /// server is reached thus keeps the restrictions.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -292,7 +290,7 @@ impl ServerConfig {
     }
 }
 
-/// Returns `true` if a text may be a server's name: `^[a-z0-9][a-z0-9_-]{0,63}$`.
+/// Returns `true` for valid names of servers: `^[a-z0-9][a-z0-9_-]{0,63}$`.
 pub fn is_server_name(name: &str) -> bool {
     let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (1..=64).contains(&name.len()) && name.starts_with(first) && name.chars().all(|c| first(c) || c == '_' || c == '-')

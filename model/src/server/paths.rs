@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use super::{Isolation, ServerConfig, Transport};
 
 impl ServerConfig {
-    /// Sets the folder that a relative `command`, `cwd` and folders of `isolation` are relative to; that of the process
-    /// where there is none.
-    /// [`Config::load`](crate::Config::load) sets the one of the file.
+    /// Sets the folder that relative paths in `command`, `cwd` and `isolation` are relative to; by default the
+    /// working directory. [`Config::load`](crate::Config::load) sets the folder of the file.
     ///
     /// ```
     /// use mcp_bindgen_model::{ServerConfig, Transport};
@@ -22,8 +21,8 @@ impl ServerConfig {
         self
     }
 
-    /// Returns `true` if it depends on a folder how the server is reached: `command` is a relative path, not the name
-    /// of a program, or `cwd` or a folder of `isolation` is one. A placeholder at the start may stand for anything.
+    /// Returns `true` if the configuration depends on a folder: `command` is a relative path rather than a program's
+    /// name, or `cwd` or a folder of `isolation` is relative. A leading placeholder counts as relative.
     #[must_use]
     pub fn has_relative_paths(&self) -> bool {
         match &self.transport {

@@ -4,13 +4,13 @@ use std::fmt;
 
 use super::ConfigPlace;
 
-/// The places in a configuration where the patterns of `tools`, `exclude`, `approve` and `remote_use` stand. Servers that differ in
-/// them alone are equal.
+/// The positions of the patterns of `tools`, `exclude`, `approve` and `remote_use` in a configuration. They do not
+/// affect equality of servers.
 #[derive(Clone, Default)]
 pub struct PatternPlaces(Vec<(&'static str, String, ConfigPlace)>);
 
 impl PatternPlaces {
-    /// Returns the place of a pattern of a key; an empty one where no file has it.
+    /// Returns the position of a pattern; empty if it is in no file.
     #[must_use]
     pub fn of(&self, key: &str, pattern: &str) -> ConfigPlace {
         let is_it = |known: &&(&str, String, ConfigPlace)| known.0 == key && known.1 == pattern;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::FileError;
 
-/// The handling of properties that a schema neither declares nor mentions.
+/// The handling of properties that a schema does not declare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownKeys {
     /// They are not kept.
@@ -16,10 +16,10 @@ pub enum UnknownKeys {
 }
 
 impl UnknownKeys {
-    /// Every one of them.
+    /// All variants.
     pub const ALL: [Self; 2] = [Self::Ignore, Self::Keep];
 
-    /// The word for it in `mcp.toml`.
+    /// Returns the word in `mcp.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,19 +29,19 @@ impl UnknownKeys {
     }
 }
 
-/// `[servers.x.rust]`: what the generated code looks like. Names on the wire never change.
+/// `[servers.x.rust]`: options of generated code. They never change the JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RustConfig {
-    /// Derives beside the usual ones; their keys are empty.
+    /// Additional derives; their keys are empty.
     pub derive: Vec<RustRule>,
-    /// Other names for tools and properties, by place.
+    /// New names for tools and properties, by place.
     pub rename: Vec<RustRule>,
-    /// Types of the user's in place of definitions, by pointer.
+    /// Types of the program for definitions, by pointer.
     pub extern_types: Vec<RustRule>,
-    /// Places whose shape is one type wherever it stands, by the name of the type.
+    /// Shapes that become one type wherever they occur, by the type's name.
     pub shared: Vec<RustRule>,
-    /// Switches by their key, `true` or `false`.
+    /// Switches by key, `true` or `false`.
     pub switches: Vec<RustRule>,
 }
 
@@ -53,18 +53,18 @@ pub struct RustRule {
     pub key: String,
     /// The value.
     pub value: String,
-    /// Where it stands.
+    /// The position of the entry.
     pub place: ConfigPlace,
 }
 
 impl RustRule {
-    /// An entry that stands in no file.
+    /// Creates an entry that is in no file.
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { key: key.into(), value: value.into(), place: ConfigPlace::default() }
     }
 }
 
-/// Where something stands in a configuration, for what is found to be wrong with it later.
+/// A position in a configuration, for errors that are found later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigPlace {
@@ -75,7 +75,7 @@ pub struct ConfigPlace {
 }
 
 impl ConfigPlace {
-    /// The error of what stands there.
+    /// Returns an error at this position.
     pub fn error(&self, message: impl Into<String>) -> FileError {
         FileError {
             message: message.into(),

@@ -12,9 +12,9 @@ use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 pub(super) const LEFT_OUT: &str = "MCP_SECRET_";
 
 impl ServerConfig {
-    /// Puts values in the places of the placeholders, just before connecting, and makes relative paths absolute where the
-    /// [folder](Self::folder) is known. `lookup` gives the value of an environment variable; of a keyring, nothing is
-    /// known. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
+    /// Replaces the placeholders with their values, just before connecting, and makes relative paths absolute if the
+    /// [folder](Self::folder) is known. `lookup` returns the value of an environment variable; placeholders for
+    /// keyrings fail. `Debug` and [`to_json`](Self::to_json) of the result still show the placeholders.
     ///
     /// # Errors
     /// Names the variable that is not set, and the server that needs it.
@@ -25,7 +25,7 @@ impl ServerConfig {
         })
     }
 
-    /// As [`expand`](Self::expand), with placeholders of every kind.
+    /// Like [`expand`](Self::expand), with placeholders of every kind.
     ///
     /// # Errors
     /// Names what is not there, and the server that needs it.
@@ -48,7 +48,7 @@ impl ServerConfig {
         Ok(ready)
     }
 
-    /// Returns the sources of all placeholders, each once, in order of their names.
+    /// Returns the sources of all placeholders, without duplicates, sorted by name.
     pub fn placeholders(&self) -> Vec<SecretRef> {
         let mut found = Vec::new();
         self.map_texts(&mut |place, text| {
@@ -92,8 +92,8 @@ impl ServerConfig {
             })
     }
 
-    /// The values that look like secrets: what nothing that leaves the program should repeat. Of a configuration that
-    /// was [expanded](Self::expand), these are the real ones.
+    /// Returns the values that look like secrets; output of the program should not contain them. For an
+    /// [expanded](Self::expand) configuration these are the real values.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -112,9 +112,8 @@ impl ServerConfig {
         values
     }
 
-    /// The configuration as it was written, with something else in the place of every secret in it: of one that is the
-    /// [default](Secret::is_default) of a placeholder, the `:-` before it as well. `instead` gets the whole text that the
-    /// secret stands in.
+    /// Replaces every secret in the configuration as it was written. If a secret is the [default](Secret::is_default)
+    /// of a placeholder, the `:-` before it is replaced too. `instead` receives the whole text around the secret.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -130,8 +129,8 @@ impl ServerConfig {
         })
     }
 
-    /// As [`replace_secrets`](Self::replace_secrets), with nothing but the secrets replaced: what follows one in a command
-    /// line, or names it, stays. Where that is not certain, more is taken for the secret, and never less.
+    /// Like [`replace_secrets`](Self::replace_secrets), but replaces as little as possible: text before and after a
+    /// secret in a command line stays. In doubt, more is replaced, never less.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;

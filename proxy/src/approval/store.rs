@@ -10,8 +10,8 @@ use futures_util::future::{BoxFuture, ready};
 /// So many need no looking after.
 const FEW: usize = 1024;
 
-/// Knows which approvals were used, so that none counts twice. Instances of a proxy that serve the same clients share one,
-/// such as a table of a database with a unique key.
+/// Records which approvals were used, so that each counts once. Instances of a proxy with the same clients share a
+/// store, such as a database table with a unique key.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -34,7 +34,7 @@ pub trait ApprovalStore: fmt::Debug + Send + Sync {
     fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
 }
 
-/// Why it cannot be told whether an approval was used.
+/// The error of an approval store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApprovalStoreError {
@@ -42,13 +42,13 @@ pub struct ApprovalStoreError {
 }
 
 impl ApprovalStoreError {
-    /// An error with a reason, for the log of the proxy: clients are not shown it.
+    /// Creates an error with a reason, for the proxy's log. Clients do not see it.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
 }
 
-/// Keeps them in memory: for one instance.
+/// An approval store in memory, for a single instance.
 #[derive(Debug, Default)]
 pub struct MemoryApprovalStore {
     spent: Mutex<Spent>,

@@ -22,7 +22,7 @@ use super::options::{Checked, Limits};
 use super::patient::Patient;
 use crate::{Proxy, ServeError};
 
-/// A proxy that is being served. Dropping it ends it at once; [`close`](Self::close) lets calls come to their end.
+/// A proxy that is served over HTTP. Dropping it stops it at once; [`close`](Self::close) waits for calls.
 #[must_use = "dropping it ends it"]
 pub struct HttpServer {
     address: SocketAddr,
@@ -33,7 +33,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Where it listens, with the port that it has.
+    /// Returns the address with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -43,14 +43,14 @@ impl HttpServer {
         format!("http://{}{}", self.address, self.path)
     }
 
-    /// Takes no more requests, lets those under way come to their end for as long as
-    /// [`HttpOptions::drain`](super::HttpOptions::drain) says, and ends all sessions.
+    /// Stops accepting requests, waits up to [`HttpOptions::drain`](super::HttpOptions::drain) for open ones, and
+    /// ends all sessions.
     pub async fn close(mut self) {
         self.closing.cancel();
         let _ = (&mut self.accepting).await;
     }
 
-    /// Serves until something happens, and closes then.
+    /// Serves until a future completes, then closes.
     pub async fn until(self, happens: impl Future<Output = ()>) {
         happens.await;
         self.close().await;

@@ -32,11 +32,11 @@ pub use options::HttpOptions;
 use super::{Proxy, ServeError};
 
 impl Proxy {
-    /// Serves it over streamable HTTP, for clients of every version of MCP since 2025-03-26, until the server is closed
-    /// or dropped.
+    /// Serves the proxy over streamable HTTP, for clients of all versions of MCP since 2025-03-26, until the server
+    /// is closed or dropped.
     ///
-    /// Clients up to 2025-11-25 have a session each, and each session connections of its own to the servers behind the proxy.
-    /// Requests of 2026-07-28 stand for themselves: any number of instances can stand side by side.
+    /// Clients up to 2025-11-25 have sessions, and each session has its own connections to the servers. Requests of
+    /// 2026-07-28 are independent: any number of instances can run next to each other.
     ///
     /// ```no_run
     /// use mcp_bindgen_proxy::{HttpOptions, Proxy};

@@ -8,7 +8,7 @@ use super::bearer::Bearer;
 use super::origin::{Host, Origin};
 use crate::ServeError;
 
-/// How a proxy is served over HTTP: by default on a free port of this machine, for programs of this machine alone.
+/// Options for serving a proxy over HTTP. By default it is only reachable from this machine, on a free port.
 ///
 /// ```
 /// use std::time::Duration;
@@ -64,7 +64,7 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Path `/mcp` on a free port of 127.0.0.1, which [`HttpServer::url`](super::HttpServer::url) tells.
+    /// Uses path `/mcp` on a free port of 127.0.0.1; [`HttpServer::url`](super::HttpServer::url) returns the URL.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -88,21 +88,21 @@ impl HttpOptions {
         }
     }
 
-    /// The address to listen on; with port 0, any that is free.
+    /// Sets the address to listen on; port 0 selects a free one.
     #[must_use]
     pub fn address(mut self, address: impl Into<SocketAddr>) -> Self {
         self.address = address.into();
         self
     }
 
-    /// The path of the one endpoint, `/mcp` by default.
+    /// Sets the path of the endpoint, `/mcp` by default.
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// Says that an address which other machines can reach is meant. It also takes a [`bearer`](Self::bearer), or
+    /// Allows an address that other machines can reach. This also requires a [`bearer`](Self::bearer) or
     /// [`without_authentication`](Self::without_authentication).
     #[must_use]
     pub fn allow_public(mut self) -> Self {
@@ -110,68 +110,68 @@ impl HttpOptions {
         self
     }
 
-    /// Lets whoever reaches a public address call the tools: for proxies behind something that asks who they are.
+    /// Allows a public address without authentication, for proxies behind something that authenticates clients.
     #[must_use]
     pub fn without_authentication(mut self) -> Self {
         self.is_unauthenticated = true;
         self
     }
 
-    /// The token that each request has to bear (`Authorization: Bearer ..`). It goes no further: no server sees it.
+    /// Sets the token that each request must have (`Authorization: Bearer ..`). It is never sent to servers.
     #[must_use]
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         self.bearer = Some(token.into());
         self
     }
 
-    /// A name under which clients may ask for the proxy (`Host`), with or without a port. The names of this machine's
-    /// loopback and the address that a connection came to are always among them.
+    /// Allows a `Host` that clients may use, with or without a port. Loopback names of this machine, and the address
+    /// of the connection itself, are always allowed.
     #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
         self
     }
 
-    /// An origin whose pages may call from a browser: `https://app.example.com`. Those of loopback always may.
+    /// Allows calls from web pages of an origin: `https://app.example.com`. Loopback origins are always allowed.
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
 
-    /// How many bytes a request may have: 4 MiB by default. A longer one is refused (413), and so is one of more than 131,072
-    /// JSON values.
+    /// Limits the bytes of a request; 4 MiB by default. Larger requests, and those with more than 131,072 JSON
+    /// values, are rejected (413).
     #[must_use]
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.limits.body = bytes;
         self
     }
 
-    /// How many requests may be open at once, streams among them: 1024 by default, of which one session may have a quarter.
-    /// More are refused (503).
+    /// Limits the open requests, including streams; 1024 by default. A session may have a quarter of them. Further
+    /// ones are rejected (503).
     #[must_use]
     pub fn max_requests(mut self, requests: usize) -> Self {
         self.limits.requests = requests;
         self
     }
 
-    /// How many connections may be open at once: 1024 by default. If there are more, those that have not asked for anything
-    /// yet are closed, the oldest first; if all have, new ones wait.
+    /// Limits the open connections; 1024 by default. Further ones replace the oldest connection without a request, or
+    /// wait if all have one.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.limits.connections = connections;
         self
     }
 
-    /// How many sessions there may be at once, of clients up to 2025-11-25: 1024 by default. Another one ends
-    /// the one that was idle longest, and is refused (503) if none is idle.
+    /// Limits the sessions of clients up to 2025-11-25; 1024 by default. A further one replaces the session that was
+    /// idle longest, and is rejected (503) if none is idle.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.limits.sessions = sessions;
         self
     }
 
-    /// After how long without an open request a session ends, and with it the connections that it has: 5 minutes by
+    /// Sets how long a session may be without an open request before it ends, with its connections; 5 minutes by
     /// default.
     #[must_use]
     pub fn idle_sessions(mut self, after: Duration) -> Self {
@@ -179,22 +179,22 @@ impl HttpOptions {
         self
     }
 
-    /// How long a client may take for the head of a request, and again for its body: 30 seconds by default.
+    /// Sets the timeout for reading the head of a request, and again for its body; 30 seconds by default.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.limits.head = timeout;
         self
     }
 
-    /// How long a client may take nothing of what it is sent before its connection ends: 60 seconds by default. One to whom
-    /// there is nothing to say may listen as long as it likes.
+    /// Sets how long a client may accept no data before its connection is closed; 60 seconds by default. Idle streams
+    /// without data to send stay open.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.limits.taken = timeout;
         self
     }
 
-    /// How long open requests may still take when the server is closed: 5 seconds by default.
+    /// Sets how long open requests may take when the server is closed; 5 seconds by default.
     #[must_use]
     pub fn drain(mut self, timeout: Duration) -> Self {
         self.limits.drain = timeout;

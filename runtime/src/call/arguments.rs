@@ -2,8 +2,7 @@ use std::borrow::Cow;
 
 use serde_json::{Error, Map, Value};
 
-/// The arguments of a tool, in any of the forms in which programs and models hold them: JSON, text of it, or nothing at
-/// all, which is no arguments.
+/// The arguments of a tool in any form: JSON, JSON text, or nothing, which means no arguments.
 ///
 /// ```
 /// use mcp_bindgen_runtime::AsArguments;

@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// One block of a tool's answer. `extra` has what else is in the block: `annotations`, `_meta`, keys of the server's own.
-/// Serialized as the server sent it, but for the order of keys.
+/// A content block of a result. `extra` has its other members: `annotations`, `_meta`, keys of the server. Serialized
+/// as the server sent it, except for the order of keys.
 ///
 /// ```
 /// use mcp_bindgen_runtime::Content;

@@ -23,7 +23,7 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     read.map_err(|mismatch| unfit(mismatch, result))
 }
 
-/// As [`decode`], where the value is in a wrapper: text may hold it without.
+/// Like [`decode`], for a value in a wrapper; text may contain it without one.
 ///
 /// # Errors
 /// As of [`decode`].

@@ -36,7 +36,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The kinds of [`CallError`], which say neither what was called nor with what.
+    /// The kinds of [`CallError`], without server, tool or arguments.
     ///
     /// ```
     /// use mcp_bindgen_runtime::{CallError, CallErrorKind};

@@ -8,12 +8,12 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// How its process ended, where it did: `exit status: 3`.
+    /// The exit status of its process, if it ended: `exit status: 3`.
     pub exit_status: Option<String>,
     /// Its last lines on stderr.
     pub stderr: Vec<String>,
     /// The last lines on its stdout that are not JSON-RPC.
     pub stray_output: Vec<String>,
-    /// The HTTP status that it refused the connection with.
+    /// The HTTP status of the rejected connection.
     pub http_status: Option<u16>,
 }

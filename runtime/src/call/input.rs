@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// The answers of a caller that passes on what a server asks, for [`CallOptions::pass_input`](super::CallOptions::pass_input):
-/// none with the first call, and with the next ones those to what the last result asked.
+/// The answers of a caller that passes on a server's requests, for
+/// [`CallOptions::pass_input`](super::CallOptions::pass_input): empty for the first call, later the answers to the
+/// requests in the last result.
 ///
 /// ```
 /// use mcp_bindgen_runtime::PassedInput;
@@ -19,7 +20,7 @@ use serde_json::{Map, Value};
 #[non_exhaustive]
 #[must_use]
 pub struct PassedInput {
-    /// `inputResponses`: by the keys of `inputRequests` what was answered, as the protocol has it.
+    /// `inputResponses` of the protocol: the answers, by the keys of `inputRequests`.
     pub responses: Option<Map<String, Value>>,
     /// `requestState`, as the server sent it.
     pub state: Option<String>,

@@ -49,15 +49,15 @@ impl Offer {
         self.client().filter(|_| !self.is_governed)
     }
 
-    /// Returns `true` if a call of this tool may be made, as far as its name decides: by `tools` and `exclude` of the
-    /// configuration, and by the policies that go by names.
+    /// Returns `true` if calls of this tool are allowed by its name: by `tools` and `exclude` of the configuration,
+    /// and by policies by name.
     #[must_use]
     pub fn admits(&self, tool: &str) -> bool {
         self.admits.iter().all(|admits| admits(tool))
     }
 
-    /// The same of a call that is made for a template from elsewhere than a local file: `remote_use` of the configuration has
-    /// to name the tool as well. What has no configuration lets such calls be made.
+    /// Like [`admits`](Self::admits), for a template that is not a local file: `remote_use` of the configuration must
+    /// name the tool too. Without a configuration such calls are allowed.
     #[must_use]
     pub fn admits_remote(&self, tool: &str) -> bool {
         self.remote.iter().all(|admits| admits(tool)) && self.admits(tool)

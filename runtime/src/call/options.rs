@@ -47,7 +47,7 @@ pub(crate) struct Given {
 }
 
 impl CallOptions {
-    /// None: the call has the configured timeout.
+    /// Creates empty options: the call has the configured timeout.
     pub const fn new() -> Self {
         Self { given: None }
     }
@@ -73,7 +73,8 @@ impl CallOptions {
         self.set(|given| given.cap = Some(cap))
     }
 
-    /// Hears of the call's progress. It is called between messages of the connection: a slow one holds them up.
+    /// Calls a listener with the call's progress. It runs between messages of the connection: a slow listener delays
+    /// them.
     pub fn on_progress(self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.set(|given| given.progress = Some(Arc::new(listener)))
     }
@@ -123,15 +124,14 @@ impl CallOptions {
         self.set(|given| given.source = Some(name.into().into()))
     }
 
-    /// Has the caller answer what the server wants to know before it gives a result: what it asks (2026-07-28,
-    /// `input_required`) is the result of the call, as sent, instead of being answered by the handlers of the client. The
-    /// answers go with the next call, beside the same arguments.
+    /// Returns the server's requests for input to the caller, instead of passing them to the client's handlers: the
+    /// result of the call is then the request as sent (2026-07-28, `input_required`). Pass the answers with the next
+    /// call and the same arguments.
     ///
-    /// Such a result is none of the tool: no cache keeps it, nothing that waits for a success takes it for one, it is not
-    /// checked against the tool's schema, and events tell of
-    /// [`CallOutcome::InputRequired`](crate::events::CallOutcome::InputRequired). A tool that makes a task of the call is
-    /// waited for all the same. Servers of older versions ask while the call is under way, so the handlers of the client
-    /// answer them, and answers that are given with a call of such a server make it fail with
+    /// Such a result is not the tool's: it is not cached, not validated, does not count as a success for other
+    /// layers, and events report [`CallOutcome::InputRequired`](crate::events::CallOutcome::InputRequired). Tasks are
+    /// still awaited. Servers of older versions send requests during the call, so the client's handlers answer them;
+    /// answers in a call to such a server make it fail with
     /// [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
     ///
     /// ```no_run
@@ -153,23 +153,22 @@ impl CallOptions {
         self.set(|given| given.input = Some(input))
     }
 
-    /// Declares these client capabilities for this call, instead of those of the client: an object as in the protocol's
-    /// `ClientCapabilities`. It is for calls that are made for somebody else, who may answer other things than this
-    /// program. Only servers of 2026-07-28 hear of it, which are told with every request; older ones are told once for the
-    /// whole connection, by [`ClientOptions::capabilities`](crate::ClientOptions::capabilities), and calls of them are as
-    /// they would be without.
+    /// Declares these client capabilities for this call, instead of the client's: an object like the protocol's
+    /// `ClientCapabilities`. Use this for calls on behalf of others, with different capabilities than this program.
+    /// It only affects servers of 2026-07-28, which receive them with every request; older ones receive those of
+    /// [`ClientOptions::capabilities`](crate::ClientOptions::capabilities) once for each connection.
     pub fn client_capabilities(self, capabilities: impl Into<Value>) -> Self {
         self.set(|given| given.capabilities = Some(Arc::new(capabilities.into())))
     }
 
-    /// Marks a call as made for a template that does not come from a local file: the client makes it only where `remote_use`
-    /// of the server's configuration names the tool.
+    /// Marks a call as made for a template that is not a local file: the client only makes it if `remote_use` of the
+    /// server's configuration names the tool.
     #[doc(hidden)]
     pub fn remote(self) -> Self {
         self.set(|given| given.is_remote = true)
     }
 
-    /// These options, and where one is not set that of `defaults`.
+    /// Returns these options, with those of `defaults` for the ones that are not set.
     pub fn or(self, defaults: &Self) -> Self {
         let given = match (self.given, &defaults.given) {
             (Some(own), Some(defaults)) => Some(Box::new(own.or(defaults))),

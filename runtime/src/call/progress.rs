@@ -18,7 +18,7 @@ pub(crate) type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
 pub struct Progress {
     /// How far it is, in a unit of the server's own; it grows from report to report.
     pub progress: f64,
-    /// How far it goes, where the server knows.
+    /// The total, if the server knows it.
     pub total: Option<f64>,
     /// The server's description of it.
     pub message: Option<String>,
@@ -49,7 +49,7 @@ pub struct ProgressStream {
 }
 
 impl ProgressStream {
-    /// The next report; `None` when the call is over.
+    /// Waits for the next report; returns `None` when the call is over.
     pub async fn next(&mut self) -> Option<Progress> {
         self.reports.recv().await
     }

@@ -20,14 +20,14 @@ use super::{CallError, ToolResult};
 pub struct ToolReply {
     /// Whether the tool did what it was asked.
     pub success: bool,
-    /// The text for the model: the result's text, its structured content as JSON where it has none, or the error.
+    /// The text for the model: the result's text, else its structured content as JSON, or the error.
     pub message: String,
-    /// The result as the server sent it; `null` where there is none.
+    /// The result as the server sent it; `null` if there is none.
     pub value: Value,
 }
 
 impl ToolReply {
-    /// The reply to a call that no server has answered, in words for the model.
+    /// Creates the reply to a call without a response, with a message for the model.
     pub fn failure(message: impl Into<String>) -> Self {
         Self { success: false, message: message.into(), value: Value::Null }
     }

@@ -51,9 +51,9 @@ pub struct ToolResult {
     pub tool: String,
     /// The content blocks, in order.
     pub content: Vec<Content>,
-    /// `structuredContent`; `Some(Value::Null)` where the server sent `null`.
+    /// `structuredContent`; `Some(Value::Null)` if the server sent `null`.
     pub structured: Option<Value>,
-    /// Whether the tool says that it failed.
+    /// Whether the tool failed.
     pub is_error: bool,
     /// `_meta`.
     pub meta: Option<Map<String, Value>>,
@@ -107,9 +107,9 @@ impl ToolResult {
         self.redactor.shown(&self.text(), LONGEST_MESSAGE)
     }
 
-    /// Returns `true` if this is no result of the tool yet, but what the server wants to know before it gives one
-    /// (2026-07-28, `resultType`: `input_required`): [`extra`](Self::extra) has `inputRequests` and `requestState` as
-    /// sent. Only calls with [`CallOptions::pass_input`](crate::CallOptions::pass_input) get it.
+    /// Returns `true` if this is not the tool's result, but a request for input (2026-07-28, `resultType`:
+    /// `input_required`); [`extra`](Self::extra) has `inputRequests` and `requestState` as sent. Only calls with
+    /// [`CallOptions::pass_input`](crate::CallOptions::pass_input) receive it.
     #[must_use]
     pub fn needs_input(&self) -> bool {
         self.extra.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
@@ -131,7 +131,7 @@ impl ToolResult {
         texts.join("\n")
     }
 
-    /// `structuredContent`, where the server sent it.
+    /// Returns `structuredContent`, if the server sent it.
     pub fn structured(&self) -> Option<&Value> {
         self.structured.as_ref()
     }

@@ -14,7 +14,7 @@ macro_rules! setters {
 }
 pub(crate) use setters;
 
-/// A server as the bindings know it: its name, how to reach it, and what was agreed when its snapshot was made.
+/// A server in bindings: its name, how to reach it, and the facts of its snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSpec {
@@ -26,7 +26,7 @@ pub struct ServerSpec {
     pub folder: Option<&'static str>,
     /// The protocol version that the snapshot was taken with.
     pub protocol_version: Option<&'static str>,
-    /// The client capabilities that the snapshot was taken with, as JSON text: a server's list may depend on them.
+    /// The client capabilities of the snapshot, as JSON text: a server's list may depend on them.
     pub client_capabilities: Option<&'static str>,
     /// The tools that were bound.
     pub tools: &'static [ToolSpec],

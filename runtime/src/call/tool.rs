@@ -56,8 +56,8 @@ impl ToolCall {
 }
 
 impl ToolResult {
-    /// The result with which a server gives this output of a tool: as structured content where its `outputSchema` says so,
-    /// in the wrapper that it has, and as text.
+    /// Creates the result of a server with this output of a tool: as text and, if the tool has an `outputSchema`, as
+    /// structured content with its wrapper, if any.
     ///
     /// ```ignore
     /// let result = ToolResult::of::<GithubCreateIssueParams>(issue)?;

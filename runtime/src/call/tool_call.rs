@@ -14,7 +14,7 @@ use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, ToolResult
 /// The future that services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
 
-/// One call: which tool of which server, with what.
+/// A call of a tool, with its arguments and options.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use]
@@ -25,7 +25,7 @@ pub struct ToolCall {
     pub tool: Cow<'static, str>,
     /// The arguments as JSON.
     pub arguments: Map<String, Value>,
-    /// The tool as declared, where the caller has bindings for it.
+    /// The tool in the bindings, if the caller has any.
     pub spec: Option<&'static ToolSpec>,
     /// The options of this call, beside its arguments.
     pub options: CallOptions,
@@ -54,8 +54,7 @@ impl ToolCall {
         }
     }
 
-    /// A call of a tool that was bound with others of its server, where the arguments are JSON already. They go on the wire as
-    /// they are, also those that the types do not know.
+    /// Creates a call of a bound tool with JSON arguments. They are sent unchanged, including undeclared ones.
     ///
     /// ```
     /// use mcp_bindgen_runtime::{ServerSpec, ToolCall, ToolSpec};
@@ -80,9 +79,8 @@ impl ToolCall {
         self.spec.filter(|spec| spec.name == self.tool)
     }
 
-    /// Says what is known of the tool's behaviour where there are no bindings for it: what its server lists. Policies,
-    /// approvals, caches and the like go by it as by what bindings know, which goes before it. It holds for the tool that the
-    /// call names now.
+    /// Sets the hints of a tool without bindings, from the server's list. Policies, approvals, caches and other
+    /// layers use them; hints in bindings take precedence. They apply to the tool that the call names now.
     ///
     /// ```
     /// use mcp_bindgen_runtime::middleware::CallFacts;
@@ -112,7 +110,7 @@ impl ToolCall {
         self
     }
 
-    /// Attaches a value for layers around the client, one of each type. It never goes on the wire.
+    /// Adds a value for layers around the client, one of each type. It is never sent.
     ///
     /// ```
     /// use mcp_bindgen_runtime::ToolCall;

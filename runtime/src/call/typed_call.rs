@@ -42,7 +42,7 @@ impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
         self
     }
 
-    /// Sets how long the call may take, connecting included; see [`CallOptions::timeout`].
+    /// Sets the timeout of the call, including connecting; see [`CallOptions::timeout`].
     pub fn within(self, timeout: Duration) -> Self {
         self.with(CallOptions::new().timeout(timeout))
     }

@@ -217,8 +217,8 @@ impl Client {
         self.observer().subscribe()
     }
 
-    /// Closes the connection, also one that is being opened; a child process is gone when this returns, with all that it
-    /// started. It takes seconds at most, whatever the server does. The next call opens another connection.
+    /// Closes the connection, even while it is being opened, and waits for a child process and its descendants to
+    /// exit. This takes a few seconds at most. The next call opens another connection.
     pub async fn close(&self) {
         self.supervisor.close().await;
         self.supervisor.options.save_cassette();

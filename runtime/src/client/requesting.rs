@@ -23,14 +23,14 @@ const METHODS: [&str; 11] = [
 ];
 
 impl Client {
-    /// Makes a request in the protocol's own words, and gives its `result` as the server sent it: one page of a list, a prompt,
-    /// what a resource holds, a completion. It is for programs that stand between others and the server; those that use a
-    /// server have methods for each of these. Options and what can fail are as with calls. `_meta` of the parameters is like
-    /// [`CallOptions::meta`], and with [`CallOptions::pass_input`] what the server asks in answer to `prompts/get` or
-    /// `resources/read` is given as the result.
+    /// Sends any request of the protocol and returns its `result` as the server sent it: a page of a list, a prompt,
+    /// the contents of a resource, a completion. This is for programs between other clients and the server; others
+    /// use the method for each request. Options and errors are those of calls. `_meta` of the parameters is like
+    /// [`CallOptions::meta`], and with [`CallOptions::pass_input`] requests for input in response to `prompts/get` or
+    /// `resources/read` are returned as the result.
     ///
-    /// A server forgets with the connection what `logging/setLevel` or `resources/subscribe` said:
-    /// [`subscribe`](Self::subscribe) sees to the latter.
+    /// The effects of `logging/setLevel` and `resources/subscribe` end with the connection;
+    /// [`subscribe`](Self::subscribe) renews the latter.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {

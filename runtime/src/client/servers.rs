@@ -29,8 +29,8 @@ impl Servers {
         Self::from_config_with(config, ClientOptions::default())
     }
 
-    /// The servers of a configuration, each with these options. What the configuration says of a server comes before them;
-    /// [`with_client`](Self::with_client) gives one of them others.
+    /// Creates the servers of a configuration with these options, which the configuration of each server overrides;
+    /// [`with_client`](Self::with_client) replaces the client of one.
     ///
     /// ```
     /// use mcp_bindgen_model::Config;
@@ -68,7 +68,7 @@ impl Servers {
         Ok(Self::from_config_with(Config::load(path.as_ref())?, options))
     }
 
-    /// The servers of the variable `MCP_SERVERS`; none where it is not set.
+    /// Creates the servers of the environment variable `MCP_SERVERS`; none if it is not set.
     ///
     /// # Errors
     /// Where its JSON is wrong.
@@ -130,17 +130,17 @@ impl Servers {
         self.clients.binary_search_by(|client| client.name().cmp(name))
     }
 
-    /// Connects to all servers side by side, and says which of them failed; the others serve.
+    /// Connects to all servers concurrently, and reports those that failed.
     pub async fn connect_all(&self) -> ConnectReport {
         connect(self.clients.iter()).await
     }
 
-    /// Tries again to connect to the servers whose last attempt to connect failed, side by side; the report is of them.
+    /// Connects to the servers whose last attempt failed, concurrently, and reports on them.
     pub async fn reconnect_failed(&self) -> ConnectReport {
         connect(self.clients.iter().filter(|client| client.supervisor.has_failed())).await
     }
 
-    /// Listens from now on to what happens to all servers that are there now; see [`Client::events`].
+    /// Subscribes to events of the current servers; see [`Client::events`].
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;

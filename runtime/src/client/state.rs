@@ -31,7 +31,7 @@ impl StateWatch {
         self.0.borrow().state
     }
 
-    /// Waits for another state than the one that was seen last; `None` once there are neither clients nor a connection.
+    /// Waits until the state differs from the last one; returns `None` once all clients and connections are gone.
     pub async fn changed(&mut self) -> Option<ConnectionState> {
         self.0.changed().await.ok()?;
         Some(self.0.borrow_and_update().state)

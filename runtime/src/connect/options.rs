@@ -63,7 +63,7 @@ impl ClientOptions {
         self
     }
 
-    /// How long a call may take that makes progress, and a listing with all its pages; ten times the timeout by default.
+    /// Sets the limit for calls with progress, and for listings with all pages; ten times the timeout by default.
     pub fn max_total_timeout(mut self, timeout: Duration) -> Self {
         self.max_total_timeout = Some(timeout);
         self
@@ -88,8 +88,8 @@ impl ClientOptions {
         self
     }
 
-    /// How many requests to a server over HTTP may wait for the head of their answer at once, at least one; 16 by
-    /// default. Those beyond wait for their turn. Over stdio there is one stream for all, and no limit.
+    /// Limits the requests to a server over HTTP that wait for a response; at least one, 16 by default. Further
+    /// requests wait. There is no limit over stdio.
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.max_concurrent_requests = Some(requests);
         self
@@ -101,7 +101,7 @@ impl ClientOptions {
         self
     }
 
-    /// The client capabilities to declare, as JSON; the list of tools may depend on them.
+    /// Sets the client capabilities to declare, as JSON; the list of tools may depend on them.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = Some(capabilities);
         self
@@ -117,7 +117,7 @@ impl ClientOptions {
         self
     }
 
-    /// Lets the server ask the program's model, and declares that it can.
+    /// Handles sampling: requests of the server to a model. Declares the capability.
     ///
     /// ```
     /// use mcp_bindgen_runtime::{ClientOptions, SamplingAnswer};
@@ -137,14 +137,14 @@ impl ClientOptions {
         self
     }
 
-    /// The folders that the server may take for its own, and declares that it can ask for them.
+    /// Sets the folders that the server may use. Declares the capability.
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Arc<[Root]> = roots.into_iter().collect();
         self.on_roots(move || ready(roots.to_vec()))
     }
 
-    /// Says which folders the server may take for its own whenever it asks, and declares that it can ask for them; instead of
-    /// [`roots`](Self::roots), where they change.
+    /// Handles requests for the folders that the server may use, instead of [`roots`](Self::roots), if they change.
+    /// Declares the capability.
     ///
     /// ```
     /// use mcp_bindgen_runtime::{ClientOptions, Root};
@@ -168,8 +168,8 @@ impl ClientOptions {
         self
     }
 
-    /// How often within a minute the server is answered at most that asks the user something, and how often one that asks the
-    /// program's model; 60 by default. Each further request is refused. Roots are not counted.
+    /// Limits elicitation and sampling requests of a server, to this number of each in a minute; 60 by default.
+    /// Further requests are rejected. Requests for roots are not limited.
     ///
     /// ```
     /// use mcp_bindgen_runtime::{ClientOptions, SamplingAnswer};
@@ -277,7 +277,7 @@ impl ClientOptions {
         false
     }
 
-    /// How requests to the server are authorized, where it is one over HTTP that asks for OAuth.
+    /// Sets the OAuth authorization of requests to a server over HTTP.
     #[cfg(feature = "auth")]
     pub fn authorization(mut self, oauth: crate::OAuth) -> Self {
         self.authorization = Some(oauth);

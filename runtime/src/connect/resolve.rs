@@ -15,9 +15,9 @@ pub(crate) struct Resolved {
     pub(crate) redactor: Redactor,
 }
 
-/// The configuration of a server with the values of its placeholders, as a client asks for them when it connects: for those
-/// who hand it to somebody else that connects. `Debug` of it still shows the placeholders alone; its fields hold the values.
-/// Dropped before the answer: the future of the source is dropped, and nothing else has happened.
+/// Returns the configuration of a server with the values of its placeholders, as a client resolves them when it
+/// connects: for programs that pass it to another client. `Debug` still prints the placeholders; the fields contain
+/// the values. Cancel safe.
 ///
 /// ```
 /// use mcp_bindgen_model::{ServerConfig, Transport};
@@ -37,8 +37,8 @@ pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> 
     Ok(resolve(config, source).await?.config)
 }
 
-/// The secrets of a server's configuration, as far as they are known without connecting: for those who keep
-/// something of what the server answers.
+/// The secrets in a server's configuration that are known without connecting, for programs that store responses of
+/// the server.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;
@@ -62,8 +62,8 @@ impl KnownSecrets {
         Self { redactor: unresolved(config, source).await.redactor }
     }
 
-    /// Returns `true` if one of them is in a text, in any form that servers print it in. What may as well be an
-    /// ordinary word counts as none.
+    /// Returns `true` if a text contains one of them, in any form in which servers print it. Values that could be
+    /// ordinary words are ignored.
     #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         self.redactor.is_sure_of(text)

@@ -8,7 +8,8 @@ use mcp_bindgen_model::SecretRef;
 
 use crate::ground::task::Boxed;
 
-/// Gives the values of placeholders at the moment of connecting: see [`ClientOptions::secrets`](crate::ClientOptions::secrets).
+/// Returns the values of placeholders when a connection is opened: see
+/// [`ClientOptions::secrets`](crate::ClientOptions::secrets).
 ///
 /// ```
 /// use mcp_bindgen_runtime::{ClientOptions, LocalSecrets, SecretError, SecretRef, SecretSource};
@@ -44,7 +45,7 @@ pub trait SecretSource: Send + Sync {
     }
 }
 
-/// Two sources, the second for what the first does not have: [`SecretSource::or`].
+/// Two sources; the second is used if the first has no value: [`SecretSource::or`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Or<A, B> {
     first: A,
@@ -60,8 +61,8 @@ impl<A: SecretSource, B: SecretSource> SecretSource for Or<A, B> {
     }
 }
 
-/// The secrets without a program's own source: the environment, and with feature `keyring` the keyring of the operating
-/// system, where an entry has the service `mcp-bindgen` and the name in the placeholder as its user.
+/// The default source of secrets: the environment and, with feature `keyring`, entries of the operating system's
+/// keyring with service `mcp-bindgen` and the placeholder's name as the user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalSecrets;
 
@@ -85,7 +86,7 @@ impl SecretSource for LocalSecrets {
     }
 }
 
-/// Why a source cannot say whether it has a secret.
+/// The error of a source of secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretError {
     message: String,
@@ -93,7 +94,7 @@ pub struct SecretError {
 }
 
 impl SecretError {
-    /// An error that says what stood in the way, and never a value.
+    /// Creates an error with a reason, which must not contain secrets.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_unsupported: false }
     }

@@ -22,7 +22,7 @@ pub fn serialize_call<S: Serializer>(name: &'static str, arguments: &Value, seri
     call.end()
 }
 
-/// Reads a call; what else a request says of it (`_meta`) is no part of it.
+/// Deserializes a call; other members of the request (`_meta`) are ignored.
 ///
 /// # Errors
 /// The deserializer's own, and whatever `parse` refuses.

@@ -73,7 +73,7 @@ impl Approval {
         Self { which: Arc::new(which), approver: Approver::new(ask) }
     }
 
-    /// How long an answer may take; five minutes by default. That is not the call's time.
+    /// Sets the timeout of an answer; five minutes by default. It does not count against the call.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.approver.patience = patience;

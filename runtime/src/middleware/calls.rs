@@ -7,8 +7,7 @@ use tower::{BoxError, Service, ServiceExt};
 use crate::call::wait;
 use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 
-/// [`CallTool`] through a service of tower: the client that bindings are given where a program has put tower's own layers
-/// around one.
+/// [`CallTool`] through a tower service: use it to pass a client with tower layers to bindings.
 ///
 /// ```
 /// use mcp_bindgen_model::ServerConfig;

@@ -29,9 +29,9 @@ pub struct CallFacts<'c> {
     pub tool: &'c str,
     /// The arguments as JSON.
     pub arguments: &'c Map<String, Value>,
-    /// The hints about the tool's behaviour: hints of a stranger, not promises. By bindings, or as its server lists it
-    /// where a toolset, a template or a proxy makes the call; all unknown for a call by a name alone
-    /// ([`ToolCall::described`] says it there).
+    /// The hints about the tool's behaviour. They come from the server, and are not guaranteed. Taken from bindings,
+    /// or from the server's list if a toolset, a template or a proxy makes the call; unknown for a call by name,
+    /// unless [`ToolCall::described`] sets them.
     pub annotations: Annotations,
     call: &'c ToolCall,
 }
@@ -176,7 +176,7 @@ impl Policy {
         })
     }
 
-    /// How long a rule that takes time may take; 30 seconds by default.
+    /// Sets the timeout of an asynchronous rule; 30 seconds by default.
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }

@@ -54,7 +54,7 @@ impl Retry {
         Self { tries: TRIES, shortest: SHORTEST, longest: LONGEST, repeatable: Globs::default() }
     }
 
-    /// How often a call is tried in all; at least once.
+    /// Sets the maximum number of attempts, including the first; at least one.
     pub fn tries(self, tries: usize) -> Self {
         Self { tries, ..self }
     }

@@ -89,9 +89,9 @@ impl<C: CallTool + 'static> Stack<C> {
         Self { service: layers.around(&inner), inner, layers }
     }
 
-    /// Bounds a whole call: approvals, waiting for others, all tries and the pauses between them. A call that takes longer
-    /// ends with [`CallError::Timeout`], which knows whether the server may have acted on it; times that are given with a
-    /// call or configured hold beside it.
+    /// Limits a whole call, including approvals, waiting for other calls, all attempts and the pauses between them. A
+    /// call that exceeds it ends with [`CallError::Timeout`], which says whether the server may have received it.
+    /// Timeouts of the call and of the configuration still apply.
     pub fn total_cap(self, cap: Duration) -> Self {
         self.with(|layers| layers.total_cap = Some(TotalCap::shortest(cap, layers.total_cap)))
     }
@@ -101,7 +101,7 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(|layers| layers.policies.push(policy))
     }
 
-    /// Adds a dependency; each call has to come after all that it depends on.
+    /// Adds a dependency. With several, a call must satisfy all of them.
     pub fn sequential(self, dependency: SequentialDependency) -> Self {
         self.with(|layers| layers.sequences.push(dependency))
     }
@@ -146,8 +146,9 @@ impl<C: CallTool + 'static> Stack<C> {
 }
 
 impl<C: CallTool> Stack<C> {
-    /// Listens from now on to what happens to the calls of this stack, each of which is told once; around a client it is the
-    /// client's [`events`](crate::Client::events), and around anything else, such as a [`Fake`](crate::Fake), the stack's own.
+    /// Subscribes to events of this stack's calls, one for each call. Around a client these are the client's
+    /// [`events`](crate::Client::events); around anything else, such as a [`Fake`](crate::Fake), they are the stack's
+    /// own.
     ///
     /// ```
     /// use mcp_bindgen_runtime::Fake;

@@ -25,7 +25,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 pub struct ElicitationRequest {
     /// The question, in the server's words.
     pub message: String,
-    /// The JSON Schema of the answer, where it is a form.
+    /// The JSON Schema of the answer, for a form.
     pub schema: Option<Value>,
     /// The parameters of the request, as sent.
     pub params: Value,
@@ -72,7 +72,7 @@ impl SamplingAnswer {
     }
 }
 
-/// A folder that a server may take for its own (`roots/list`).
+/// A folder that a server may use (`roots/list`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Root {

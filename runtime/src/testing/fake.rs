@@ -17,11 +17,11 @@ use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolRe
 /// The error code of servers for arguments that do not fit.
 const INVALID_PARAMS: i64 = -32602;
 
-/// Answers calls in a test, typed, in place of a [`Client`](crate::Client); clones are the same fake.
+/// A fake of a server for tests, typed, instead of a [`Client`](crate::Client). Clones share everything.
 ///
-/// Arguments and answers are printed and read as those of a server are, so that a fake can neither take nor give what a
-/// server could not. A call that nobody expects fails, and so does one whose arguments do not fit; [`refused`](Self::refused)
-/// tells of both.
+/// Arguments and results are serialized and parsed like those of a server, so that a fake accepts and returns only
+/// what a server could. Unexpected calls, and calls whose arguments do not match, fail; [`refused`](Self::refused)
+/// lists them.
 ///
 /// ```ignore
 /// let fake = Fake::new()
@@ -56,8 +56,8 @@ impl Fake {
         Self::default()
     }
 
-    /// Answers the calls of one tool; what was said of it before is forgotten. Calls take turns, so that the closure may
-    /// change what it holds.
+    /// Sets the closure that answers calls of a tool, replacing an earlier one. Calls run one after another, so that
+    /// the closure may change its state.
     pub fn on<P, A>(self, answer: impl FnMut(P) -> A + Send + 'static) -> Self
     where
         P: Tool + 'static,
@@ -71,8 +71,8 @@ impl Fake {
         })
     }
 
-    /// As [`on`](Self::on), where the answer takes time: `.on_async(async |p: GithubGetIssueParams| ..)`. Calls go on side
-    /// by side; the time that a call is given and its cancellation hold.
+    /// Like [`on`](Self::on), with an asynchronous closure: `.on_async(async |p: GithubGetIssueParams| ..)`. Calls
+    /// run concurrently, and timeouts and cancellation apply.
     pub fn on_async<P, A, F>(self, answer: impl Fn(P) -> F + Send + Sync + 'static) -> Self
     where
         P: Tool + 'static,

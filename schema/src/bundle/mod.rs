@@ -257,7 +257,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// The value of a keyword. Schemas are small: comparing their keys is faster than hashing the keyword.
+/// Returns the value of a keyword. Schemas are small: comparing keys is faster than hashing.
 pub fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> {
     const SMALL: usize = 16;
     if map.len() > SMALL {

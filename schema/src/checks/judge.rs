@@ -12,9 +12,8 @@ use crate::number::{is_multiple, order};
 /// How much of a pattern a message shows.
 const LONGEST_PATTERN: usize = 120;
 
-/// Assertions that narrow a string, a number or a list, ready to be asked: made of the schemas that
-/// [`Document::checks`](crate::Document::checks)
-/// gives.
+/// Compiled assertions about a string, a number or a list, from the schemas of
+/// [`Document::checks`](crate::Document::checks).
 #[derive(Debug, Default)]
 pub struct Checks(Vec<Checked>);
 
@@ -34,7 +33,7 @@ struct Pattern {
 }
 
 impl Checks {
-    /// Reads a schema. What is no schema checks nothing.
+    /// Parses a schema. An invalid one checks nothing.
     ///
     /// ```
     /// use mcp_bindgen_schema::Checks;
@@ -71,7 +70,7 @@ impl Checks {
         Ok(())
     }
 
-    /// Checks how many items a list has.
+    /// Checks the length of a list.
     ///
     /// # Errors
     /// How many it must have, and how many it has.

@@ -21,8 +21,8 @@ use crate::shape::{Shape, ShapeId};
 const MOST_SCHEMAS: usize = 64;
 
 impl Document<'_> {
-    /// The strings, numbers and lists that a schema narrows, each with a schema of what narrows it. A pattern that is not checked
-    /// is reported, and left out.
+    /// Returns the strings, numbers and lists with assertions, each with a schema of these. Patterns that cannot be
+    /// checked are reported and left out.
     ///
     /// ```
     /// use mcp_bindgen_schema::diagnostics::Reporter;

@@ -7,7 +7,7 @@ use mcp_bindgen_model::{Acceptance, Date, DriftRules, printable};
 pub use mcp_bindgen_model::{ChangeKind, Class};
 use serde_json::Value;
 
-/// One JSON value that was fine and is not any more.
+/// A JSON value that was valid and no longer is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Witness {
@@ -38,13 +38,13 @@ impl fmt::Display for Witness {
     }
 }
 
-/// One item of regenerated code before and after: `new(from: impl Into<String>, to: impl Into<String>)`.
+/// An item of regenerated code before and after: `new(from: impl Into<String>, to: impl Into<String>)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Signatures {
     /// The item in bindings of the old snapshot.
     pub old: String,
-    /// The item in bindings of the new one.
+    /// The item in bindings of the new snapshot.
     pub new: String,
 }
 
@@ -63,21 +63,21 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// One difference.
+/// A difference between two snapshots.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The tool's wire name; empty where it is the server itself that changed.
+    /// The tool's name on the server; empty for changes of the server itself.
     pub tool: String,
     /// The kind of change.
     pub kind: ChangeKind,
-    /// Its consequence for code that was bound to the old snapshot.
+    /// Its effect on code with bindings of the old snapshot.
     pub class: Class,
-    /// Where in the tool, as a JSON pointer.
+    /// The position in the tool, as a JSON pointer.
     pub pointer: String,
-    /// A description that is safe to show.
+    /// A description, safe to print.
     pub detail: String,
-    /// The proof of a breaking change. Changes are breaking without one where it cannot be decided whether there is one.
+    /// The proof of a breaking change. A change whose effect cannot be decided counts as breaking, without a proof.
     pub witness: Option<Witness>,
     /// The proof of a silent change.
     pub signatures: Option<Signatures>,
@@ -97,7 +97,7 @@ impl Change {
         Self { tool: tool.to_owned(), kind, class, pointer, detail, witness: None, signatures: None, accepted: None }
     }
 
-    /// Returns the proof in words: the witness of a breaking change, the signatures of a silent one.
+    /// Returns the proof for people: the witness of a breaking change, or the signatures of a silent one.
     #[must_use]
     pub fn proof(&self) -> Option<String> {
         let witness = self.witness.as_ref().map(ToString::to_string);
@@ -109,7 +109,7 @@ impl Change {
         self.proof().into_iter().chain(self.accepted.as_ref().map(ToString::to_string))
     }
 
-    /// Returns the place, the change, its proof and its id, for messages that name the tool themselves.
+    /// Returns the position, the change, its proof and its id, for messages that already name the tool.
     ///
     /// ```
     /// use mcp_bindgen_model::Snapshot;
@@ -129,7 +129,8 @@ impl Change {
     }
 }
 
-/// Applies `[servers.x.drift]` to changes: sets the classes of rules, then marks the changes that are accepted on a day.
+/// Applies `[servers.x.drift]` to changes: sets the classes of rules, then marks the changes that are accepted on a
+/// day.
 ///
 /// ```
 /// use mcp_bindgen_model::{Acceptance, ChangeKind, Date, DriftRules, Snapshot};
@@ -153,8 +154,8 @@ pub fn apply(rules: &DriftRules, changes: &mut [Change], today: Date) {
     }
 }
 
-/// Puts the changes together that are the same in several tools, in the order in which each comes first: a report has one line
-/// for each group, with the proof of its first change.
+/// Groups equal changes of several tools, in the order of their first occurrence: a report has one line for each
+/// group, with the proof of its first change.
 #[must_use]
 pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     let mut places = HashMap::new();
@@ -171,8 +172,8 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     groups
 }
 
-/// The lines for changes, wherever they are told: one for each and one for its proof, of `at_most` of them. A change that is the
-/// same in several tools is one line, which names them. [`untold`] counts the rest.
+/// Formats up to `at_most` changes: a line for each, followed by one for its proof. Equal changes of several tools
+/// share a line, which names the tools. [`untold`] counts the rest.
 ///
 /// ```
 /// use mcp_bindgen_model::Snapshot;
@@ -203,7 +204,7 @@ pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
     lines
 }
 
-/// How many changes [`told`] leaves out.
+/// Returns the number of changes that [`told`] leaves out.
 #[must_use]
 pub fn untold(changes: &[Change], at_most: usize) -> usize {
     grouped(changes).iter().skip(at_most).map(Vec::len).sum()

@@ -36,8 +36,8 @@ use self::renamed::{Renamed, names_of, renamed};
 use crate::bundle::push;
 use crate::{Role, names};
 
-/// Returns the changes from one snapshot to the other, tool by tool in the order of their names; empty where code and people
-/// would notice nothing.
+/// Returns the changes between two snapshots, sorted by the names of tools; empty if neither code nor people would
+/// notice a difference.
 ///
 /// ```
 /// use mcp_bindgen_model::Snapshot;

@@ -16,38 +16,38 @@ use crate::shape::{ShapeId, Slot};
 const MOST_FLAGS: usize = 1000;
 const DEEPEST: usize = 4;
 
-/// A flag of a tool. Names, values and descriptions are a stranger's, and to be made harmless where they are shown.
+/// A flag of a tool. Names, values and descriptions are untrusted: sanitize them before printing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Flag {
-    /// The keys that lead to the property; `KEY` stands for any key of a map.
+    /// The keys of the property; `KEY` stands for any key of a map.
     pub path: Vec<String>,
-    /// How it is written: `--owner`, or `--arg format` where the name is one of the program's own options.
+    /// The flag: `--owner`, or `--arg format` if the name is an option of the program.
     pub name: String,
-    /// Other ways to write it: the kebab form, `--no-NAME`.
+    /// Alternative spellings: kebab case, `--no-NAME`.
     pub also: Vec<String>,
-    /// The placeholder of its value, such as `STRING`; none for a flag without one.
+    /// The placeholder of its value, such as `STRING`, if it takes one.
     pub value: Option<String>,
-    /// Whether it can be given several times, an element of an array each time.
+    /// Whether it can be repeated, for each element of an array.
     pub repeats: bool,
-    /// Whether it has to be given.
+    /// Whether it is required.
     pub is_required: bool,
-    /// The values that the property has to be one of, as they are written.
+    /// The possible values, as they are written.
     pub values: Vec<String>,
     /// The description in the schema.
     pub description: Option<String>,
-    /// The server's default, by the schema.
+    /// The default in the schema.
     pub default: Option<Value>,
 }
 
 impl Flag {
-    /// The one word that gives the property this text: `--owner=rust-lang`.
+    /// Returns the argument that sets the property to this text: `--owner=rust-lang`.
     #[must_use]
     pub fn with_text(&self, text: &str) -> String {
         format!("{}={text}", self.as_word())
     }
 
-    /// The one word that gives the property this JSON: `--labels:=[]`.
+    /// Returns the argument that sets the property to this JSON: `--labels:=[]`.
     #[must_use]
     pub fn with_json(&self, json: &str) -> String {
         format!("{}:={json}", self.as_word())
@@ -60,7 +60,7 @@ impl Flag {
         }
     }
 
-    /// How the flag is written, with what follows it: `--owner <STRING>`, `--draft`, `--arg format=<STRING>`.
+    /// Returns the flag with the placeholder of its value: `--owner <STRING>`, `--draft`, `--arg format=<STRING>`.
     #[must_use]
     pub fn usage(&self) -> String {
         let by_arg = self.name.starts_with("--arg ");

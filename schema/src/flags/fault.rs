@@ -2,15 +2,15 @@ use std::fmt;
 
 use mcp_bindgen_model::printable;
 
-/// A fault in the words of a call. All texts are safe to show.
+/// An error in the arguments of a call. All texts are safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlagFault {
-    /// The kind of fault.
+    /// The kind of error.
     pub kind: FlagFaultKind,
-    /// The flag or the word that it is about, as it was written; the name of the property where nothing was.
+    /// The flag or argument concerned, as it was written, or the name of a missing property.
     pub flag: String,
-    /// The fault.
+    /// The error.
     pub message: String,
     /// The next step.
     pub help: Option<String>,

@@ -83,8 +83,8 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Reads a tool's `inputSchema`. Never fails: what cannot be typed takes any value. `own` are the options of the program,
-    /// which no property can take; `args` and `arg` are always among them.
+    /// Reads a tool's `inputSchema`. Never fails: properties without a type accept any value. `own` are the options
+    /// of the program, which take precedence over properties; `args` and `arg` are always among them.
     #[must_use]
     pub fn new(schema: &Value, own: impl IntoIterator<Item = OwnOption>) -> Self {
         let document = Document::read(schema, Role::Input, &mut Reporter::new("", 0, "/inputSchema"));
@@ -100,14 +100,14 @@ impl Flags {
         flags
     }
 
-    /// Every flag, in the order of the schema; those inside objects follow the object's own. Of very large tools, and deep inside
-    /// objects, not all are listed.
+    /// Returns the flags, in the order of the schema; those inside an object follow the object's own. Very large
+    /// tools and deeply nested objects are truncated.
     #[must_use]
     pub fn list(&self) -> &[Flag] {
         &self.described
     }
 
-    /// Returns `true` if arguments may have members that the tool does not declare, which `--arg` sends.
+    /// Returns `true` if the tool accepts undeclared arguments, which `--arg` sends.
     #[must_use]
     pub fn takes_undeclared(&self) -> bool {
         self.root_view().undeclared().is_some()

@@ -17,7 +17,7 @@ use crate::shape::Slot;
 /// So much of a word that does not fit is shown, in characters.
 const LONGEST_SHOWN: usize = 60;
 
-/// The file that a word refers to.
+/// The file that an argument refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRef<'f> {
@@ -28,7 +28,8 @@ pub enum FileRef<'f> {
 }
 
 impl Flags {
-    /// Reads the words of a call, all that is not the program's own. `read` gives the text of a file, or says why not.
+    /// Parses the arguments of a call, without the program's own options. `read` returns the text of a file, or an
+    /// error.
     ///
     /// # Errors
     /// All that is wrong with the words, and what is required and missing.

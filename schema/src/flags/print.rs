@@ -40,8 +40,8 @@ impl Name {
 }
 
 impl Flags {
-    /// The words that [`parse`](Self::parse) reads as exactly these arguments: a flag for each property, as short as it goes. They
-    /// are not quoted for any shell.
+    /// Returns the arguments that [`parse`](Self::parse) reads as exactly this object: a flag for each property, as
+    /// short as possible. They are not quoted for a shell.
     ///
     /// ```
     /// use mcp_bindgen_schema::flags::Flags;

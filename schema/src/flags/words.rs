@@ -4,7 +4,7 @@ use super::Flags;
 use super::names::Meaning;
 use super::typed::whole_array;
 
-/// An option of the program itself, which a tool cannot take.
+/// An option of the program itself, which takes precedence over a tool's property.
 ///
 /// ```
 /// use mcp_bindgen_schema::flags::OwnOption;
@@ -16,47 +16,47 @@ use super::typed::whole_array;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OwnOption {
-    /// Its name behind `--`.
+    /// Its name after `--`.
     pub long: Option<String>,
-    /// Its letter behind `-`.
+    /// Its letter after `-`.
     pub short: Option<char>,
     /// Whether a value follows.
     pub takes_value: bool,
 }
 
 impl OwnOption {
-    /// An option with a name and without a value.
+    /// Creates an option with a long name and no value.
     #[must_use]
     pub fn new(long: impl Into<String>) -> Self {
         Self { long: Some(long.into()), short: None, takes_value: false }
     }
 
-    /// An option that is a letter and without a value.
+    /// Creates an option with a letter and no value.
     #[must_use]
     pub fn letter(short: char) -> Self {
         Self { long: None, short: Some(short), takes_value: false }
     }
 
-    /// Gives it a letter as well.
+    /// Adds a letter.
     #[must_use]
     pub fn short(self, letter: char) -> Self {
         Self { short: Some(letter), ..self }
     }
 
-    /// Makes a value follow it.
+    /// Makes it take a value.
     #[must_use]
     pub fn takes_value(self) -> Self {
         Self { takes_value: true, ..self }
     }
 }
 
-/// The words behind the name of a tool, sorted by whom they are for.
+/// The arguments after the name of a tool, separated by recipient.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Split {
     /// The options of the program, with their values.
     pub own: Vec<String>,
-    /// All else, for [`Flags::parse`].
+    /// All others, for [`Flags::parse`].
     pub rest: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn quoted_name(text: &str) -> Option<(String, &str)> {
 }
 
 impl Flags {
-    /// Sorts out the options of the program itself, which may also stand behind the name of a tool.
+    /// Separates the options of the program, which may also follow the name of a tool.
     ///
     /// ```
     /// use mcp_bindgen_schema::flags::{Flags, OwnOption};
@@ -154,7 +154,7 @@ impl Flags {
         found
     }
 
-    /// The properties that words give a value, by the keys that lead to them; not what `--args` holds.
+    /// Returns the properties that the arguments set, as lists of keys; without those of `--args`.
     #[must_use]
     pub fn given(&self, words: &[String]) -> Vec<Vec<String>> {
         self.paths(&self.words(words)).collect()
@@ -168,7 +168,7 @@ impl Flags {
         words.iter().filter_map(|word| self.given_by(word)).filter_map(meaning)
     }
 
-    /// Returns `true` if a word, given alone, is a whole array, or JSON: then no further one can add an element.
+    /// Returns `true` if an argument alone is a whole array or JSON: then no further one can add an element.
     #[must_use]
     pub fn is_whole(&self, word: &str) -> bool {
         let words = [word.to_owned()];

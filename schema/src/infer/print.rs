@@ -13,15 +13,15 @@ const REQUIRED: &str = "required";
 pub(super) const IN_EVERY_RESULT: &str = "x-in-every-result";
 
 impl Sample {
-    /// The JSON Schema of what was seen. The keys of its objects are sorted, so that the order of results makes no
-    /// difference; it has no value of any result.
+    /// Returns the JSON Schema of the results. Its keys are sorted, so that the order of the results does not matter,
+    /// and it contains no values.
     #[must_use]
     pub fn schema(&self) -> Value {
         self.print(REQUIRED)
     }
 
-    /// The same schema without `required`: too few results were seen to promise that the next one has all that they had. What
-    /// every one had stands in `x-in-every-result`, so that nothing is lost when more is learned.
+    /// Returns the schema without `required`: from so few results, properties cannot be promised. Those in every
+    /// result are listed in `x-in-every-result`, for when more is learned.
     ///
     /// ```
     /// use mcp_bindgen_schema::infer::Sample;

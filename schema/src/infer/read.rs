@@ -6,8 +6,8 @@ use super::print::{IN_EVERY_RESULT, ONLY_NULL};
 use super::sample::{Field, Numbers, Object, Sample};
 
 impl Sample {
-    /// The sample that [`schema`](Self::schema) or [`schema_of_few`](Self::schema_of_few) gave this schema for; `None` for any
-    /// other, such as one that somebody has edited: what it says could not be kept.
+    /// Returns the sample whose [`schema`](Self::schema) or [`schema_of_few`](Self::schema_of_few) is this one;
+    /// `None` for any other, such as one that was edited.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Option<Self> {
         let sample = read(schema)?;

@@ -15,7 +15,7 @@ const MOST_OPTIONAL: usize = 64;
 /// A double holds every whole number up to here.
 pub(super) const EXACT: u64 = 1 << 53;
 
-/// Everything that was seen at one place of results. It holds keys, and no values.
+/// The structure of the results at one position. It contains keys, but no values.
 ///
 /// ```
 /// use mcp_bindgen_schema::infer::Sample;
@@ -65,14 +65,13 @@ pub(super) struct Field {
 }
 
 impl Sample {
-    /// One value.
+    /// Creates a sample of one value.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self::of_keys(value, |_| false)
     }
 
-    /// One value, of whose objects some keys are data whatever they look like: an object with one of them is one under
-    /// changing keys.
+    /// Creates a sample of one value, in which some keys are data: an object with one of them is a map.
     ///
     /// ```
     /// use mcp_bindgen_schema::infer::Sample;
@@ -118,13 +117,13 @@ impl Sample {
         Self { anything: true, ..Self::default() }
     }
 
-    /// Returns `true` if nothing was seen.
+    /// Returns `true` if it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds what another one has seen.
+    /// Adds another sample.
     pub fn merge(&mut self, other: &Self) {
         if self.anything || other.anything {
             *self = Self::anything();

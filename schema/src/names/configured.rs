@@ -9,7 +9,7 @@ use super::PrefixedNames;
 use super::prefixed::lead;
 
 impl PrefixedNames {
-    /// The names of all servers of a configuration, with every snapshot that can be read.
+    /// Returns the names of all servers of a configuration, from every readable snapshot.
     #[must_use]
     pub fn of_config(config: &Config) -> Self {
         let mut names = Self::default();
@@ -22,8 +22,8 @@ impl PrefixedNames {
         names
     }
 
-    /// The servers of a configuration whose tools could have the names of this one's: the prefix of one begins with that of the
-    /// other. There are seldom any. Returns the snapshots that belong to them, too, whether they can be read or not.
+    /// Returns the servers of a configuration whose tools could collide with this one's, because the prefix of one
+    /// begins with that of the other; usually none. Also returns the paths of their snapshots, readable or not.
     #[must_use]
     pub fn beside(config: &Config, server: &str) -> (Self, Vec<PathBuf>) {
         let (mut names, mut files) = (Self::default(), Vec::new());
@@ -39,7 +39,7 @@ impl PrefixedNames {
         (names, files)
     }
 
-    /// Adds a server as it is configured, or replaces it.
+    /// Adds a server with its configuration, or replaces it.
     pub fn add_configured(&mut self, server: &ServerConfig) {
         // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
         let renames = server.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
@@ -48,7 +48,7 @@ impl PrefixedNames {
         self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
     }
 
-    /// Adds those tools of a snapshot that the configuration selects.
+    /// Adds the tools of a snapshot that the configuration selects.
     pub fn add_listed(&mut self, server: &ServerConfig, tools: &[Value]) {
         let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
         self.add_snapshot(&server.name, names.filter(|name| server.selects(name)));

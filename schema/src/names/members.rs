@@ -12,19 +12,19 @@ const OTHER: &str = "Other";
 /// The constant that lists the values, beside the variants.
 const ALL: &str = "ALL";
 
-/// The field of each property of an object.
+/// Returns the field of each property of an object.
 #[must_use]
 pub fn fields(wires: &[&str]) -> Vec<String> {
     identifiers(Style::Snake, wires, &[], "property")
 }
 
-/// As [`fields`], with given names in the place of some.
+/// Like [`fields`], with some names given.
 #[must_use]
 pub fn fields_or(wires: &[&str], given: &[Option<String>]) -> Vec<String> {
     given_or_made(Style::Snake, wires, given, &[], "property")
 }
 
-/// The field that holds the properties without a field, beside these fields.
+/// Returns the field for the other properties, next to these fields.
 #[must_use]
 pub fn extra(fields: &[String]) -> String {
     first_free(&EXTRA, "extra_", |name| fields.iter().any(|field| field == name))
@@ -47,7 +47,7 @@ const STRUCT_METHODS: [&str; 13] = [
     "deserialize",
 ];
 
-/// The setter of each of these fields.
+/// Returns the setter of each field.
 #[must_use]
 pub fn setters(fields: &[String]) -> Vec<String> {
     let setter = |field: &String| {
@@ -58,7 +58,7 @@ pub fn setters(fields: &[String]) -> Vec<String> {
     fields.iter().map(setter).collect()
 }
 
-/// The items of an enumeration beside a variant for each value.
+/// The items of an enumeration, besides a variant for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enumeration {
     /// Nothing but the list of its values.
@@ -67,7 +67,7 @@ pub enum Enumeration {
     Open,
 }
 
-/// The variant of each listed value.
+/// Returns the variant of each value.
 #[must_use]
 pub fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<String> {
     let reserved: &[&str] = match enumeration {
@@ -77,14 +77,14 @@ pub fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<String> {
     identifiers(Style::Pascal, wires, reserved, "value")
 }
 
-/// The variant of each branch of a union, by [`branch_labels`]; `has_other` where it has one for branches that the schema
-/// does not list.
+/// Returns the variant of each branch of a union, from [`branch_labels`]; `has_other` adds one for branches that the
+/// schema does not list.
 #[must_use]
 pub fn branches(labels: &[&str], has_other: bool) -> Vec<String> {
     identifiers(Style::Pascal, labels, if has_other { &[OTHER] } else { &[] }, "value")
 }
 
-/// Branches with one name are told apart by the property that tells them apart, or else by their number.
+/// Returns a label for each branch. Equal ones are distinguished by the property that differs, or else by number.
 #[must_use]
 pub fn branch_labels(union: &UnionShape) -> Vec<String> {
     let mut numbers: HashMap<String, usize> = HashMap::new();

@@ -22,7 +22,7 @@ pub use prefixed::{Given, PROGRAM, PrefixedNames, SECTIONS, SET_CALLS, is_accept
 pub use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
 pub use tools::{METHODS, ToolNames, offers, tools};
 
-/// How an identifier is written.
+/// The case of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// `create_issue`
@@ -35,7 +35,7 @@ pub enum Style {
 const LONGEST: usize = 96;
 
 impl Style {
-    /// The identifier that a wire name asks for, before collisions.
+    /// Converts a name to an identifier, before collisions are resolved.
     #[must_use]
     pub fn apply(self, wire: &str) -> String {
         let words = words::words(wire);
@@ -51,7 +51,7 @@ impl Style {
         self.within_limit(format!("{lead}{written}"), wire)
     }
 
-    /// An identifier that `whole` asks for, cut to a length that people can read.
+    /// Shortens an identifier for `whole` to a readable length.
     #[must_use]
     pub fn within_limit(self, name: String, whole: &str) -> String {
         if name.len() <= LONGEST {
@@ -75,7 +75,7 @@ fn capitalized(word: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
 }
 
-/// FNV-1a: the same in every build, and short enough to read.
+/// Returns the FNV-1a hash: the same in every build, and short.
 #[must_use]
 pub fn fingerprint(text: &str) -> String {
     let hash = text

@@ -19,13 +19,13 @@ use mcp_bindgen_model::Prefix;
 
 use super::{METHODS, Style, fingerprint, given_or_made};
 
-/// The group of a program's functions in a set of tools. No server has this name.
+/// The group of a program's functions in a toolset. No server has this name.
 pub const PROGRAM: &str = "program";
 
 /// The group of the calls that open sections. No server has this name.
 pub const SECTIONS: &str = "sections";
 
-/// The calls that sets of tools answer themselves.
+/// The tools that toolsets add themselves.
 pub const SET_CALLS: [&str; 4] = ["find_tools", "call_tool", "open_sections", "read_section"];
 
 /// The most characters that every provider accepts.
@@ -76,11 +76,11 @@ struct Server {
     bound: BTreeMap<String, String>,
 }
 
-/// Names that were given before, by tool.
+/// Names that were assigned before, by tool.
 pub type Given = HashMap<String, String>;
 
 impl PrefixedNames {
-    /// Adds a server, or replaces it: its prefix, and the names that its configuration gives to tools.
+    /// Adds a server, or replaces it: its prefix, and the tools that its configuration renames.
     pub fn add<'r>(&mut self, server: &str, prefix: &Prefix, renames: impl IntoIterator<Item = (&'r str, &'r str)>) {
         let mut added = Server { lead: lead(server, prefix), ..Server::default() };
         added.renames.extend(renames.into_iter().map(|(tool, name)| (tool.to_owned(), renamed(name))));
@@ -94,7 +94,7 @@ impl PrefixedNames {
         server.plan();
     }
 
-    /// Adds names that bindings have: they stay.
+    /// Adds the names in bindings, which are fixed.
     pub fn add_bound<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
         let server = self.entry(server);
         for (tool, name) in names {
@@ -104,7 +104,7 @@ impl PrefixedNames {
         server.plan();
     }
 
-    /// Adds the servers of others, and what those know of the same servers.
+    /// Adds the servers of others, and their facts about the same servers.
     pub fn merge(&mut self, others: &Self) {
         for (name, other) in &others.servers {
             let server = self.servers.entry(name.clone()).or_insert_with(|| other.clone());
@@ -114,13 +114,13 @@ impl PrefixedNames {
         }
     }
 
-    /// Returns `true` if a server is among them.
+    /// Returns `true` if it contains a server.
     #[must_use]
     pub fn has(&self, server: &str) -> bool {
         self.servers.contains_key(server)
     }
 
-    /// The same servers where names have no prefix: a tool keeps its own name if every provider accepts it.
+    /// Returns the same servers with unprefixed names: a tool keeps its own name if every provider accepts it.
     #[must_use]
     pub fn without_prefixes(mut self) -> Self {
         for server in self.servers.values_mut() {
@@ -130,13 +130,13 @@ impl PrefixedNames {
         self
     }
 
-    /// The names of a server's tools, in the order of the list. The list is all that the configuration selects.
+    /// Returns the names of a server's tools, in order. The list contains all tools that the configuration selects.
     #[must_use]
     pub fn tools(&self, server: &str, listed: &[&str]) -> Vec<String> {
         self.tools_beside(server, listed, &Given::new())
     }
 
-    /// The same where some tools were given names before, which they keep.
+    /// Like [`tools`](Self::tools), where some tools keep names from before.
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let missing;
@@ -173,7 +173,7 @@ impl PrefixedNames {
         listed.iter().map(|tool| names.of(tool)).collect()
     }
 
-    /// The names of a server's prompts: those of tools of no snapshot.
+    /// Returns the names of a server's prompts, which never equal those of tools in a snapshot.
     #[must_use]
     pub fn prompts_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let mut prompts = Self::default();
@@ -296,8 +296,7 @@ impl<'g> Naming<'g> {
     }
 }
 
-/// Names in which no two are equal and none is taken: those that would be ambiguous carry the mark of their server. Each is
-/// given with its server and its tool.
+/// Makes names unique: ambiguous ones get a suffix from their server. Each is given with its server and its tool.
 #[must_use]
 pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bool) -> Vec<String> {
     let mut count: HashMap<&str, usize> = HashMap::new();

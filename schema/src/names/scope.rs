@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Style, fingerprint, words};
 
-/// One identifier for each wire name of a scope, all different and none reserved. Equal wire names share one. A name
-/// that would be free if it were not reserved gets the suffix `kind`.
+/// Returns an identifier for each name of a scope, all unique and none reserved. Equal names share one. A name that
+/// collides with a reserved one only gets the suffix `kind`.
 #[must_use]
 pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
     let written: Vec<String> = wires.iter().map(|wire| style.apply(wire)).collect();
@@ -49,8 +49,7 @@ pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) 
     wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
 }
 
-/// As [`identifiers`], with given names in the place of some. The others are what they would be without them, unless one
-/// of them is given to another: then it makes way.
+/// Like [`identifiers`], with some names given. The others are unaffected, unless one is given to another item.
 #[must_use]
 pub fn given_or_made(
     style: Style,
@@ -71,20 +70,20 @@ pub fn given_or_made(
     or_given(identifiers(style, wires, &reserved, kind))
 }
 
-/// A type that wants a name.
+/// A type that needs a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'w> {
-    /// The name that it asks for.
+    /// The preferred name.
     pub name: &'w str,
-    /// The types of whole tools keep their names before the types inside them.
+    /// Types of whole tools take precedence over types inside them.
     pub is_root: bool,
 }
 
 /// The identity of a type in its module: its depth, and its tool and wire path.
 pub type Identity = (usize, String);
 
-/// The types of a module that cannot have the name they want, by their place in the list, and what they are called
-/// instead. Of those that want one name, whole tools and then the least deep one keep it.
+/// Returns the types of a module that cannot have their preferred name, by index, with the names they get. Whole
+/// tools and then the least nested types take precedence.
 #[must_use]
 pub fn renamed_types(
     wanted: &[Wanted<'_>],
@@ -119,7 +118,7 @@ pub fn renamed_types(
         .collect()
 }
 
-/// The first of these names that is free, or else the last with more of the same before it.
+/// Returns the first free name, or the last one with `more` appended as often as necessary.
 #[must_use]
 pub fn first_free(candidates: &[&str], more: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut name =

@@ -2,19 +2,20 @@
 
 use super::{Style, given_or_made, identifiers};
 
-/// Methods that the client type has by itself.
+/// The methods that every client type has.
 pub const METHODS: &[&str] = &["connect", "connect_with", "with", "within", "client", "clone"];
 
-/// The names of a tool, before prefixes.
+/// The names of a tool, without prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolNames {
     /// `create_issue`: its method, and the end of its handler's name.
     pub method: String,
-    /// `CreateIssue`: its variant, and what its types are named after.
+    /// `CreateIssue`: its variant, and the stem of its types.
     pub variant: String,
 }
 
-/// The names of all tools of a list, told apart by these keys; `given` has the methods that the user chose.
+/// Returns the names of all tools of a list, made unique by these keys; `given` has the methods that the
+/// configuration sets.
 #[must_use]
 pub fn tools(keys: &[&str], given: &[Option<String>]) -> Vec<ToolNames> {
     let methods = given_or_made(Style::Snake, keys, given, METHODS, "tool");
@@ -23,8 +24,8 @@ pub fn tools(keys: &[&str], given: &[Option<String>]) -> Vec<ToolNames> {
     methods.into_iter().zip(variants).map(|(method, variant)| ToolNames { method, variant }).collect()
 }
 
-/// Names prompts (`word` is `prompt`) or resource templates (`resource`), behind that word and beside these methods of
-/// tools.
+/// Returns the names of prompts (`word` is `prompt`) or resource templates (`resource`), which begin with that word
+/// and differ from these methods of tools.
 #[must_use]
 pub fn offers<'m>(word: &str, keys: &[&str], methods: impl IntoIterator<Item = &'m str>) -> Vec<String> {
     let lead = format!("{word}_");

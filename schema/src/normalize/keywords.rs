@@ -25,7 +25,7 @@ pub(crate) const WORDING: [&str; 10] = [
     "writeOnly",
 ];
 
-/// A set of JSON's kinds of values.
+/// A set of JSON types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kinds(u8);
 
@@ -52,7 +52,7 @@ impl Kinds {
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const ALL: Self = Self(127);
 
-    /// Returns the kind of a value: an integer for every number without a fraction.
+    /// Returns the type of a value: an integer for every number without a fraction.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         match value {
@@ -96,7 +96,7 @@ impl Kinds {
         self.0 & kinds.0 == kinds.0
     }
 
-    /// The names of the kinds, as `type` writes them.
+    /// Returns the names of the types, as in `type`.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let kinds = ["null", "boolean", "number", "string", "array", "object"];

@@ -74,7 +74,7 @@ pub(crate) struct Node {
     pub(crate) default_null: bool,
 }
 
-/// The schemas of one document, found by the places they stand at.
+/// The schemas of a document, by their positions.
 #[derive(Debug)]
 pub struct Schemas<'a> {
     bundle: Bundle<'a>,
@@ -127,7 +127,7 @@ impl<'a> Schemas<'a> {
         self.nodes.get(id.0).unwrap_or(&ANYTHING)
     }
 
-    /// The JSON pointer of a schema in its document.
+    /// Returns the JSON pointer of a schema in its document.
     #[must_use]
     pub fn pointer(&self, id: SchemaId) -> &str {
         &self.get(id).pointer
@@ -149,13 +149,13 @@ impl<'a> Schemas<'a> {
         self.nodes.len()
     }
 
-    /// The JSON that a schema was read from; `None` where that is no object.
+    /// Returns the JSON of a schema; `None` if it is not an object.
     #[must_use]
     pub fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
         *self.sources.get(id.0)?
     }
 
-    /// A schema and what its plain references lead to, nearest first: all that describes the same value.
+    /// Returns a schema and the targets of its plain references, the nearest first: all describe the same value.
     #[must_use]
     pub fn described_by(&self, id: SchemaId) -> Vec<&'a Map<String, Value>> {
         const MOST_STEPS: usize = 8;
@@ -169,14 +169,14 @@ impl<'a> Schemas<'a> {
         sources
     }
 
-    /// Returns `true` where one of these schemas says not to use what it describes any more.
+    /// Returns `true` if one of these schemas is deprecated.
     #[must_use]
     pub fn is_deprecated(&self, ids: &[SchemaId]) -> bool {
         let mut sources = ids.iter().flat_map(|id| self.described_by(*id));
         sources.any(|source| lookup(source, "deprecated") == Some(&Value::Bool(true)))
     }
 
-    /// The name under which `$defs` or `definitions` hold a schema.
+    /// Returns the name of a schema in `$defs` or `definitions`.
     #[must_use]
     pub fn definition(&self, id: SchemaId) -> Option<String> {
         let (parent, name) = self.get(id).pointer.rsplit_once('/')?;

@@ -52,16 +52,16 @@ use reading::Reading;
 pub use rewrite::{Dialect, Load, Lost, NotStrict, Renamed, Rewrite};
 use serde_json::Value;
 
-/// The schema so that a model can send nothing but values of it.
+/// Converts a schema so that a model can only send valid values.
 ///
-/// - OpenAI: every property is required, and one that was not may be `null` instead. Objects are closed, what the subset
-///   has no words for (`minLength`, other formats, ...) is said in the description.
-/// - Anthropic: properties stay optional, bounds are said in the description. What all tools of a request may have together
-///   is for whoever makes the request to count: see [`Load`].
-/// - Gemini has no flag; this is what its mode `VALIDATED` enforces.
+/// - OpenAI: every property is required, and optional ones may be `null` instead. Objects are closed. Keywords that
+///   the subset lacks (`minLength`, other formats, ...) are added to the description.
+/// - Anthropic: properties stay optional, bounds are added to the description. Limits on all tools of a request are
+///   left to the caller: see [`Load`].
+/// - Gemini has no flag; its mode `VALIDATED` enforces this schema.
 ///
-/// An object that declares properties and says nothing of others is taken as closed; one that declares none is any object,
-/// unless it is the arguments as a whole.
+/// An object that declares properties and does not mention others counts as closed; one that declares none is any
+/// object, unless it is the arguments as a whole.
 ///
 /// # Errors
 /// Where the provider's subset does not allow that without losing a value that the schema has: anything goes (`{}`, open
@@ -76,8 +76,8 @@ pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
     Ok(rewrite)
 }
 
-/// The schema so that the provider takes it, whatever it is: what it may allow is all that the original allows, and more
-/// where the provider has no words for what narrows it.
+/// Converts a schema so that the provider accepts it: the result allows everything that the original allows, and more
+/// if the provider lacks keywords.
 ///
 /// ```
 /// use mcp_bindgen_schema::provider::{Dialect, loose};

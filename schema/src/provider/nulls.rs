@@ -20,18 +20,19 @@ const FEW_FIELDS: usize = 8;
 /// Shapes that a value could be of, at most.
 const MOST_CANDIDATES: usize = 64;
 
-/// The nulls that an original schema does not have, and the names that a provider did not take.
+/// The nulls to remove from a model's arguments, and the properties to rename, because the model saw a converted
+/// schema.
 ///
-/// A `null` of a property that the schema does not require is taken out
-/// - where the schema has no `null` there: a model that must send every property says so that there is none;
-/// - where it has one, and `null` is the property's `default`: absent and `null` are the same then.
+/// A `null` of an optional property is removed - if the schema does not allow it there: in strict mode a model must
+/// send every property, and `null` means none; - if the schema allows it and it is the property's `default`: then it
+/// means the same as a missing property.
 ///
-/// Every other `null` stays: one that is required, one in an array, one of a key that the schema does not declare or that
-/// another alternative takes as any key, and one of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
-/// "clear it"), a model that may leave the property out says which, and [`strict`](super::strict) gives no schema that would
-/// force it to say only one. So the rule is the same whichever provider the model is of.
+/// Every other `null` stays: of required properties, in arrays, of undeclared keys or those that another alternative
+/// allows as any key, and of optional nullable properties without such a default. For the latter, missing and `null`
+/// differ for a server ("keep", "clear"); [`strict`](super::strict) never produces a schema that forces the model to
+/// send one of them. So the rule is the same for all providers.
 ///
-/// Patterns of `patternProperties` are not matched: what stands under a key that is not declared is taken to be of any of them.
+/// `patternProperties` are not matched: the value of an undeclared key may match any of them.
 ///
 /// ```
 /// use mcp_bindgen_schema::provider::Nulls;
@@ -76,7 +77,7 @@ struct Arena {
 type Candidate = (usize, ShapeId);
 
 impl Nulls {
-    /// Those of a schema.
+    /// Returns those of a schema.
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         let mut reading = Reading::of(schema);
@@ -94,8 +95,8 @@ impl Nulls {
         Self { known: Arc::new(Known { arenas, aliases }) }
     }
 
-    /// Takes out of what a model sent each `null` that the schema does not have, at every depth, and gives properties their
-    /// own names back. What fits no schema at all is left as it is.
+    /// Removes the nulls from a model's arguments, at every depth, and restores the names of properties. Values that
+    /// do not match the schema are left unchanged.
     pub fn take_out(&self, arguments: &mut Value) {
         if let Some(whole) = self.known.arenas.first() {
             self.known.clean(arguments, &[(0, whole.root)], 0);

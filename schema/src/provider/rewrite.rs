@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Whose words.
+/// A provider's subset of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -14,17 +14,17 @@ pub enum Dialect {
     Gemini,
 }
 
-/// A schema in the words of a provider.
+/// A schema that was converted for a provider.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rewrite {
     /// The schema for the provider.
     pub schema: Value,
-    /// Whether a model can send nothing but values of it.
+    /// Whether the provider only lets the model send valid values.
     pub is_strict: bool,
     /// The parts that could not be expressed.
     pub lost: Vec<Lost>,
-    /// Properties that have another name in it; [`Nulls::take_out`](super::Nulls::take_out) gives them back theirs.
+    /// Renamed properties; [`Nulls::take_out`](super::Nulls::take_out) restores their names.
     pub renamed: Vec<Renamed>,
     /// Its share of the limits of a request.
     pub load: Load,
@@ -34,44 +34,44 @@ pub struct Rewrite {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Lost {
-    /// The place in the original schema, as a JSON pointer.
+    /// The position in the original schema, as a JSON pointer.
     pub pointer: String,
     /// The keyword.
     pub keyword: String,
-    /// It in words, as it stands in the description; none where it says nothing to a model.
+    /// Its text in the description, if it has one.
     pub words: Option<String>,
 }
 
-/// A property whose name the provider does not take. What it is called instead stands for nothing else in the schema, and
-/// has a hash where some object that has it takes any key.
+/// A property whose name the provider does not accept. The new name is unique in the schema, and ends in a hash if an
+/// object with it allows undeclared keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Renamed {
-    /// The object that has it, in the original schema, as a JSON pointer.
+    /// The position of its object in the original schema, as a JSON pointer.
     pub pointer: String,
     /// Its name.
     pub wire: String,
-    /// The model's name for it.
+    /// The name that the model sends.
     pub sent: String,
 }
 
-/// The share of a strict schema in the limits of a whole request. A definition counts wherever it is referred to.
+/// The share of a strict schema in the limits of a request. A definition counts for each reference to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {
-    /// Properties that may be absent.
+    /// The number of optional properties.
     pub optional: usize,
-    /// Parameters of several types, `null` among them.
+    /// The number of parameters with several types, including `null`.
     pub unions: usize,
 }
 
-/// Why a schema cannot be strict.
+/// The reason why a schema cannot be strict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotStrict {
-    /// The place in the original schema, as a JSON pointer.
+    /// The position in the original schema, as a JSON pointer.
     pub pointer: String,
-    /// Why, in words: always the same for the same reason.
+    /// The reason, for people: always the same text for the same reason.
     pub why: String,
 }
 

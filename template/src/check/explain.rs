@@ -14,7 +14,7 @@ const LISTED: usize = 8;
 const LONGEST: usize = 40;
 
 impl Tool {
-    /// Checks the arguments of an action at a place, and returns the faults in the order of the text.
+    /// Checks the arguments of an action, and returns the errors in the order of the text.
     #[must_use]
     pub fn check(&self, action: &Action, place: Place) -> Vec<Fault> {
         let check = Check { tool: self.prefixed(), arguments: self.arguments() };

@@ -51,19 +51,19 @@ pub struct Tool {
 }
 
 impl Tools {
-    /// None at all.
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A server, whether it has tools or not.
+    /// Adds a server, even without tools.
     pub fn add_server(&mut self, server: &str) {
         self.servers.entry(server.to_owned()).or_default();
     }
 
-    /// A tool: the server's configured name, the tool's name on it, the name that bindings and toolsets have for it, and its
-    /// `inputSchema`. Of two tools with the same name on one server the first counts.
+    /// Adds a tool: the server's configured name, the tool's name on it, its name in bindings and toolsets, and its
+    /// `inputSchema`. The first of several tools with the same name on one server is used.
     pub fn add(&mut self, server: &str, name: &str, prefixed: &str, input_schema: &Value) {
         let tools = self.servers.entry(server.to_owned()).or_default();
         if tools.contains_key(name) {
@@ -81,7 +81,7 @@ impl Tools {
         });
     }
 
-    /// One more name by which actions may call a tool that was added; nothing where it was not.
+    /// Adds another name by which actions may call a tool, if there is such a tool.
     ///
     /// ```
     /// use mcp_bindgen_template::{SlotKind, Template, Tools};
@@ -102,13 +102,13 @@ impl Tools {
         }
     }
 
-    /// A tool by its server and its name there.
+    /// Returns a tool by its server and its name there.
     #[must_use]
     pub fn named(&self, server: &str, name: &str) -> Option<&Tool> {
         self.tools.get(*self.servers.get(server)?.get(name)?)
     }
 
-    /// The tool that an action calls.
+    /// Returns the tool that an action calls, or an error message.
     ///
     /// # Errors
     /// Why there is none: a message without a place.
@@ -152,13 +152,13 @@ impl Tools {
 }
 
 impl Tool {
-    /// The server's configured name.
+    /// Returns the server's configured name.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// The tool's name on the server.
+    /// Returns the tool's name on the server.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

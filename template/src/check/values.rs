@@ -10,7 +10,7 @@ use super::leaves::Arguments;
 use super::tools::Tool;
 use crate::ast::{Action, Argument, Term};
 
-/// The Rust type of a variable that is passed to an argument.
+/// The Rust type of a variable for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Takes {
@@ -29,8 +29,8 @@ pub enum Takes {
 }
 
 impl Tool {
-    /// The variables and expressions that are a value of the action by themselves, also in lists and objects, each with what
-    /// it has to be there: in the order of the text. [`Takes::Json`] for arguments that the tool does not declare.
+    /// Returns the variables and expressions that are whole values of the action, also inside lists and objects, with
+    /// their types: in the order of the text. Undeclared arguments have [`Takes::Json`].
     ///
     /// ```
     /// use mcp_bindgen_template::{SlotKind, Takes, Template, Tools};
@@ -54,10 +54,10 @@ impl Tool {
         passed
     }
 
-    /// The value that an argument came to, as the schema wants it.
+    /// Converts the rendered value of an argument to the type in the schema.
     ///
-    /// A text with expressions in it is a string. Where the schema takes none, and takes the number or the boolean that the
-    /// string is the exact JSON spelling of, it becomes that: `limit="{{ n }}"`. Everything else stays as it is.
+    /// Text with expressions is a string. If the schema does not allow strings, but a number or a boolean whose JSON
+    /// is exactly that text, it becomes that: `limit="{{ n }}"`. All other values are unchanged.
     ///
     /// ```
     /// use mcp_bindgen_template::{SlotKind, Template, Tools};

@@ -18,11 +18,11 @@ use super::turn::{Order, turn};
 use super::{Carried, Entry, NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 
-/// A toolset of which models are told two tools alone: one that finds the others, and one that calls what was found. Made by
+/// A toolset of which models see only two tools: one that finds the others, and one that calls them. Returned by
 /// [`Toolset::deferred`].
 ///
-/// [`listed`](Self::listed) has what goes into the request; calls go to [`dispatch`](Self::dispatch) and
-/// [`turn`](Self::turn) of this. The list is the same whatever is found, so that a provider's cache of it holds.
+/// Send the definitions of [`listed`](Self::listed) in the request, and make calls with [`dispatch`](Self::dispatch)
+/// and [`turn`](Self::turn) of this type. The definitions never change, so that the provider's cache stays valid.
 #[derive(Clone, Debug)]
 pub struct Deferred {
     all: Toolset,
@@ -35,14 +35,14 @@ pub struct Deferred {
     finder: Arc<str>,
 }
 
-/// A pattern that no tool of the set fits.
+/// The error of a pattern that matches no tool of the toolset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no tool of this set matches `{pattern}`{}", meant(.nearest))]
 #[non_exhaustive]
 pub struct NothingPinned {
     /// The pattern.
     pub pattern: String,
-    /// The names that are most like it.
+    /// The most similar names.
     pub nearest: Vec<String>,
 }
 
@@ -51,13 +51,13 @@ fn meant(nearest: &[String]) -> String {
 }
 
 impl Toolset {
-    /// The same tools behind two of them, `find_tools` and `call_tool`, for lists that are too long for a context: the list
-    /// costs the same whether there are ten tools or a thousand.
+    /// Hides the tools behind two, `find_tools` and `call_tool`, if there are too many for a context: the definitions
+    /// have the same size for ten tools and for a thousand.
     ///
-    /// `find_tools` gives the names, first sentences and parameters of the tools that fit a few words best, ranked by BM25
-    /// over the parts of names, descriptions and parameters. `call_tool` calls one of them just as
-    /// [`dispatch`](Self::dispatch) does: whatever stands around a client, policies and approvals, holds for it as well.
-    /// Where a tool of the set has one of these names already, they end in `_`.
+    /// `find_tools` returns the names, first sentences and parameters of the tools that best match some words, ranked
+    /// by BM25 over the words of names, descriptions and parameters. `call_tool` calls one of them as
+    /// [`dispatch`](Self::dispatch) does, including layers such as policies and approvals. If the toolset has a tool
+    /// with one of these names, a `_` is appended to them.
     ///
     /// ```
     /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) -> Result<(), mcp_bindgen_agents::NothingPinned> {
@@ -92,7 +92,7 @@ impl Deferred {
         Self { all, listed, index, pinned: Arc::new(pinned), caller, finder }
     }
 
-    /// Has the model told of these tools from the beginning as well: public names, or globs of them.
+    /// Also shows these tools to the model from the start: names in the toolset, or globs.
     ///
     /// # Errors
     /// Where no tool fits one of the patterns.
@@ -110,41 +110,40 @@ impl Deferred {
         Ok(Self::new(self.all, self.index, pinned, self.finder, self.caller))
     }
 
-    /// The same tools for one conversation, whose calls carry a value; see [`Toolset::with_extension`]. Nothing is indexed
-    /// anew.
+    /// Returns the toolset with a value that all its calls carry; see [`Toolset::with_extension`]. The index is
+    /// shared.
     #[must_use]
     pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
         let Self { index, finder, caller, .. } = self.clone();
         Self::new(self.all.with_extension(value), index, BTreeSet::clone(&self.pinned), finder, caller)
     }
 
-    /// The tools that the model is told of: the two, those that are pinned, and those by which it opens and reads sections of
-    /// its prompt.
+    /// Returns the tools that the model sees: the two, the pinned ones, and those that open and read sections of its
+    /// prompt.
     #[must_use]
     pub fn listed(&self) -> &Toolset {
         &self.listed
     }
 
-    /// The tools that can be found and called.
+    /// Returns the tools that can be found and called.
     #[must_use]
     pub fn all(&self) -> &Toolset {
         &self.all
     }
 
-    /// The whole list for providers that search it themselves: takes the definitions of [`all`](Self::all), marks those
-    /// that are not pinned with `defer_loading`, and puts the provider's own search before them. All definitions are sent
-    /// then, and only what is found takes part of the context. None where the provider has no search: OpenAI's Chat
-    /// Completions and Gemini.
+    /// Returns the definitions for providers with a search of their own: takes the definitions of [`all`](Self::all),
+    /// sets `defer_loading` on those that are not pinned, and adds the provider's search tool. All definitions are
+    /// sent, but only found ones use context. Returns `None` for OpenAI's Chat Completions and Gemini, which have no
+    /// search.
     ///
-    /// Calls of tools that the model found so have their names; [`dispatch`](Self::dispatch) and [`turn`](Self::turn) answer
-    /// them as well.
+    /// [`dispatch`](Self::dispatch) and [`turn`](Self::turn) accept calls of tools that were found this way.
     #[must_use]
     pub fn searched_by(&self, provider: Provider, definitions: Vec<Value>) -> Option<Vec<Value>> {
         native::searched_by(provider, definitions, |name| self.pinned.contains(name))
     }
 
-    /// As [`Toolset::dispatch`], for the two tools and for all others. A tool that the model has not found, but calls by
-    /// its right name, is called: it may remember it from an earlier conversation.
+    /// Like [`Toolset::dispatch`], for the two tools and all others. A tool can be called by its name without being
+    /// found first: the model may know it from an earlier conversation.
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {
@@ -154,7 +153,7 @@ impl Deferred {
         }
     }
 
-    /// As [`Toolset::turn`]. A call through `call_tool` is in order where that of the tool itself would be.
+    /// Like [`Toolset::turn`]. Calls through `call_tool` are ordered like calls of the tool itself.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
         let order = |call: &ModelCall| {
             let inner = (call.name == *self.caller).then(|| asked(call.arguments.clone()).ok()).flatten();

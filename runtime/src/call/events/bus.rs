@@ -85,8 +85,7 @@ pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
 pub struct Events(broadcast::Receiver<Arc<Event>>);
 
 impl Events {
-    /// Waits for the next event; `None` once there are neither clients nor connections that could tell of anything. Nothing
-    /// is missed where the future is dropped.
+    /// Waits for the next event; returns `None` once all clients and connections are gone. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
         match self.0.recv().await {
             Ok(event) => Some(Arc::unwrap_or_clone(event)),

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::call::INPUT_REQUIRED;
 use crate::{CallError, CallErrorKind, ConnectionState, Dispatched, ToolCall, ToolResult};
 
-/// An event. None of them shows a secret of the configuration, and none shows the contents that
-/// calls send and get, unless [`ClientOptions::record_content`](crate::ClientOptions::record_content) asks for that.
+/// An event. It contains no secrets of the configuration, and contents of calls only with
+/// [`ClientOptions::record_content`](crate::ClientOptions::record_content).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -27,10 +27,11 @@ pub enum Event {
     Lagged(Lagged),
 }
 
-/// A call has ended, or was refused. There is one for each call of the program, however often a
-/// [`Stack`](crate::middleware::Stack) tried, and where a policy denied it or a cache answered it.
+/// A call ended, or was denied. There is one event for each call of the program, also if a
+/// [`Stack`](crate::middleware::Stack) retries it, a policy denies it or a cache answers it.
 ///
-/// A typed call whose result is not what its bindings promise (`CallError::Decode`) was answered: reading it comes after.
+/// A typed call whose result does not match its type (`CallError::Decode`) counts as successful: the result is read
+/// later.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolInvoked {
@@ -44,9 +45,9 @@ pub struct ToolInvoked {
     pub duration: Duration,
     /// How it ended.
     pub outcome: CallOutcome,
-    /// The arguments, redacted; only where the client records content.
+    /// The arguments, redacted, if the client records content.
     pub arguments: Option<Map<String, Value>>,
-    /// The `result` of the response, redacted; only where the client records content, and there is one.
+    /// The `result` of the response, redacted, if there is one and the client records content.
     pub result: Option<Value>,
 }
 
@@ -58,12 +59,12 @@ pub struct ServerStateChanged {
     pub server: String,
     /// The new state.
     pub state: ConnectionState,
-    /// Why no connection could be opened: [`ConnectError::message`](crate::ConnectError::message). Only where one was tried,
-    /// and the state is [`Disconnected`](ConnectionState::Disconnected).
+    /// The error of a failed connection: [`ConnectError::message`](crate::ConnectError::message). Only if connecting
+    /// was tried, and the state is [`Disconnected`](ConnectionState::Disconnected).
     pub error: Option<String>,
 }
 
-/// The server said that its list of tools changed, or was reached anew.
+/// The server reported a change of its tools, or was reconnected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolsChanged {
@@ -87,7 +88,7 @@ pub struct DriftDetected {
     pub is_refused: bool,
 }
 
-/// Somebody is asked to approve a call. What they say shows in the call's [`ToolInvoked`].
+/// Approval of a call was requested. The call's [`ToolInvoked`] has the outcome.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalAsked {
@@ -95,7 +96,7 @@ pub struct ApprovalAsked {
     pub server: String,
     /// The tool's wire name.
     pub tool: String,
-    /// The arguments, redacted; only where the client records content.
+    /// The arguments, redacted, if the client records content.
     pub arguments: Option<Map<String, Value>>,
 }
 

@@ -50,7 +50,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+    /// Returns the position in the value, as a JSON pointer (RFC 6901); empty for the whole value.
     #[must_use]
     pub fn pointer(&self) -> &str {
         match self {
@@ -69,7 +69,7 @@ impl Refusal {
     }
 }
 
-/// Checks the arguments of a call against the tool's `inputSchema`, which is compiled once.
+/// Validates arguments against the tool's `inputSchema`, which is compiled once.
 ///
 /// # Errors
 /// Where the arguments do not fit, or the schema cannot be used.
@@ -77,9 +77,9 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
     compiled::check(spec.name, spec.input_schema, arguments, &Redactor::default())
 }
 
-/// Checks the structured content of a result against the tool's `outputSchema`, which is compiled once; where there is
-/// no structured content, its text, in each of the ways in which [`Tool::output`](crate::Tool::output) reads it. A result that is an
-/// error always fits, and so does any where the tool declares no `outputSchema`.
+/// Validates the structured content of a result against the tool's `outputSchema`, which is compiled once; without
+/// structured content its text, in all ways in which [`Tool::output`](crate::Tool::output) reads it. Error results
+/// are always valid, and so are all results of tools without an `outputSchema`.
 ///
 /// # Errors
 /// Where the structured content does not fit or is missing, or the schema cannot be used.

@@ -10,7 +10,7 @@ const LONGEST_REASON: usize = 240;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Where in the schema, as a JSON pointer (RFC 6901).
+    /// The position in the schema, as a JSON pointer (RFC 6901).
     pub pointer: String,
     /// The value at the place as JSON, shortened.
     pub value: String,
@@ -24,11 +24,11 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// A schema that cannot be used, because something that it needs is not there.
+/// A schema that cannot be used, because a part of it is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusableSchema {
-    /// Where in the schema, as a JSON pointer (RFC 6901); empty where the place is not known.
+    /// The position in the schema, as a JSON pointer (RFC 6901); empty if unknown.
     pub pointer: String,
     /// The fault.
     pub message: String,

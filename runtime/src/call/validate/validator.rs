@@ -17,10 +17,10 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// Compiles a schema of the version that its `$schema` names; of 2020-12 where it names none.
+    /// Compiles a schema, in the version of its `$schema` or else 2020-12.
     ///
-    /// A keyword with a value that the specification does not allow, and a pattern that the regex engine cannot take,
-    /// is [skipped](Self::skipped): the rest of the schema still holds.
+    /// Keywords with invalid values, and patterns that the regex engine does not support, are
+    /// [skipped](Self::skipped); the rest of the schema applies.
     ///
     /// # Errors
     /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas

@@ -16,7 +16,7 @@ const DEEPEST_UNION: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+    /// The position in the value, as a JSON pointer (RFC 6901); empty for the whole value.
     pub pointer: String,
     /// The keyword of the schema that is broken.
     pub keyword: String,

@@ -5,8 +5,9 @@ use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot, Transport};
 use crate::{Client, ClientOptions};
 
 impl Client {
-    /// A client that declares the capabilities that the `known` snapshot was taken with, as the list may depend on them.
-    /// Where the configuration refuses tools that changed, calls compare them with it. A child starts in the folder of the configuration, wherever in the project this process runs.
+    /// Creates a client to take a snapshot with. It declares the capabilities of the `known` snapshot, because the
+    /// list may depend on them. If the configuration rejects changed tools, calls are compared with it. A child
+    /// process starts in the folder of the configuration.
     #[doc(hidden)]
     pub fn for_snapshot(
         config: &Config,

@@ -48,7 +48,7 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// The next one; `None` where the last clone of the client is gone. Nothing is missed where the future is dropped.
+    /// Waits for the next notification; returns `None` once the last clone of the client is gone. Cancel safe.
     pub async fn next(&mut self) -> Option<Notification> {
         loop {
             match self.heard.recv().await {

@@ -17,7 +17,7 @@ use crate::rpc::request::RequestError;
 use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError, Content};
 
-/// Which prompt of which server, with what.
+/// A request for a prompt, with its arguments.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PromptRequest {
@@ -102,7 +102,7 @@ impl Client {
         self.get_prompt(PromptRequest::new(self.name().to_owned(), prompt.into(), arguments.collect())).await
     }
 
-    /// The prompts, each as the server sent it; none where the server does not declare any.
+    /// Returns the prompts as the server sent them; none if it does not declare the capability.
     ///
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
@@ -184,7 +184,7 @@ debug_redacted!(PromptResult { server, prompt, description, messages, meta, extr
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Whose it is: `user` or `assistant`. Empty for what is no message; that is in `content`, as sent.
+    /// The role: `user` or `assistant`. Empty for an invalid message; then `content` has it as sent.
     pub role: String,
     /// Its content.
     pub content: Content,

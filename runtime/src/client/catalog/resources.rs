@@ -108,7 +108,7 @@ impl Client {
         self.read_resource(ResourceRequest::new(self.name().to_owned(), uri)).await
     }
 
-    /// The resources, each as the server sent it; none where the server does not declare any.
+    /// Returns the resources as the server sent them; none if it does not declare the capability.
     ///
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
@@ -117,7 +117,7 @@ impl Client {
         declared_list(self, &connection, Listing::Resources).await
     }
 
-    /// The resource templates, each as the server sent it; none where the server does not declare resources.
+    /// Returns the resource templates as the server sent them; none if it does not declare the capability.
     ///
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
@@ -180,8 +180,8 @@ impl ResourceResult {
 
 debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 
-/// One part of what a resource holds. `extra` has what else is there: `mimeType`, `_meta`, keys of the server's own.
-/// Serialized as the server sent it, but for the order of keys.
+/// A part of a resource's contents. `extra` has its other members: `mimeType`, `_meta`, keys of the server.
+/// Serialized as the server sent it, except for the order of keys.
 ///
 /// ```
 /// use mcp_bindgen_runtime::ResourceContents;
@@ -259,7 +259,7 @@ impl ResourceContents {
         }
     }
 
-    /// The bytes, of text in UTF-8; `None` where they are not in base64.
+    /// Returns the bytes; those of text in UTF-8. Returns `None` if they are not valid base64.
     #[must_use]
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match self {
@@ -269,7 +269,7 @@ impl ResourceContents {
         }
     }
 
-    /// The media type, where the server says it.
+    /// Returns the media type, if the server sent one.
     #[must_use]
     pub fn mime_type(&self) -> Option<&str> {
         self.other("mimeType")?.as_str()

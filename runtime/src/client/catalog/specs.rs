@@ -78,7 +78,7 @@ pub struct ResourceTemplateSpec {
     pub title: Option<&'static str>,
     /// The description, as sent.
     pub description: Option<&'static str>,
-    /// The media type of all of its resources, where they have one.
+    /// The media type of all its resources, if they have one.
     pub mime_type: Option<&'static str>,
 }
 

@@ -90,7 +90,7 @@ impl ResourceUpdates {
 }
 
 impl Client {
-    /// Subscribes to a resource, for as long as what is returned is kept: over all connections that the client makes.
+    /// Subscribes to a resource until the returned value is dropped, across all connections of the client.
     ///
     /// # Errors
     /// [`CallError::NotOffered`] where the server does not tell of changes, [`CallError::ResourceNotFound`], and whatever

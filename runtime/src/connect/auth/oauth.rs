@@ -13,9 +13,9 @@ use super::store::TokenStore;
 
 /// OAuth for servers over HTTP: set it with [`ClientOptions::authorization`](crate::ClientOptions::authorization).
 ///
-/// [`OAuth::new`] asks a user, in a browser. The server says where its authorization server is; the program is registered
-/// there, by itself where that is possible; what comes back is checked to be from there, and the answer goes to a port of
-/// this machine. Tokens are renewed when they end, and asked for again where a call needs more than they allow.
+/// [`OAuth::new`] asks a user in a browser. The authorization server is discovered from the MCP server, and the
+/// program is registered there dynamically if possible. The redirect goes to a port of this machine and its origin is
+/// verified. Tokens are refreshed when they expire, and requested again if a call needs more scopes.
 ///
 /// ```no_run
 /// # fn run() {
@@ -48,7 +48,7 @@ impl Default for OAuth {
 }
 
 impl OAuth {
-    /// A user is asked. How the user comes to know where to go say [`open_browser`](Self::open_browser),
+    /// Asks a user. Choose how the user learns the URL: [`open_browser`](Self::open_browser),
     /// [`on_url`](Self::on_url) or [`on_redirect`](Self::on_redirect).
     pub fn new() -> Self {
         Self { settings: Settings::default(), sessions: Arc::default() }
@@ -60,15 +60,15 @@ impl OAuth {
         Self::of(Grant::Client).confidential_client(id, secret)
     }
 
-    /// The program itself is asked for, and proves who it is with a private key: PKCS #8 in PEM, for ES256, ES384, EdDSA or
-    /// RS256. Name the authorization server that knows the key, too: [`issuer`](Self::issuer).
+    /// Authenticates the program itself with a private key: PKCS #8 in PEM, for ES256, ES384, EdDSA or RS256. Also
+    /// set the authorization server that knows the key: [`issuer`](Self::issuer).
     pub fn client_credentials_with_key(id: impl Into<String>, key: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: None, key: Some(Secret::new(key)) };
         Self::of(Grant::Client).set(|settings| settings.client = Some(client))
     }
 
-    /// The platform that the program runs on vouches for it: `token` gives a JWT of the platform for an audience, which is
-    /// the issuer that it is asked for (workload identity federation). Name that [`issuer`](Self::issuer), too.
+    /// Authenticates the program through the platform that it runs on (workload identity federation): `token` returns
+    /// a JWT of the platform for an audience, which is the issuer. Also set the [`issuer`](Self::issuer).
     pub fn workload<F, A, E>(id: impl Into<String>, token: F) -> Self
     where
         F: Fn(String) -> A + Send + Sync + 'static,
@@ -78,13 +78,15 @@ impl OAuth {
         Self::of(Grant::Workload(source(token))).client(id)
     }
 
-    /// The identity provider of an enterprise says what its users may reach (enterprise-managed authorization). `id` and
-    /// `secret` are those of the program at the server's authorization server, the [`issuer`](Self::issuer) to name, too.
+    /// Uses an enterprise's identity provider, which decides what its users may access (enterprise-managed
+    /// authorization). `id` and `secret` are those of the program at the server's authorization server; also set it
+    /// with [`issuer`](Self::issuer).
     pub fn enterprise(provider: IdentityProvider, id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::of(Grant::Enterprise(provider)).confidential_client(id, secret)
     }
 
-    /// The program was registered under this name, and has no secret. Say also with whom: [`issuer`](Self::issuer).
+    /// Uses a client id without a secret, for programs that are already registered. Also set where:
+    /// [`issuer`](Self::issuer).
     pub fn client(self, id: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: None, key: None };
         self.set(|settings| settings.client = Some(client))
@@ -96,14 +98,15 @@ impl OAuth {
         self.set(|settings| settings.client = Some(client))
     }
 
-    /// The only authorization server that is asked, whatever the server says. A client with a secret or a key, and a program
-    /// without a user, cannot connect without it: the server would choose who receives the secret.
+    /// Sets the only authorization server to use, whatever the MCP server announces. Required for clients with a
+    /// secret or a key, and for programs without a user: otherwise the MCP server would choose who receives the
+    /// secret.
     pub fn issuer(self, issuer: impl Into<String>) -> Self {
         self.set(|settings| settings.issuer = Some(issuer.into()))
     }
 
-    /// Where the program publishes its metadata (a client ID metadata document): it is the program's name where the
-    /// authorization server takes such names.
+    /// Sets the URL of the program's published metadata (a client ID metadata document). It is the client id if the
+    /// authorization server supports this.
     pub fn client_metadata_url(self, url: impl Into<String>) -> Self {
         self.set(|settings| settings.metadata_url = Some(url.into()))
     }
@@ -118,8 +121,8 @@ impl OAuth {
         self.set(|settings| settings.scopes = Some(scopes.into_iter().map(Into::into).collect()))
     }
 
-    /// Keeps tokens in this store; by default in memory, until the program ends. A store keeps URLs and configured clients
-    /// apart, but no users: give each user of a program a store.
+    /// Sets the store for tokens; by default they are in memory until the program ends. Stores distinguish URLs and
+    /// configured clients, but not users: use a store for each user of the program.
     pub fn store(self, store: impl TokenStore + 'static) -> Self {
         self.set(|settings| settings.store = Arc::new(store))
     }
@@ -130,18 +133,18 @@ impl OAuth {
         self.set(|settings| settings.port = Some(port))
     }
 
-    /// Opens the user's browser. Where there is none, the URL goes to [`on_url`](Self::on_url).
+    /// Opens the user's browser. If that fails, the URL is passed to [`on_url`](Self::on_url).
     pub fn open_browser(self) -> Self {
         self.set(|settings| settings.opens_browser = true)
     }
 
-    /// Shows the user the URL to go to. The user has to be at this machine: the answer goes to a port of it.
+    /// Shows the URL to the user, who must use a browser on this machine, because the redirect goes to a port of it.
     pub fn on_url(self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.set(|settings| settings.show = Some(Arc::new(show)))
     }
 
-    /// For users at another machine, and programs that take the redirect themselves: `authorize` gets the URL to go to, and
-    /// gives the whole URL that the user was sent back to, below `redirect`. A user can also paste it.
+    /// Handles the redirect in the program, for users on another machine: `authorize` receives the URL to open, and
+    /// returns the complete URL that the user was redirected to, below `redirect`. A user can also paste it.
     ///
     /// ```no_run
     /// # async fn pasted() -> std::io::Result<String> { unimplemented!() }
@@ -161,7 +164,8 @@ impl OAuth {
         self.set(|settings| settings.redirect = Some((redirect.into(), source(authorize))))
     }
 
-    /// How long a user may take, and how long another process that renews the same tokens; 5 minutes by default.
+    /// Sets how long to wait for a user, and for another process that refreshes the same tokens; 5 minutes by
+    /// default.
     pub fn patience(self, patience: Duration) -> Self {
         self.set(|settings| settings.patience = patience)
     }

@@ -152,8 +152,8 @@ pub struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// The provider with this token endpoint, which knows the program under `client_id`; `id_token` gives the ID token of the
-    /// user, as it was got when the user logged in there.
+    /// Creates a provider with this token endpoint and the program's `client_id` there; `id_token` returns the user's
+    /// ID token from the login there.
     pub fn new<F, A, E>(token_endpoint: impl Into<String>, client_id: impl Into<String>, id_token: F) -> Self
     where
         F: Fn() -> A + Send + Sync + 'static,

@@ -10,7 +10,8 @@ use super::scalar::Scalar;
 use super::tape::Token;
 use super::{Form, Input, Mismatch};
 
-/// `Wire::read` for a type with `Deserialize`. Unlike `serde_json`'s, errors say where, and never show a value.
+/// `Wire::read` for a type with `Deserialize`. Unlike `serde_json`'s, errors have a JSON pointer, and contain no
+/// values.
 ///
 /// # Errors
 /// Where the value does not fit.

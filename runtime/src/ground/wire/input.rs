@@ -33,7 +33,7 @@ pub(super) trait Stream {
 }
 
 impl<'i> Input<'i> {
-    /// Gives the value to the place that it goes to.
+    /// Passes the value to a sink.
     ///
     /// # Errors
     /// Where it does not fit.
@@ -42,7 +42,7 @@ impl<'i> Input<'i> {
         self.stream.give(sink, self.reading)
     }
 
-    /// The value, to be looked at more than once.
+    /// Records the value, to read it more than once.
     ///
     /// # Errors
     /// Those of `read`, and where the source has none.
@@ -316,7 +316,7 @@ pub enum Fate {
     Lost,
 }
 
-/// Where a member goes.
+/// The destination of a member.
 pub enum Place<'p> {
     /// Into a field. Where it is optional, `null` leaves it empty.
     Field(Sink<'p>, bool),

@@ -84,7 +84,7 @@ fn is_literal(json: &str, value: &Value) -> Result<bool, Mismatch> {
 }
 
 impl<'a> Recorded<'a> {
-    /// The tag of a union's branch, as a text or as JSON text where tags are no strings.
+    /// Returns the tag of a union's branch: its text, or its JSON if tags are not strings.
     ///
     /// # Errors
     /// Where it is missing, or of the other kind.

@@ -4,7 +4,7 @@ use std::fmt;
 /// How many keys are looked at for one that may have been meant.
 pub(super) const MOST_STRANGERS: usize = 64;
 
-/// A value that does not fit its type: where, and what was expected there.
+/// A value that does not match its type, with the position and the expected type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch(Box<Content>);
 
@@ -51,21 +51,21 @@ impl Mismatch {
         Self(Box::new(Content { steps: Vec::new(), message }))
     }
 
-    /// The same mismatch, seen from the object that holds the value under `key`.
+    /// Prepends the key of the surrounding object.
     #[must_use]
     pub fn within(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.0.steps.push(Step::Key(key.into()));
         self
     }
 
-    /// The same mismatch, seen from the array that holds the value at `index`.
+    /// Prepends the index in the surrounding array.
     #[must_use]
     pub fn within_item(mut self, index: usize) -> Self {
         self.0.steps.push(Step::Index(index));
         self
     }
 
-    /// Where, as a JSON pointer (RFC 6901); empty for the whole value.
+    /// Returns the position as a JSON pointer (RFC 6901); empty for the whole value.
     #[must_use]
     pub fn pointer(&self) -> String {
         let steps = self.0.steps.iter().rev();

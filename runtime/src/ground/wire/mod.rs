@@ -43,7 +43,7 @@ pub use union::{Index, ReadBranch, Rest, pick};
 /// The keys of a type that is a struct.
 pub type Keys = &'static [&'static str];
 
-/// A type with an exact JSON form: what it [prints](Print) is what [`read`](Wire::read) was given.
+/// A type with an exact JSON form: it [prints](Print) the same JSON that it was [`read`](Wire::read) from.
 pub trait Wire: Print + Sized {
     /// Reads a value.
     ///
@@ -96,7 +96,7 @@ pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Resul
     stream::read(deserializer)
 }
 
-/// The keys of a union: those of all its branches, where each has some.
+/// Returns the keys of a union: those of all its branches, if each has some.
 #[must_use]
 pub fn keys_of_branches(own: Keys, branches: &[Option<Keys>]) -> Option<Vec<&'static str>> {
     let mut keys = own.to_vec();

@@ -1,7 +1,7 @@
 use super::{Form, Input, Mismatch, Print, Wire};
 
-/// A value or an explicit `null`, where both differ from absent: a property that is not required, may be `null`, and
-/// does not default to `null` has the type `Option<Nullable<T>>`.
+/// A value or an explicit `null`, if `null` differs from a missing property: an optional nullable property that does
+/// not default to `null` has the type `Option<Nullable<T>>`.
 ///
 /// ```
 /// use mcp_bindgen_runtime::Nullable;

@@ -23,13 +23,13 @@ impl<'s> Slot<'s> {
         Self { sink: T::sink(place), is_optional: false, is_required: true, is_there: false }
     }
 
-    /// Of a property that may be absent; `null` reads as absent.
+    /// Creates the slot of an optional property; `null` reads as missing.
     #[inline]
     pub fn optional<T: Wire>(place: &'s mut Option<T>) -> Self {
         Self { is_optional: true, is_required: false, ..Self::required(place) }
     }
 
-    /// Of a property that may be absent and may be `null`, which is not the same.
+    /// Creates the slot of an optional nullable property; `null` differs from missing.
     #[inline]
     pub fn present<T: Wire>(place: &'s mut Option<T>) -> Self {
         Self { is_required: false, ..Self::required(place) }
@@ -57,7 +57,7 @@ pub enum Unknown<'f> {
     Keep(&'f mut dyn Extra),
 }
 
-/// The fields of an object. Keys without a slot, at the end, are known to whoever reads the object.
+/// The fields of an object. Trailing keys without a slot are handled by the reader of the object.
 pub struct Fields<'f, 's> {
     keys: Keys,
     slots: &'f mut [Slot<'s>],
@@ -198,7 +198,7 @@ impl Places for Fields<'_, '_> {
 pub struct Strangers(Option<Box<Strange>>);
 
 impl Strangers {
-    /// The mismatch of a property that is not there; another one may have been meant.
+    /// Returns the mismatch of a missing property, with a similar key as a hint.
     #[cold]
     #[must_use]
     pub fn missing(&self, key: &'static str) -> Mismatch {

@@ -6,11 +6,11 @@ use super::input::Sink;
 use super::print::{Form, Items, Print, Stopped};
 use super::{Input, Mismatch, Wire};
 
-/// An array whose first items have types of their own, and which may end before it has them all: `prefixItems` of JSON
-/// Schema without `minItems`. Arrays of one length are tuples.
+/// An array whose first items have their own types and may be missing at the end: `prefixItems` of JSON Schema
+/// without `minItems`. Arrays of a fixed length are tuples.
 ///
-/// `P` is a tuple of options, one for each of the first items. `T` is the type of the items after them; there are none
-/// where it is left out.
+/// `P` is a tuple of options, one for each of the first items. `T` is the type of further items; by default there are
+/// none.
 ///
 /// ```
 /// use mcp_bindgen_runtime::Prefixed;
@@ -24,7 +24,7 @@ use super::{Input, Mismatch, Wire};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Prefixed<P, T = Infallible> {
-    /// The first items. `None` is an item that the array ends before: only `None` may follow it.
+    /// The first items. `None` is a missing item; only `None` may follow it.
     pub prefix: P,
     /// The items after them.
     pub rest: Vec<T>,

@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use super::Mismatch;
 use super::scalar::{NOT_FINITE, faithful, whole_of};
 
-/// A type that says what it prints as.
+/// A type with a JSON form.
 pub trait Print {
     /// Returns the JSON form of the value.
     fn form(&self) -> Form<'_>;
@@ -77,7 +77,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Printing has failed, and whoever prints knows why.
+/// Printing failed; the printer has the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped;
 
@@ -106,7 +106,7 @@ impl<'a> Member<'a> {
         Self { key, value }
     }
 
-    /// A field that may have no value, or `null`.
+    /// Creates a field that may be missing or `null`.
     #[inline]
     pub fn present<T: Print>(key: &'static str, value: &'a Option<T>) -> Self {
         Self::optional(key, value)

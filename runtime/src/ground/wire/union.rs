@@ -11,7 +11,7 @@ use super::tape::Token;
 /// Reads a value as one of the branches of an untagged union.
 pub type ReadBranch<T> = fn(Recorded<'_>) -> Result<T, Mismatch>;
 
-/// The branch of an untagged union that takes any value of some kinds.
+/// The branch of an untagged union that accepts any value of some JSON types.
 pub type Rest<T> = (&'static [&'static str], fn(Value) -> T);
 
 /// The keys that tell the object branches of an untagged union apart.
@@ -19,7 +19,7 @@ pub type Rest<T> = (&'static [&'static str], fn(Value) -> T);
 pub struct Index {
     /// Sorted: a required key, the only text that the branch allows as its value, if there is one, and the branch.
     pub keys: &'static [(&'static str, Option<&'static str>, usize)],
-    /// The branches that the keys say nothing of, in their order.
+    /// The branches that keys do not distinguish, in order.
     pub others: &'static [usize],
 }
 

@@ -22,7 +22,7 @@ pub struct FileTokenStore {
 }
 
 impl FileTokenStore {
-    /// A store in this folder, which is made when something is to be kept.
+    /// Creates a store in this folder, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }

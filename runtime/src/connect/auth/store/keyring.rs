@@ -10,13 +10,13 @@ use crate::connect::keyring::{entry, existing};
 /// The locks of this process: two stores of one service are one.
 static LOCKS: LazyLock<MemoryTokenStore> = LazyLock::new(MemoryTokenStore::new);
 
-/// Keeps the tokens of each server in an entry of the operating system's keyring: the Secret Service, the macOS keychain,
-/// the credential manager of Windows. An entry has the service that the program names, and the server's URL with a
-/// hash as its user.
+/// Stores the tokens of each server in an entry of the operating system's keyring: the Secret Service, the macOS
+/// keychain, the credential manager of Windows. The entry's service is given by the program; its user is the server's
+/// URL with a hash.
 ///
-/// A keyring has no locks. Where several processes of a program may run at once, give it a folder for them
-/// ([`lock_in`](Self::lock_in)), so that they renew tokens one after the other. Windows takes 2,560 bytes for an entry;
-/// what is longer cannot be kept there, which is an error and no loss of what is.
+/// A keyring has no locks. If several processes of a program may run at once, set a folder for lock files
+/// ([`lock_in`](Self::lock_in)), so that they refresh tokens one after another. On Windows an entry may have 2,560
+/// bytes; a larger one is an error, and the existing entry stays.
 ///
 /// ```no_run
 /// use mcp_bindgen_runtime::{KeyringTokenStore, OAuth};
@@ -36,8 +36,8 @@ impl KeyringTokenStore {
         Self { service: service.into(), locks: None }
     }
 
-    /// Locks files of this folder, which hold nothing, against other processes. It is made where it is not there, for
-    /// its owner alone.
+    /// Sets a folder with empty lock files for several processes. It is created if necessary, accessible to its owner
+    /// only.
     #[must_use]
     pub fn lock_in(self, folder: impl Into<PathBuf>) -> Self {
         Self { locks: Some(FileTokenStore::new(folder)), ..self }

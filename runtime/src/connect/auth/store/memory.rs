@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
 
-/// Keeps tokens until the program ends: what is used where nothing else is said.
+/// Stores tokens until the program ends; the default.
 #[derive(Debug, Default)]
 pub struct MemoryTokenStore {
     kept: Mutex<HashMap<String, StoredTokens>>,

@@ -12,12 +12,11 @@ pub use file::FileTokenStore;
 pub use keyring::KeyringTokenStore;
 pub use memory::MemoryTokenStore;
 
-/// Keeps what servers granted: tokens, and the clients that were registered to get them.
+/// Stores tokens, and the dynamically registered clients.
 ///
-/// A key stands for one account at one server: the server's URL without its query, and a hash of the query and of the client
-/// that the program configured. The methods may block, and are called where that is fine.
-/// [`MemoryTokenStore`] and [`FileTokenStore`] are here, and with feature `keyring` one in the keyring of the operating system;
-/// a program has its own for a database or a vault:
+/// A key identifies one account at one server: the server's URL without its query, and a hash of the query and the
+/// configured client. The methods may block. This crate has [`MemoryTokenStore`], [`FileTokenStore`] and, with
+/// feature `keyring`, a store in the keyring of the operating system. Implement this for a database or a vault:
 ///
 /// ```
 /// use mcp_bindgen_runtime::{StoredTokens, TokenStore, TokenStoreError};
@@ -116,7 +115,7 @@ impl fmt::Debug for StoreLock {
 pub struct TokenStoreError(String);
 
 impl TokenStoreError {
-    /// An error with a message, which may not hold a secret.
+    /// Creates an error with a message, which must not contain secrets.
     pub fn new(message: impl fmt::Display) -> Self {
         Self(message.to_string())
     }

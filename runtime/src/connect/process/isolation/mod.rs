@@ -35,8 +35,8 @@ pub(crate) use self::sandbox::Sandbox;
 use self::sandbox::enforced_by;
 use super::Program;
 
-/// Returns the program that would hold a server to its `isolation`: bubblewrap, from a folder of the system. None for a
-/// server without one. Nothing is started.
+/// Returns the program that enforces a server's `isolation`: bubblewrap, from a system folder. Returns `None` for a
+/// server without isolation. Does not start anything.
 ///
 /// # Errors
 /// The error of connecting, with the next step behind `; `: bubblewrap is not installed, somebody else than root can replace

@@ -12,11 +12,11 @@ use crate::ground::redact::REDACTED;
 const MOST: usize = 8;
 const LONGEST_VALUE: usize = 120;
 
-/// A place where a request is not the recorded one.
+/// A difference between a request and the recorded one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Where in the parameters, as a JSON pointer (RFC 6901).
+    /// The position in the parameters, as a JSON pointer (RFC 6901).
     pub pointer: String,
     /// The recorded value.
     pub recorded: Option<Value>,

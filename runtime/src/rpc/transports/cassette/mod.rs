@@ -22,12 +22,12 @@ use crate::ToolResult;
 use crate::ground::redact::Redactor;
 use crate::rpc::witness::Witness;
 
-/// The requests to a server with its answers, recorded in a file, and given again without the server. The file has a JSON
-/// object a line, no times, and none of the secrets of the server's configuration: it is meant for git.
+/// Requests to a server and its responses, recorded in a file and replayed without the server. The file has a JSON
+/// object on each line, no times, and no secrets of the server's configuration: it is made for git.
 ///
-/// On replay a request gets the answer of the recorded one with the same method and parameters; of several alike each in
-/// its turn. Whoever asks for something else gets an error that says what differs from what was recorded: its
-/// [`source`](std::error::Error::source) is a [`CassetteError`]. What was redacted when it was recorded may be anything.
+/// On replay, a request gets the response of the recorded one with the same method and parameters; several equal ones
+/// are used in order. Any other request fails, and the [`source`](std::error::Error::source) of the error is a
+/// [`CassetteError`] with the differences. Redacted values match anything.
 ///
 /// ```no_run
 /// # async fn run(config: mcp_bindgen_model::ServerConfig) -> Result<(), Box<dyn std::error::Error>> {
@@ -70,8 +70,8 @@ struct Recording {
 }
 
 impl Cassette {
-    /// A cassette that records; what is in the file is replaced. A server that fails below the protocol, without an answer,
-    /// leaves nothing in it.
+    /// Creates a cassette that records and replaces the file. Connections that fail without a response are not
+    /// recorded.
     ///
     /// # Errors
     /// Where there can be no such file.
@@ -88,7 +88,7 @@ impl Cassette {
         Ok(Self { inner: Arc::new(Inner { path, mode: Mode::Record(Mutex::new(recording)) }) })
     }
 
-    /// A cassette that gives the recorded answers.
+    /// Creates a cassette that replays a file.
     ///
     /// # Errors
     /// Where the file cannot be read, is truncated, or has a newer format than this version knows.
@@ -106,8 +106,8 @@ impl Cassette {
         &self.inner.path
     }
 
-    /// The results of a tool that a cassette to replay has, in the order of the calls, whatever their arguments; errors of
-    /// the protocol are none. A cassette that records gives nothing.
+    /// Returns the results of a tool in a replayed cassette, in the order of the calls, for any arguments and without
+    /// protocol errors. Empty while recording.
     ///
     /// ```no_run
     /// let cassette = mcp_bindgen_runtime::Cassette::replay("tests/cassettes/issues.jsonl")?;
@@ -121,7 +121,7 @@ impl Cassette {
         self.player().map(|player| player.results(tool)).unwrap_or_default()
     }
 
-    /// The server that was recorded; `None` where nothing was yet.
+    /// Returns the name of the recorded server, if anything was recorded.
     #[must_use]
     pub fn server(&self) -> Option<String> {
         match &self.inner.mode {
@@ -130,8 +130,8 @@ impl Cassette {
         }
     }
 
-    /// Writes what was recorded so far, and replaces the file at once; a cassette that replays is left as it is. A client
-    /// that is closed, and the last client or clone that is dropped, do so as well, and can only log what goes wrong.
+    /// Writes the recording so far, replacing the file atomically; does nothing on replay. Closing a client, or
+    /// dropping its last clone, does the same, but can only log errors.
     ///
     /// # Errors
     /// Where the file cannot be written; the old one is then still there.

@@ -61,17 +61,16 @@ impl Route {
         format!("{}:{}", self.origin.host_str().unwrap_or_default(), self.port())
     }
 
-    /// Host and port of the proxy that it goes by.
+    /// Returns host and port of the HTTP proxy, if one is used.
     pub fn proxy(&self) -> Option<String> {
         let proxy = self.proxy.as_ref()?;
         let port = proxy.port_u16().unwrap_or(if proxy.scheme_str() == Some("https") { 443 } else { 80 });
         Some(format!("{}:{port}", proxy.host().unwrap_or_default()))
     }
 
-    /// Opens a connection as a client would: by the proxy where there is one, with TLS where the URL is `https`. Through
-    /// either, which show only by a request whether they lead anywhere, the headers of the origin's front page are asked
-    /// for, with none of the server's own.
-    /// Dropping the future closes the connection.
+    /// Opens a connection as a client would: through the HTTP proxy if there is one, and with TLS for `https`. In
+    /// both cases it also requests the headers of the origin's root page, without the server's own headers, because
+    /// only a request shows that the connection works. Cancel safe: the connection is closed.
     ///
     /// # Errors
     /// See [`RouteError`].
