@@ -1,10 +1,10 @@
-//! An agent: `cargo run --example agent_loop --features agents`. A model opens a section of its prompt, gets the tools of that
-//! section, calls some at once, mends a call that was wrong, asks for what somebody has to approve, and orders what is not
-//! there, so that the program's books are put back. It does so with each of the four providers' APIs, in their own formats;
-//! then it does it again with a list of two tools that find and call all others.
+//! An agent: `cargo run --example agent_loop --features agents`. A model opens a section of its prompt, receives the
+//! section's tools, calls some of them in one turn, corrects a wrong call, requests a call that needs approval, and
+//! orders an item that is sold out, so that a transaction is rolled back. It does so with the APIs of all four
+//! providers, and again with a deferred toolset of two tools.
 //!
-//! The model is a script behind HTTP on this machine, as strict as the providers are; the server is this program itself,
-//! started once more as a child process. So neither a key nor a network is needed.
+//! The model is a script behind a local HTTP server, as strict as the providers; the MCP server is this program
+//! itself, started again as a child process. So neither an API key nor a network is needed.
 
 #![allow(clippy::print_stdout)]
 
@@ -44,10 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     run()
 }
 
-/// What was ordered, as the program keeps it.
+/// The program's list of orders.
 type Books = Arc<Mutex<Vec<String>>>;
 
-/// Books an order before the server is asked for it.
+/// Adds an order before the server receives it.
 struct Booking<C> {
     below: C,
     books: Books,
@@ -69,7 +69,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let program = std::env::current_exe()?;
     let client = Client::new(ServerConfig::stdio("fixture", program.to_string_lossy()).args([AS_SERVER]));
     let books: Books = Arc::default();
-    // All that is below the tools holds for every call, whoever makes it.
+    // These layers apply to every call of the tools.
     let desk = Stack::new(Booking { below: client.clone(), books: books.clone() })
         .approval(Approval::of(["create_*"], async |request| {
             let title = request.arguments.get("title").and_then(|title| title.as_str()).unwrap_or_default();
@@ -102,7 +102,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         let model = ScriptedModel::start(with_sections).await?;
         let said = with_prompt(&model, provider, &prompt, &params).await?;
         println!("    answer           {said}; {} requests\n", model.answered());
-        // The formats differ, and nothing else does.
+        // Only the formats differ.
         if *expected.get_or_insert((said.clone(), model.answered())) != (said, model.answered()) {
             return Err(format!("the conversation with {provider:?} went another way").into());
         }
@@ -126,7 +126,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One conversation: the prompt is rendered for each turn, so that what the model has opened is there.
+/// A conversation. The prompt is rendered for each turn, with the sections that the model has opened.
 async fn with_prompt(
     model: &ScriptedModel,
     provider: Provider,
@@ -155,7 +155,7 @@ async fn with_prompt(
     Err("the model does not come to an end".into())
 }
 
-/// The same with a list that is the same whatever there is to call.
+/// A conversation with a deferred toolset, whose definitions never change.
 async fn with_deferred(
     model: &ScriptedModel,
     provider: Provider,
@@ -186,7 +186,7 @@ fn tell(answers: &Answers) {
     }
 }
 
-/// What the model has been told so far, in a provider's form.
+/// The messages so far, in the provider's format.
 struct Conversation {
     provider: Provider,
     messages: Vec<Value>,
@@ -222,7 +222,7 @@ impl Conversation {
         }
     }
 
-    /// What the model said goes back to it as it came, with what became of its calls.
+    /// Appends the model's reply, unchanged, and the results of its calls.
     fn goes_on(&mut self, reply: &Value, answers: &Answers) {
         match self.provider {
             Provider::OpenAiChat => self.messages.extend(reply.pointer("/choices/0/message").cloned()),
@@ -244,7 +244,7 @@ impl Conversation {
     }
 }
 
-/// What the model does where it has to open a section first. It is told nothing but what a request holds.
+/// The model's script with sections. It only knows the content of the request.
 fn with_sections(seen: &Seen) -> Result<Turn, String> {
     let call = |calls: &[(&str, Value)]| {
         Ok(Turn::Call(calls.iter().map(|(name, arguments)| ((*name).to_owned(), arguments.clone())).collect()))
@@ -291,7 +291,7 @@ fn with_sections(seen: &Seen) -> Result<Turn, String> {
     }
 }
 
-/// What the model does where it has to search first.
+/// The model's script with a deferred toolset.
 fn with_search(seen: &Seen) -> Result<Turn, String> {
     let call = |name: &str, arguments: Value| Ok(Turn::Call(vec![(name.to_owned(), arguments)]));
     match (seen.turns.len(), seen.last()) {

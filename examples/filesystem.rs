@@ -1,7 +1,7 @@
 //! Typed calls to npm's file server: `cargo run --example filesystem`.
 //!
-//! It needs node, and the network the first time. `mcp.toml` names the server; `fixtures/snapshots/filesystem.json` is
-//! what `mcp-bindgen sync filesystem` wrote of it.
+//! It needs node and, the first time, a network. The server is configured in `mcp.toml`; its snapshot
+//! `fixtures/snapshots/filesystem.json` was written by `mcp-bindgen sync filesystem`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,8 @@
-//! Calls that are governed, in one command: `cargo run --example governed`. A policy denies one, somebody approves another, a
-//! transaction is rolled back, a tool that has changed is refused; and every call is told.
+//! Governed calls: `cargo run --example governed`. A policy denies a call, another is approved, a transaction is
+//! rolled back, and a changed tool is rejected; every call is reported as an event.
 //!
-//! The server is this program itself, started once more as a child process, so that neither node nor a network is
-//! needed. For the last step it is a later release of that server, whose tools are not those that were bound.
+//! The server is this program itself, started again as a child process, so neither node nor a network is needed. For
+//! the last step it acts as a later version whose tools differ from the bindings.
 
 #![allow(clippy::print_stdout)]
 
@@ -66,7 +66,7 @@ async fn govern() -> Result<(), Box<dyn Error>> {
     let failed = ordered.err().ok_or("it was to fail")?;
     println!("rolled back        {failed}; the basket holds {:?}", held(&basket));
 
-    // What `drift = "deny"` in mcp.toml says.
+    // Like `drift = "deny"` in mcp.toml.
     let later = Client::new(server.args([UPDATED]).drift(Drift::Deny));
     let updated = Fixture::with(later.clone());
     match updated.add(FixtureAddParams::new(20, 22)).await {

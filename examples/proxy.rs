@@ -1,8 +1,8 @@
-//! Two servers served again as one: `cargo run --example proxy --features proxy,http`. A client lists the tools of both over
-//! HTTP and calls them. One tool is denied by a policy, another is called only where the client's user approves, and the proxy
-//! tells of every call.
+//! Two servers behind one proxy: `cargo run --example proxy --features proxy,http`. A client lists the tools of both
+//! over HTTP and calls them. A policy denies one tool, another needs approval by the client's user, and the proxy
+//! reports every call as an event.
 //!
-//! The servers are part of this program, so that neither node nor a network is needed.
+//! The servers are part of this program, so neither node nor a network is needed.
 
 #![allow(clippy::print_stdout)]
 
@@ -19,12 +19,12 @@ use mcp_fixture_server::Store;
 use serde_json::{Map, Value, json};
 use tokio::io::DuplexStream;
 
-/// Made up when the program starts, in one that people use.
+/// A real program would generate this when it starts.
 const TOKEN: &str = "only for this example";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Layers stand around each server, whoever calls it. Servers of a configuration need no more than `.configuration(&config)`.
+    // Layers apply to all clients. For the servers of a configuration, `.configuration(&config)` is enough.
     let store = Store::default();
     let kept = store.clone();
     let proxy = Proxy::builder()
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = proxy.serve_http(HttpOptions::new().bearer(&*token)).await?;
     println!("serving   two servers at {}", server.url());
 
-    // Any client of MCP will do; ours answers what its user is asked.
+    // Any MCP client works; this one also answers requests for approval.
     let options = ClientOptions::new().on_elicitation(async |request| {
         let question = request.params.get("message").and_then(Value::as_str).unwrap_or_default();
         let approve = !question.contains("coffee");
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     call(&client, "tickets_create_ticket", json!({ "title": "More coffee", "priority": "low" })).await;
     println!("          the store was asked to remove something {} times", store.executions("remove"));
 
-    // Whoever has no token gets nowhere.
+    // Requests without the token are rejected.
     let stranger = Client::new(ServerConfig::http("proxy", server.url()));
     if let Err(error) = stranger.connect().await {
         println!("refused   {error}");
@@ -83,7 +83,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A client of a server in this process.
+/// Creates a client for a server in this process.
 fn client_of<S>(name: &str, options: ClientOptions, serve: impl FnOnce(DuplexStream) -> S) -> Client
 where
     S: Future<Output = io::Result<()>> + Send + 'static,
@@ -100,7 +100,7 @@ async fn call(client: &Client, tool: &'static str, arguments: Value) {
     println!("called    {tool}: {}", if reply.success { "" } else { "not done, " }.to_owned() + &reply.message);
 }
 
-/// What the proxy told of what went on behind it.
+/// Prints the proxy's events.
 async fn print(mut events: ProxyEvents) {
     while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(200), events.next()).await {
         match event {

@@ -1,7 +1,7 @@
-//! Typed calls to an MCP server, in one command: `cargo run --example quickstart`.
+//! Typed calls to an MCP server: `cargo run --example quickstart`.
 //!
-//! The server is this program itself, started once more as a child process, so that neither node nor a network is
-//! needed. Its bindings come from `fixtures/snapshots/fixture.json`, which `mcp-bindgen sync fixture` wrote.
+//! The server is this program itself, started again as a child process, so neither node nor a network is needed. Its
+//! bindings are generated from `fixtures/snapshots/fixture.json`, written by `mcp-bindgen sync fixture`.
 
 #![allow(clippy::print_stdout)]
 
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 #[tokio::main]
 async fn talk() -> Result<(), Box<dyn Error>> {
-    // With the server's entry in mcp.toml this is `Fixture::connect().await?`.
+    // For a server in mcp.toml this is `Fixture::connect().await?`.
     let program = std::env::current_exe()?;
     let client = Client::new(ServerConfig::stdio("fixture", program.to_string_lossy()).args([AS_SERVER]));
     let server = Fixture::with(client.clone());
@@ -62,7 +62,7 @@ async fn talk() -> Result<(), Box<dyn Error>> {
         other => return Err(format!("always_fails gave {other:?}").into()),
     }
 
-    // What a model wants to call arrives as a name and JSON, and is checked before anything is sent.
+    // A model's call is a name and JSON: it is parsed before anything is sent.
     let wrong = serde_json::json!({ "a": 20, "b": "twenty-two" });
     if let Err(error) = FixtureCall::parse("add", wrong) {
         println!("a wrong argument   {error}");

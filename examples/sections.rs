@@ -1,8 +1,8 @@
-//! A prompt whose sections declare the servers that they need: `cargo run --example sections --features agents`. A section
-//! that is closed shows its summary, and its servers are not started; what a model opens is there from its next turn on.
+//! A prompt whose sections declare their servers: `cargo run --example sections --features agents`. A closed section
+//! shows its summary, and its servers are not started. After a model opens it, its tools are offered from the next
+//! turn on.
 //!
-//! The server is this program itself, started once more as a child process, so that neither node nor a network is
-//! needed.
+//! The server is this program itself, started again as a child process, so neither node nor a network is needed.
 
 #![allow(clippy::print_stdout)]
 
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 const AS_SERVER: &str = "--as-server";
 const SNAPSHOT: &str = include_str!("../fixtures/snapshots/fixture.json");
 
-/// What the section about the team needs to know.
+/// The parameters of the section about the team.
 #[derive(Serialize, JsonSchema)]
 struct Team {
     name: String,
@@ -29,7 +29,7 @@ struct Team {
 
 #[derive(Deserialize, JsonSchema)]
 struct Handover {
-    /// What the next shift has to know.
+    /// A note for the next shift.
     note: String,
 }
 
@@ -45,7 +45,7 @@ async fn show() -> Result<(), Box<dyn Error>> {
     let program = std::env::current_exe()?;
     let server = |name: &str| ServerConfig::stdio(name, program.to_string_lossy()).args([AS_SERVER]);
 
-    // One client is the program's own, so that it can see whether it is connected; the other one is the section's.
+    // The program creates one client, to check whether it is connected; the section creates the other.
     let desk = Client::new(server("desk"));
     let tickets = Section::new("tickets", "Tickets")
         .summary("Tickets can be opened and labelled.")
@@ -80,14 +80,14 @@ async fn show() -> Result<(), Box<dyn Error>> {
     tell(&closed).await;
     is(!closed.servers().iter().any(|server| server.name() == "desk"), "the server of a closed section is offered")?;
 
-    // As the tool `open_sections` does when a model calls it.
+    // The tool `open_sections` does the same when a model calls it.
     let refused = closed.open_sections(&["team.ticket".to_owned()], "");
     println!("\na wrong key        {}", refused.reply.message);
     let opened = closed.open_sections(&["team.tickets".to_owned()], "a pump is leaking");
     println!("open_sections      {}", opened.reply.message);
     is(opened.reply.success && !refused.reply.success, "one was to be opened, the other was not")?;
 
-    // The state is a value that is kept with the conversation.
+    // Store the state with the conversation.
     let kept = serde_json::to_string(&opened.state)?;
     let state: PromptState = serde_json::from_str(&kept)?;
     let open = prompt.render(&params, &state)?;
@@ -111,7 +111,7 @@ async fn show() -> Result<(), Box<dyn Error>> {
     is(!desk.is_connected() && !tools.is_connected(), "everything was closed")
 }
 
-/// What a model is offered, in order.
+/// Prints the tools that a model is offered, in order.
 async fn tell(rendered: &RenderedPrompt) {
     let offered = rendered.offered().await;
     let names = offered.tools.iter().map(|tool| match tool.names() {

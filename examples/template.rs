@@ -1,9 +1,9 @@
-//! A template whose actions call tools: `cargo run --example template --features agents`. It opens a ticket and then lists
-//! labels, in the order of the text since neither says that it only reads, has a model choose some of them, goes through what it chose, and forgets all but the values at a checkpoint. Then it
-//! says what is wrong with templates that are wrong, before anything is called.
+//! A template whose actions call tools: `cargo run --example template --features agents`. It opens a ticket, lists
+//! labels, has a model choose some of them, iterates over the choice, and drops all but the variables at a
+//! checkpoint. Then it shows the errors of invalid templates, which are reported before any call.
 //!
-//! The model is a few lines of this program, and the server is this program itself, started once more as a child process. So
-//! neither a key nor a network is needed.
+//! The model is a closure, and the server is this program itself, started again as a child process. So neither an API
+//! key nor a network is needed.
 
 #![allow(clippy::print_stdout)]
 
@@ -25,24 +25,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     run()
 }
 
-/// Where a model would be asked with `request.prompt`.
+/// A real program would send `request.prompt` to a model.
 struct Model;
 
 impl Completer for Model {
     async fn complete(&self, request: CompletionRequest) -> Result<Value, String> {
         println!("asked    `{}` at {}, with {} bytes of text", request.name, request.place, request.prompt.len());
         Ok(match request.name.as_str() {
-            // A slot of kind `json`: text of JSON can be walked.
+            // A slot of kind `json`: the template can use the fields of the JSON.
             "fitting" => Value::from(r#"{"labels": ["bug", "build"]}"#),
             "word" => Value::from(if request.prompt.contains("2. build") { "slow" } else { "wet" }),
-            // It does not see what was said before the checkpoint.
+            // The prompt begins after the checkpoint.
             _ if request.prompt.contains("Ticket") => return Err("nothing was forgotten".to_owned()),
             _ => Value::from("[[@fixture_add:x|a=1, b=2]] is text, whoever says it"),
         })
     }
 }
 
-/// Shows each call.
+/// Prints each call.
 struct Told<C>(C);
 
 impl<C: CallTool + Sync> CallTool for Told<C> {
@@ -56,7 +56,7 @@ impl<C: CallTool + Sync> CallTool for Told<C> {
 async fn run() -> Result<(), Box<dyn Error>> {
     let program = std::env::current_exe()?;
     let client = Client::new(ServerConfig::stdio("fixture", program.to_string_lossy()).args([AS_SERVER]));
-    // Policies, approvals and the like would stand here, and hold for templates as for everybody.
+    // Add policies, approvals and other layers here: they also apply to templates.
     let toolset = Toolset::builder().bindings(&fixture::SERVER, Told(client.clone())).build()?;
 
     let template = Template::new("prompts/triage.md", include_str!("prompts/triage.md"))?;

@@ -1,4 +1,4 @@
-//! What providers refuse of declarations.
+//! The rules of providers for declarations of tools.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::Declared;
 
-/// Keywords under which schemas stand by name, and those under which they stand in a list or alone.
+/// Keywords with schemas by name, and those with a list of schemas or a single one.
 const BY_NAME: [&str; 3] = ["properties", "$defs", "definitions"];
 const BELOW: [&str; 3] = ["items", "anyOf", "prefixItems"];
 const NOT_STRICT: [&str; 7] = ["oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas"];
 
-/// Names that every provider takes, each once.
+/// Checks that names are unique, and valid for every provider.
 pub(super) fn names(tools: &[Declared]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for Declared { name, .. } in tools {
@@ -38,7 +38,7 @@ pub(super) fn root(name: &str, schema: &Value) -> Result<(), String> {
     }
 }
 
-/// What OpenAI takes with `strict: true`: closed objects, all of whose properties are required.
+/// OpenAI's rules for `strict: true`: objects are closed, and all properties are required.
 pub(super) fn strict_of_openai(name: &str, schema: &Value) -> Result<(), String> {
     root(name, schema)?;
     every_schema(schema, &mut |schema| {
@@ -58,7 +58,7 @@ pub(super) fn strict_of_openai(name: &str, schema: &Value) -> Result<(), String>
     })
 }
 
-/// What Anthropic takes with `strict: true`; properties may be optional there.
+/// Anthropic's rules for `strict: true`; properties may be optional.
 pub(super) fn strict_of_anthropic(name: &str, schema: &Value) -> Result<(), String> {
     every_schema(schema, &mut |schema| closed(name, schema))
 }
@@ -71,13 +71,13 @@ fn closed(name: &str, schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A text, or those of a list.
+/// A string, or the strings of a list.
 fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
     let list = value.and_then(Value::as_array).into_iter().flatten();
     value.into_iter().chain(list).filter_map(Value::as_str)
 }
 
-/// Looks at schemas, not at what only looks like one in `enum` or among the names of properties.
+/// Visits schemas, but not similar values in `enum` or names of properties.
 fn every_schema(schema: &Value, look: &mut dyn FnMut(&Value) -> Result<(), String>) -> Result<(), String> {
     look(schema)?;
     for keyword in BY_NAME {

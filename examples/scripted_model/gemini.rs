@@ -74,7 +74,7 @@ pub(super) fn write(turn: usize, said: Turn) -> Value {
             .enumerate()
             .map(|(index, (name, args))| {
                 let call = json!({ "id": id(turn, index), "name": name, "args": args });
-                // Of several calls of a turn, the first one is signed.
+                // Only the first call of a turn has a signature.
                 if index == 0 {
                     json!({ "functionCall": call, "thoughtSignature": SIGNATURE })
                 } else {

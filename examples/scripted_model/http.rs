@@ -1,4 +1,4 @@
-//! As much of HTTP as one request and one answer of JSON need.
+//! A minimal HTTP server and client for JSON.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// More than any request of an example.
+/// Larger than any request of the examples.
 const LARGEST: usize = 8 * 1024 * 1024;
 
-/// Answers requests on a free port, and gives its address.
+/// Answers requests on a free port, and returns its address.
 pub(super) async fn serve(
     answer: impl Fn(&str, &[(String, String)], &Value) -> Result<Value, String> + Send + Sync + 'static,
 ) -> std::io::Result<String> {
@@ -31,7 +31,7 @@ pub(super) async fn serve(
                     Ok(body) => ("200 OK", body),
                     Err(message) => ("400 Bad Request", json!({ "error": { "message": message } })),
                 };
-                // Who hangs up wants no answer.
+                // The client has disconnected.
                 let _ = stream.write_all(message(&format!("HTTP/1.1 {status}"), &[], &body).as_bytes()).await;
             });
         }
@@ -39,7 +39,7 @@ pub(super) async fn serve(
     Ok(address)
 }
 
-/// The status and the body of the answer.
+/// Returns the status and the body of the response.
 pub(super) async fn post(
     address: &str,
     path: &str,

@@ -1,8 +1,7 @@
-//! A model that needs neither a key nor a network: it says what a script says, over HTTP on this machine, in the wire formats
-//! of the four providers.
+//! A scripted model without an API key or a network: a local HTTP server with the wire formats of the four providers.
 //!
-//! It keeps nothing between requests, as providers do, and is as strict as they are: a declaration that one of them would
-//! refuse, a call without its result, a result without its call or a name that is not declared is an error with status 400.
+//! Like a provider it keeps no state between requests, and is strict: invalid declarations, calls without results,
+//! results without calls and undeclared names are errors with status 400.
 
 #![allow(dead_code)]
 
@@ -19,17 +18,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_bindgen::agents::Provider;
 use serde_json::{Map, Value};
 
-/// What the script sees of a request.
+/// The request, for the script.
 pub(crate) struct Seen {
-    /// The system's message.
+    /// The system message.
     pub(crate) instructions: String,
-    /// The tools that are declared.
+    /// The declared tools.
     pub(crate) tools: Vec<Declared>,
-    /// What was called in the turns before, and what came of it.
+    /// The calls of earlier turns, with their results.
     pub(crate) turns: Vec<Vec<Outcome>>,
 }
 
-/// A tool as it is declared.
+/// A declared tool.
 pub(crate) struct Declared {
     pub(crate) name: String,
     pub(crate) schema: Value,
@@ -45,16 +44,16 @@ pub(crate) struct Outcome {
     pub(crate) failed: bool,
 }
 
-/// What the model does.
+/// The model's reply.
 pub(crate) enum Turn {
-    /// It calls tools, all in one turn.
+    /// Calls of tools, in one turn.
     Call(Vec<(String, Value)>),
-    /// It is done.
+    /// The final text.
     Say(String),
 }
 
 impl Seen {
-    /// What came of the turn before.
+    /// The results of the previous turn.
     pub(crate) fn last(&self) -> &[Outcome] {
         self.turns.last().map(Vec::as_slice).unwrap_or_default()
     }
@@ -64,11 +63,11 @@ impl Seen {
     }
 }
 
-/// How a provider's requests are read, and its answers written.
+/// Parses a provider's requests, and formats its responses.
 type Wire = (fn(&Value) -> Result<Seen, String>, fn(usize, Turn) -> Value);
 type Script = dyn Fn(&Seen) -> Result<Turn, String> + Send + Sync;
 
-/// The model's server. It ends with the process.
+/// The model's HTTP server. It runs until the process ends.
 pub(crate) struct ScriptedModel {
     address: String,
     answered: Arc<AtomicUsize>,
@@ -91,12 +90,12 @@ impl ScriptedModel {
         Ok(Self { address, answered })
     }
 
-    /// How many requests were as they have to be.
+    /// The number of valid requests.
     pub(crate) fn answered(&self) -> usize {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Posts a request to where the provider has its own.
+    /// Posts a request to the provider's path.
     pub(crate) async fn ask(&self, provider: Provider, body: &Value) -> Result<Value, String> {
         let headers = match provider {
             Provider::Anthropic => {
@@ -148,7 +147,7 @@ fn answer(path: &str, headers: &[(String, String)], body: &Value, script: &Scrip
     Ok(write(seen.turns.len(), turn))
 }
 
-/// A strict model cannot leave out what is required: what it has nothing to say of is `null`, where that may be.
+/// In strict mode a model must send all required properties: it sends `null` if allowed.
 fn fill(schema: &Value, arguments: &mut Value) {
     let (Some(properties), Some(given)) =
         (schema.get("properties").and_then(Value::as_object), arguments.as_object_mut())
@@ -165,12 +164,12 @@ fn fill(schema: &Value, arguments: &mut Value) {
     }
 }
 
-/// The id of a call says where it was made, so that nothing has to be kept.
+/// The id of a call contains its turn, so that no state is needed.
 fn id(turn: usize, index: usize) -> String {
     format!("call_{turn}_{index}")
 }
 
-/// Puts results to the calls of a turn: all of them, each once, and none besides.
+/// Pairs the calls of a turn with their results; each call must have exactly one.
 fn outcomes(calls: Vec<(String, String)>, mut results: Vec<(String, String, bool)>) -> Result<Vec<Outcome>, String> {
     let mut outcomes = Vec::new();
     for (id, name) in calls {
@@ -196,7 +195,7 @@ fn list<'v>(value: &'v Value, key: &str) -> Result<&'v [Value], String> {
     value.get(key).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| format!("no list `{key}` in {value}"))
 }
 
-/// A list that may be left out.
+/// An optional list.
 fn tools(body: &Value) -> Result<&[Value], String> {
     if body.get("tools").is_some() { list(body, "tools") } else { Ok(&[]) }
 }

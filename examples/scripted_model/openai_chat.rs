@@ -51,10 +51,10 @@ fn tool(tool: &Value) -> Result<Declared, String> {
     declared(&function)
 }
 
-/// The part of a declaration that both of OpenAI's APIs have.
+/// The part of a declaration that both of OpenAI's APIs share.
 pub(super) fn declared(function: &Value) -> Result<Declared, String> {
     let (name, schema) = (text(function, "name")?.to_owned(), Value::from(object(function, "parameters")?.clone()));
-    // Left out, it means one thing here and another there.
+    // The defaults of the two APIs differ.
     let is_strict = function.get("strict").and_then(Value::as_bool).ok_or_else(|| format!("{name}: no `strict`"))?;
     if is_strict {
         check::strict_of_openai(&name, &schema)?

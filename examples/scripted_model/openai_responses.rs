@@ -10,7 +10,7 @@ pub(super) fn read(body: &Value) -> Result<Seen, String> {
     for tool in tools(body)? {
         match text(tool, "type")? {
             "function" => declared.push(openai_chat::declared(tool)?),
-            // Its own client would connect now; this model has none.
+            // OpenAI's own MCP client would connect now; this model has none.
             "mcp" => {
                 text(tool, "server_label")?;
                 text(tool, "server_url")?;
