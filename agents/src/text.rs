@@ -1,4 +1,4 @@
-//! Text of strangers, where a model or a person reads it: it is never markup, never a heading, and does nothing unseen.
+//! Sanitizes untrusted text for models and people: it is never markup or a heading, and has no invisible characters.
 
 use mcp_bindgen_model::visible;
 

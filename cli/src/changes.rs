@@ -1,4 +1,4 @@
-//! Changes of several files: all of them, or none.
+//! Changes several files atomically: all or none.
 
 use std::fs;
 use std::io;

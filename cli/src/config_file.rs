@@ -1,4 +1,4 @@
-//! `mcp.toml` as people wrote it: what is added leaves every comment and every key where it was.
+//! Edits `mcp.toml` without changing existing comments and keys.
 
 mod servers;
 

@@ -1,4 +1,4 @@
-//! Revisions of a file in git: the git program is asked, so that it understands whatever the repository is like.
+//! Reads revisions of files by running git, so that every kind of repository works.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output};

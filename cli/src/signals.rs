@@ -1,4 +1,4 @@
-//! Signals that end the program, whatever it is doing.
+//! Signals that end the program.
 
 use std::io;
 use std::thread;

@@ -1,4 +1,4 @@
-//! How bindings are to be generated.
+//! Options of the generator.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Patterns that do nothing: a misspelt one must not look like one that is obeyed.
+//! Finds patterns without effect, such as misspelled ones.
 
 use std::fmt;
 use std::path::Path;

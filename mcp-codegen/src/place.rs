@@ -1,6 +1,6 @@
-//! Places in what a server's tools take and answer, as the user writes them: `create_issue` is a tool,
-//! `create_issue/labels` an argument of it, `create_issue/$output/number` a property of its structured result, and `*`
-//! stands for the items of an array or the values of a map: `create_entities/entities/*/name`.
+//! Places in the arguments and results of tools, as users write them: `create_issue` is a tool, `create_issue/labels`
+//! an argument, `create_issue/$output/number` a property of its structured result, and `*` means the items of an
+//! array or the values of a map: `create_entities/entities/*/name`.
 //!
 //! In a name `~1` is `/` and `~0` is `~`, as in JSON Pointer; a property that is called `*` or `$output` is written `~*` and
 //! `~$output`.

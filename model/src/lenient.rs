@@ -1,4 +1,4 @@
-//! JSON of strangers, of which one bad place must not cost the rest.
+//! Parses untrusted JSON: one invalid value does not invalidate the rest.
 
 use serde_json::Value;
 

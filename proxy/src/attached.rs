@@ -1,4 +1,4 @@
-//! One server as one scope has it: a client, what calls through it, and what it offers.
+//! A server in a scope: its client with layers, and its tools.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! How a proxy comes to be.
+//! Builds proxies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A client of the proxy that has a session: what its servers ask is asked of it, and of nobody else.
+//! A client of the proxy with a session, which alone receives its servers' requests.
 
 use mcp_bindgen_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
 use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerRequest};

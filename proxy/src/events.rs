@@ -1,4 +1,4 @@
-//! Events behind a proxy, for whoever listens.
+//! The events of a proxy.
 
 use mcp_bindgen_runtime::events::{Event, Events};
 use tokio::sync::broadcast;

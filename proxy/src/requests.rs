@@ -1,5 +1,5 @@
-//! Answers the requests of clients. The types of rmcp know less than servers may say, so that each answer is kept as JSON, and
-//! what rmcp is given in its place is thrown away.
+//! Answers requests of clients. rmcp's types lack some fields of servers, so each response is kept as JSON, and the
+//! value that rmcp receives instead is discarded.
 
 // What the protocol deprecates, servers still have.
 #![allow(deprecated)]

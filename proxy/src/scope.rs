@@ -1,4 +1,4 @@
-//! The connections that belong together: those of one client with a session, or those that all without one share.
+//! The connections of one client with a session, or those that all clients without one share.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

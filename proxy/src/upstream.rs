@@ -1,4 +1,4 @@
-//! A server that is served again, and how a client of it comes about.
+//! A server behind the proxy, and how to create its clients.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which shapes of several documents are the same: types of one content, wherever they stand.
+//! Finds equal shapes of several documents.
 
 use std::collections::HashMap;
 

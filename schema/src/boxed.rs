@@ -1,4 +1,4 @@
-//! Which values have to be boxed, for types that hold themselves.
+//! Finds the values to box in recursive types.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

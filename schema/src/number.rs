@@ -1,4 +1,4 @@
-//! JSON values by what they say: numbers are equal by value at any size, objects whatever the order of their keys.
+//! Equality of JSON values: numbers by value at any size, objects in any order of keys.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

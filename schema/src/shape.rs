@@ -1,4 +1,4 @@
-//! The intermediate representation: what a value can be. It knows nothing of Rust's tokens or names.
+//! The intermediate representation: possible values, independent of Rust.
 
 use std::collections::HashSet;
 

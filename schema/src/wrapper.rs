@@ -1,4 +1,4 @@
-//! The wrapper that servers put around a result that is no object: structured content has to be one.
+//! The wrapper that servers add to results that are not objects, because structured content must be one.
 
 use std::collections::HashSet;
 

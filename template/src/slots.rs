@@ -1,4 +1,4 @@
-//! The slots of a template, and the names that it gives.
+//! The slots of a template, and their names.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The names that a template uses and does not give itself.
+//! The variables that a template uses and does not set.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The words in code of minijinja, and what each of them names.
+//! The identifiers in minijinja code, and their meaning.
 
 /// A word outside of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

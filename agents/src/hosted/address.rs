@@ -1,4 +1,4 @@
-//! Whether a provider can be told of a URL.
+//! Checks whether a URL can be passed to a provider.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! The providers of models, and what each of them calls a tool, a call and a result.
+//! The model providers, and their formats of tools, calls and results.
 
 mod answers;
 mod anthropic;

@@ -1,4 +1,4 @@
-//! A reply as a model sees it: text and pictures, never nothing, and never too much.
+//! The parts of a result that a model receives: text and images, never empty, within limits.
 
 use mcp_bindgen_runtime::ToolReply;
 use serde_json::{Map, Value};

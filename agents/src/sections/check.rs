@@ -1,4 +1,4 @@
-//! Where sections stand, and what is wrong with them whatever the parameters.
+//! Checks of sections that do not depend on parameters: their positions and their content.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Errors of prompts, and warnings about those without errors.
+//! Errors and warnings of prompts.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Prompts of sections, which declare the servers and tools that they need. A section that is closed shows its summary, and
-//! what it needs is neither offered nor started; a model opens it where it wants more.
+//! Prompts of sections that declare the servers and tools they need. A closed section shows its summary, and its
+//! tools are neither offered nor started until a model opens it.
 
 mod admitted;
 mod check;

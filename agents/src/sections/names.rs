@@ -1,4 +1,4 @@
-//! Names: which are taken, and which are none.
+//! Reserved and invalid names.
 
 use mcp_bindgen_model::{is_server_name, matches_glob, printable};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS, SET_CALLS, is_accepted};

@@ -1,4 +1,4 @@
-//! The sections of a prompt in their places, and what is kept between renderings.
+//! The sections of a prompt with their positions, and the state between renderings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};

@@ -1,4 +1,4 @@
-//! A part of a prompt, with what it needs.
+//! A section of a prompt.
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Who fills the slots that no tool fills.
+//! Completers, which fill completion slots.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! Templates whose actions call tools, run.
+//! Templates whose actions call tools.
 //!
-//! A [`Template`] is text of minijinja with slots between `[[` and `]]`. Actions call tools of a [`Toolset`], and what they
-//! answer becomes a variable; completion slots are filled by whoever runs the template, with a model as a rule.
+//! A [`Template`] is minijinja text with slots between `[[` and `]]`. Actions call tools of a [`Toolset`], and their
+//! results are variables; completion slots are filled by the program, usually with a model.
 //!
 //! ```text
 //! [[@github_list_issues:issues|owner="rust-lang", repo=repo, state="open"]]
@@ -11,31 +11,31 @@
 //! Which of them comes first? [[first]]
 //! ```
 //!
-//! - `[[@name:variable|key=value]]` calls a tool by the name that the set has for it, `[[@mcp:variable|server="github",
-//!   tool="list_issues", key=value]]` by its wire names. With a variable nothing is printed at its place; without one the
-//!   result is called like the action, and printed there.
-//! - Values are JSON, texts in which `{{ expressions }}` may stand, and variables with paths: `issue.labels[0].name`.
-//!   `on_error=empty` and `on_error=default(..)` say what stands for the result of a call that fails.
+//! - `[[@name:variable|key=value]]` calls a tool by its name in the toolset, `[[@mcp:variable|server="github",
+//!   tool="list_issues", key=value]]` by its name on the server. With a variable, nothing is printed; without one,
+//!   the result is printed in place, and its variable has the action's name.
+//! - Values are JSON, text with `{{ expressions }}`, and variables with paths: `issue.labels[0].name`.
+//!   `on_error=empty` and `on_error=default(..)` replace the result of a failed call.
 //! - `[[name]]` and `[[kind:name|key=value]]` are filled by the [`Completer`].
-//! - `<checkpoint>` separates segments: a completer sees the text since the last one. Variables stay.
+//! - `<checkpoint>` separates segments: a completer receives the text since the last one. Variables are kept.
 //!
-//! # How a template is run
+//! # Order
 //!
-//! In the order of its text, once: an action is called and a completion asked for where it stands, one after another. What is used
-//! before the slot that gives it is an error, and nothing is called then. In loops a slot runs once for each turn, and its
-//! variable is that turn's; after the loop it is the last one's. A completer sees the text before its slot. Names with
-//! expressions in them come to names that nothing else has, or the run ends.
+//! A template runs once, in the order of its text: actions and completions one after another. A variable that is used
+//! before its slot is an error, reported before any call. In a loop a slot runs in each iteration and sets its
+//! variable for that iteration; after the loop the variable has the last value. A completer receives the text before
+//! its slot. A name with expressions must evaluate to an unused name, otherwise the run fails.
 //!
-//! minijinja runs on a thread of tokio's for blocking work, which waits while tools and completers answer.
+//! minijinja runs on a blocking thread of tokio, which waits for tools and completers.
 //!
-//! A result is what a typed handler would give, as JSON: structured content, without the wrapper that some servers put around
-//! what is no object, and else the text. Text of a JSON object or list can be walked like one. Results, answers and variables
-//! are data, and nothing in them is ever read as a template. In text, structured content prints as the text of the result, or as
-//! its only member where that is a text: `{{ readme }}` is the file, and `{{ readme.content }}` too. Everything else that is no text
-//! prints as JSON.
+//! A result is that of a typed handler, as JSON: structured content, without the wrapper that some servers add to
+//! values that are not objects, or else the text. If text is a JSON object or list, its fields and items can be used.
+//! Results, answers and variables are data, and never evaluated as templates. Structured content prints as the text
+//! of the result, or as its only member if that is a string: `{{ readme }}` is the file, and so is `{{ readme.content
+//! }}`. Other values that are not strings print as JSON.
 //!
-//! Missing names are errors, with the line: a name that neither the template nor the program gives is one before
-//! anything is called.
+//! Undefined variables are errors with a line; those that neither the template nor the program sets are reported
+//! before any call.
 
 mod calls;
 mod completer;

@@ -1,4 +1,4 @@
-//! Slots as they are run: what of them is the same each time, and what has to be evaluated.
+//! Slots at run time: their constant parts, and those to evaluate.
 
 use mcp_bindgen_template::{Action, Argument, Completion, OnError, Part, Place, Target, Term, Text, is_variable};
 use minijinja::Value;

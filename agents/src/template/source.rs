@@ -1,5 +1,5 @@
-//! The code that minijinja runs for a segment. None of the template's text is in it: text comes in by its number, so that it is
-//! what it is whatever it looks like, and each piece of code stands in lines of its own, so that a line says which.
+//! The minijinja source of a segment. It contains none of the template's text, which is passed in by number, so that
+//! text is never evaluated. Each piece of code has its own lines, so that errors can be located by line.
 
 use std::collections::BTreeSet;
 

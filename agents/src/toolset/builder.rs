@@ -1,4 +1,4 @@
-//! How a set of tools comes to be.
+//! Builds toolsets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};

@@ -1,4 +1,4 @@
-//! The tools of a set as a provider takes them.
+//! The definitions of tools for a provider.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! One call, from what a model sent to what it is told.
+//! Makes a model's call and replies to it.
 
 use std::sync::Arc;
 

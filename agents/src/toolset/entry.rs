@@ -1,4 +1,4 @@
-//! One tool, whoever runs it.
+//! A tool of a toolset.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Functions of the program as something that calls tools, so that layers can stand around them.
+//! Functions of the program as a service that calls tools, for layers.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The summary of a set, in words.
+//! The summary of a toolset for a prompt.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `add`: a server into `mcp.toml`, its snapshot beside it, and what to write in Rust.
+//! `add`: adds a server to `mcp.toml`, writes its snapshot, and prints the Rust code to use it.
 
 use std::collections::BTreeSet;
 use std::env;

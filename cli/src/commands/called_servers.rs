@@ -1,4 +1,4 @@
-//! The servers that a template may call, and what they offer.
+//! The servers that a template may call, and their tools.
 
 use std::collections::BTreeMap;
 

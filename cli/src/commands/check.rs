@@ -1,4 +1,4 @@
-//! `check`: whether the snapshots are what `sync` would write now, and whether they build as they are configured.
+//! `check`: reports whether `sync` would change the snapshots, and whether they build as configured.
 
 use std::path::Path;
 

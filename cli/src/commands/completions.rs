@@ -1,4 +1,4 @@
-//! `completions` and `man`: what packages and shells take from the program.
+//! `completions` and `man`: files for shells and packages.
 
 use std::path::Path;
 

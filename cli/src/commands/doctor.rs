@@ -1,4 +1,4 @@
-//! `doctor`: what stands in the way, and what mends it.
+//! `doctor`: reports problems of the environment, with their solutions.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `expand`: the generated Rust, formatted. On the terminal it is the module as the macro emits it; in a file it is what
-//! `mod github;` asks for.
+//! `expand`: prints the generated Rust, formatted. On the terminal it is the module as the macro emits it; in a file
+//! it is the content of `mod github;`.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -1,4 +1,4 @@
-//! Faults in the configuration that would stop a build, as far as the snapshots tell.
+//! Errors in the configuration that would stop a build, found with the snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! `init`: what a crate or a workspace needs before its first server.
+//! `init`: sets up a crate or a workspace.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `list`: what servers offer, and the names of their bindings, from snapshots.
+//! `list`: lists the tools of servers with the names of their bindings, from snapshots.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `resource`: what a server lets be read by URI.
+//! `resource`: reads a resource.
 
 use std::path::Path;
 

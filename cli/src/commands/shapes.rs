@@ -1,4 +1,4 @@
-//! `list --shapes`: which places of a server are alike, and what `shared` could call them.
+//! `list --shapes`: lists equal shapes of a server, with names for `shared`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `sync`: carries out what `check` tells.
+//! `sync`: makes the changes that `check` reports.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Completion in shells, which run the program with `COMPLETE` set: what may stand where the cursor is. It reads files, asks
-//! nobody, writes nothing, and says nothing of what is wrong with them.
+//! Completion in shells, which run the program with `COMPLETE` set. It reads files, contacts no servers, writes
+//! nothing, and ignores errors.
 
 mod bash;
 mod known;

@@ -1,5 +1,4 @@
-//! Values that a shell takes for one word only where they are quoted. Elvish, fish and zsh quote what they complete, bash where it
-//! is told to, PowerShell nothing.
+//! Completed values that need quotes in a shell. Elvish, fish and zsh add them, bash if told to, PowerShell never.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};

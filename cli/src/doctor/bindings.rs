@@ -1,4 +1,4 @@
-//! Whether the crate here, the library that it uses, this program and the configuration fit each other.
+//! Checks that the crate, its library, this program and the configuration fit together.
 
 use std::collections::BTreeSet;
 use std::env;

@@ -1,4 +1,4 @@
-//! Whether a server answers, and what explains that it does not.
+//! Checks whether a server responds, and finds the reason if it does not.
 
 use std::collections::BTreeMap;
 use std::env;

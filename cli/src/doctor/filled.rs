@@ -1,4 +1,4 @@
-//! A server as connecting sees it, with what its placeholders stand for.
+//! The configuration of a server with its placeholders resolved.
 
 use mcp_bindgen_model::{SecretRef, ServerConfig, printable};
 use mcp_bindgen_runtime::{LocalSecrets, SecretSource as _};

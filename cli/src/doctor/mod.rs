@@ -1,5 +1,5 @@
-//! Problems of servers and builds on this machine, and the command that mends each. Nothing is started here:
-//! what servers answered is passed in.
+//! Problems of servers and builds on this machine, and the command that solves each. Does not start anything:
+//! responses of servers are passed in.
 
 mod bindings;
 mod connection;

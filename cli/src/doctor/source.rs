@@ -1,4 +1,4 @@
-//! The servers that a Rust source binds, read as rustc reads it: what stands in comments and strings binds nothing.
+//! Finds the servers that Rust source binds, tokenized as by rustc, so that comments and strings do not count.
 
 use std::vec::IntoIter;
 

@@ -1,4 +1,4 @@
-//! The flags of tools at the command line: which options stay the program's own, and what help shows.
+//! The flags of tools on the command line: the program's own options, and help.
 
 mod help;
 mod prompt;

@@ -1,4 +1,4 @@
-//! Words as a shell takes them.
+//! Quotes arguments for shells.
 
 /// A command line of POSIX shells.
 pub(crate) fn command_line<'w>(words: impl IntoIterator<Item = &'w str>) -> String {

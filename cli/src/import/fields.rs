@@ -1,4 +1,4 @@
-//! The keys of one server: what is asked for is taken out, and what is left is told.
+//! Reads the keys of a server, and reports those that are ignored.
 
 use std::time::Duration;
 

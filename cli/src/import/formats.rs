@@ -1,4 +1,4 @@
-//! The files of each host: where in them servers are, and what else is said of them there.
+//! The configuration files of other MCP hosts: the positions of servers, and other keys.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The variables that take the places of secrets.
+//! The environment variables that replace secrets.
 
 use std::collections::BTreeMap;
 

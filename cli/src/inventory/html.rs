@@ -1,4 +1,4 @@
-//! The inventory as one page that asks for nothing: no request leaves it, and what strangers say on it is text.
+//! The inventory as a single page without requests, in which untrusted text is only text.
 
 use std::collections::HashSet;
 use std::fmt::Write;

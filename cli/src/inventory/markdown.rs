@@ -1,4 +1,4 @@
-//! The inventory as a document. What strangers say stands in code alone, as in the comments of `check`.
+//! The inventory as Markdown. Untrusted text is only in code, as in the comments of `check`.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The offer of servers, for a person who has to decide whether a program may use it: one value, which each format prints.
+//! The tools of servers, for people who decide whether a program may use them: one value for all formats.
 
 mod arguments;
 mod html;

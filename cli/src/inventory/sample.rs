@@ -1,4 +1,4 @@
-//! A call of a tool as somebody would type it, with what it has to be given.
+//! An example of a call on the command line, with the required arguments.
 
 use mcp_bindgen_schema::{Document, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::{Map, Value, json};

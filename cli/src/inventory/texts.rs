@@ -1,5 +1,4 @@
-//! Strangers' texts, cut and wrapped for people: by the columns that characters take, after what commands a terminal is
-//! made visible.
+//! Truncates and wraps untrusted text by display width, after escaping control characters.
 
 use mcp_bindgen_codegen::opening_sentence;
 use mcp_bindgen_model::printable;

@@ -1,4 +1,4 @@
-//! Descriptions of values, made of shapes: schemas with the same meaning have the same description.
+//! Descriptions of values, from shapes: schemas with the same meaning have the same description.
 
 use mcp_bindgen_schema::{Document, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::Value;

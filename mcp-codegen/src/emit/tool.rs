@@ -1,4 +1,4 @@
-//! The code of a tool beside its types: its specification, its handler, its method, its variant.
+//! The code of a tool besides its types: specification, handler, method, variant.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;

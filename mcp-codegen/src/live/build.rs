@@ -1,4 +1,4 @@
-//! Which build this process is part of, and whether it still goes on.
+//! Identifies the build of this process, and whether it is still running.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The answers of servers in one build, kept for its other processes: each server is asked once, by whoever comes first.
+//! Stores the responses of servers in one build for its other processes: the first process asks each server.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

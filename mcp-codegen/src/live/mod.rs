@@ -1,4 +1,4 @@
-//! Builds that ask servers what they offer, where somebody wants that: the variable `MCP_BINDGEN_LIVE` says which.
+//! Builds that list the tools of servers, if the environment variable `MCP_BINDGEN_LIVE` names them.
 //!
 //! The decision costs a macro nothing; the rest is behind feature `live`.
 

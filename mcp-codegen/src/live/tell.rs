@@ -1,4 +1,4 @@
-//! Messages of a build about a server that it asked.
+//! Messages of a live build about a server.
 
 use std::path::Path;
 

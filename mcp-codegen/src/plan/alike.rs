@@ -1,4 +1,4 @@
-//! Which types of a server are the same type, and where each stands.
+//! Finds equal types of a server, and their places.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Types that could be shared: the shapes that stand in several places of a server.
+//! Shapes in several places of a server, which could share a type.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -1,4 +1,4 @@
-//! The schemas of a tool as its server declares them, where overrides say something else.
+//! The schemas of a tool as its server declares them, for tools with overrides.
 
 use std::sync::LazyLock;
 

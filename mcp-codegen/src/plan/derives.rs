@@ -1,4 +1,4 @@
-//! The derives of the user beside the usual ones.
+//! Additional derives from the options.
 
 use std::collections::BTreeSet;
 

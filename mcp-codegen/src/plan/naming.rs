@@ -1,5 +1,5 @@
-//! The wanted names of a schema's types: by their definition, or by where they stand. A type that stands in
-//! several places takes its name from one that its content decides, whatever the order of properties.
+//! The preferred names of a schema's types: from their definition, or their place. A type in several places is named
+//! after one that its content determines, whatever the order of properties.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

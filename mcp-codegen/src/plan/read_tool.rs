@@ -1,4 +1,4 @@
-//! The part of a plan that a tool alone decides. It takes most of the time that a plan takes, and threads can share it.
+//! The part of a plan that depends on one tool only. It takes most of the time, and runs on several threads.
 
 use mcp_bindgen_schema::Role;
 use mcp_bindgen_schema::diagnostics::{Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, RENAMED, Reporter};

@@ -1,4 +1,4 @@
-//! `shared`: one type for every place of a server that has the shape of a given one, and for what it holds.
+//! `shared`: one type for all places of a server with the shape of a given one, and for its content.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,5 +1,4 @@
-//! The files of the crate that asks for bindings: its configuration and its snapshots. What the macro and build scripts
-//! have in common.
+//! The configuration and the snapshots of a crate, for the macro and build scripts.
 
 #[cfg(feature = "live")]
 mod live_source;

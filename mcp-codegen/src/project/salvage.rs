@@ -1,4 +1,4 @@
-//! The names that the files of a server at fault still tell.
+//! Finds names in the invalid files of a server.
 
 use std::collections::BTreeSet;
 use std::path::Path;

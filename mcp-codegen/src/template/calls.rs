@@ -1,4 +1,4 @@
-//! The tools that a template calls, and what it passes them.
+//! The tools that a template calls, and their arguments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

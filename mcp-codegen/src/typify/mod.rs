@@ -1,5 +1,5 @@
-//! The opt-in backend: types by typify, for teams that want its validated newtypes. Where typify cannot take a schema,
-//! or would take it wrongly, the tool keeps the generator's own types.
+//! The opt-in backend typify, for teams that want its validated newtypes. A tool whose schema typify does not
+//! support, or converts wrongly, keeps the generator's own types.
 
 #[cfg(feature = "typify")]
 mod backend;

@@ -1,5 +1,5 @@
-//! The schema as typify is to read it: one dialect, without what would lose values or panic later, and never more
-//! than it can bear. Keywords that types do not express are left out, as the generator's own types do.
+//! Prepares a schema for typify: one dialect, without anything that would lose values or panic later, and within its
+//! limits. Keywords without a type in Rust are removed, as the generator's own types ignore them.
 
 use regress::Regex;
 use serde_json::{Map, Value};

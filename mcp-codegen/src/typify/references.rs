@@ -1,4 +1,4 @@
-//! Where references lead, and what typify would follow without end.
+//! The targets of references, and cycles that typify would follow forever.
 
 use std::collections::{HashMap, HashSet};
 

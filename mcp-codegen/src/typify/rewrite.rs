@@ -1,5 +1,5 @@
-//! typify's code as it may stand in the bindings: it names only the library, its documentation is split into lines,
-//! and what would not compile is found before rustc finds it.
+//! Adapts typify's code: it only refers to the library, its documentation is split into lines, and code that would
+//! not compile is found first.
 
 use std::collections::HashSet;
 

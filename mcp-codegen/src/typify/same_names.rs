@@ -1,4 +1,4 @@
-//! typify takes two types of one name for one type. Where two schemas would get one name, it must not be asked.
+//! Finds schemas that would get the same name from typify, which would treat them as one type.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Every key of `mcp.toml`: its name, the form of its value, its default and its help. Reading, the JSON Schema and the reference
-//! of the book come from these tables. A key that is not listed is refused before it is read.
+//! Every key of `mcp.toml`: its name, the type of its value, its default and its help. The parser, the JSON Schema
+//! and the reference in the book use these tables. Unlisted keys are an error.
 
 use std::iter::once;
 

@@ -1,4 +1,4 @@
-//! One shape for what TOML and JSON files hold, with the place of every piece.
+//! Values of TOML and JSON files, with their positions.
 
 use std::path::Path;
 

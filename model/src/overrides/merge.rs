@@ -1,5 +1,5 @@
-//! The JSON merge patch of a schema (RFC 7396), which is stricter than the RFC in one respect: a patch is written for a
-//! schema that somebody read, so a place that it speaks of has to be there still.
+//! Applies a JSON merge patch (RFC 7396) to a schema. Stricter than the RFC in one respect: a patch was written for a
+//! known schema, so the positions that it names must exist.
 
 use serde_json::{Map, Value};
 

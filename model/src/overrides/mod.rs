@@ -1,4 +1,4 @@
-//! Corrections to a server's declarations, in a file beside its snapshot.
+//! Corrections to a server's tools, in a file next to its snapshot.
 
 mod apply;
 mod merge;

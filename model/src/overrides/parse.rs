@@ -1,4 +1,4 @@
-//! From the text of the file. Whoever writes it by hand is told of everything that would be ignored.
+//! Parses the file. Everything that would be ignored is an error.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Which keys secrets are kept under, and which of their values are none all the same.
+//! Keys whose values are secrets, and values that are none.
 
 /// The kind of value that a key suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

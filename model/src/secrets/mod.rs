@@ -1,4 +1,4 @@
-//! The secrets that a configuration holds as literals. Everything that shows a configuration asks here.
+//! Finds literal secrets in a configuration, for everything that prints one.
 
 mod extent;
 mod key;

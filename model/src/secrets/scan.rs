@@ -1,4 +1,4 @@
-//! The ways in which secrets stand in texts.
+//! The forms of secrets in texts.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Secrets that show by their shape, whatever they are kept under.
+//! Secrets with a recognizable form, under any key.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Secrets in URLs: those that no key names. Queries and fragments are pairs as elsewhere.
+//! Secrets in URLs without a key. Queries and fragments are handled like other pairs.
 
 use super::scan::Scan;
 use super::{MASK, key, shape};

@@ -1,4 +1,4 @@
-//! The key `drift`, and the table `[servers.x.drift]`: what to do about changes, and which ones are accepted.
+//! The key `drift` and the table `[servers.x.drift]`: the reaction to changes, and the accepted ones.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A configuration as JSON: what generated code carries, and what comes back from it.
+//! Configurations as JSON, for generated code.
 
 use serde_json::{Map, Value};
 

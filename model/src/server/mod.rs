@@ -1,4 +1,4 @@
-//! One server: how it is reached, what of it is used.
+//! The configuration of a server: how to reach it, and which parts to use.
 
 mod build;
 mod drift;

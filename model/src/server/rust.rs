@@ -1,5 +1,5 @@
-//! Options of a server's generated code: `unknown` and `[servers.x.rust]`. They do not matter at run time, so
-//! none of it is in the configuration that bindings carry.
+//! Options of a server's generated code: `unknown` and `[servers.x.rust]`. They are not used at run time, so the
+//! configuration in bindings leaves them out.
 
 use std::path::PathBuf;
 

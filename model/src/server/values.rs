@@ -1,4 +1,4 @@
-//! The texts that may hold placeholders and secrets, and what is done to all of them alike.
+//! The texts of a configuration with placeholders and secrets.
 
 use std::collections::BTreeMap;
 

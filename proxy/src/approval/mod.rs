@@ -1,4 +1,4 @@
-//! Approvals that a client carries: it keeps no session, so what it was asked goes along with it, signed.
+//! Approvals without a session: the client carries the signed state.
 
 mod claims;
 mod signer;

@@ -1,4 +1,4 @@
-//! Signs what clients keep, so that it comes back as it was given (HMAC-SHA256).
+//! Signs the state that clients carry (HMAC-SHA256).
 
 use std::fmt;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
-//! Who may ask at all: `Host` against names that lead elsewhere than they say, `Origin` against pages of strangers, and the
-//! token. The transport's section on security demands the first two of servers on this machine.
+//! Access control: `Host` against DNS rebinding, `Origin` against foreign web pages, and the token. The transport's
+//! section on security requires the first two of local servers.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Bodies: what is read of requests, and what answers are made of.
+//! Bodies of requests and responses.
 
 use std::convert::Infallible;
 use std::time::Duration;

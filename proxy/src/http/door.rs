@@ -1,4 +1,4 @@
-//! The handling of one request.
+//! Handles a request.
 //!
 //! rmcp has a service for this as well, and what sessions and single requests are served with is its own. That service
 //! reads every result into its types though, and would drop of a server's results what they do not know.

@@ -1,5 +1,5 @@
-//! The headers that describe a request's body, so that whatever stands between can route by headers alone:
-//! streamable HTTP of 2026-07-28, sections "Protocol Version Header" and "Request Metadata Headers".
+//! The headers that describe a request's body for intermediaries: streamable HTTP of 2026-07-28, sections "Protocol
+//! Version Header" and "Request Metadata Headers".
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

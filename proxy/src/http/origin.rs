@@ -1,4 +1,4 @@
-//! Where requests say that they come from, and whom they say that they ask.
+//! The `Origin` and `Host` of requests.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Connections whose other end reads nothing any more.
+//! Closes connections whose client stopped reading.
 
 use std::io;
 use std::pin::Pin;

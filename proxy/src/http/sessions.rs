@@ -1,4 +1,4 @@
-//! Sessions of clients that have them: up to 2025-11-25.
+//! Sessions of clients up to 2025-11-25.
 //!
 //! rmcp keeps what a session is made of, its streams and what can be resumed of them. When one ends is decided here: when
 //! nobody was there for a while, however long a call takes, and never while somebody is.

@@ -1,4 +1,4 @@
-//! One request that stands for itself: 2026-07-28 and later.
+//! Requests without a session: 2026-07-28 and later.
 
 use std::time::Duration;
 

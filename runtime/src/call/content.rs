@@ -1,4 +1,4 @@
-//! One block of what a tool answered.
+//! A content block of a result.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! From what a tool answered to a typed value. Servers say it in structured content; most say it in text alone.
+//! Converts a result to a typed value, from structured content or, with most servers, from text.
 
 use serde_json::{Map, Value};
 

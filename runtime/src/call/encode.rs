@@ -1,4 +1,4 @@
-//! From a typed value to the result with which a server would give it: the way back from `decode.rs`.
+//! Converts a typed value to a result, the reverse of `decode.rs`.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The kinds of errors of calls, for those who count them.
+//! The kinds of errors of calls, for metrics.
 
 use std::fmt;
 

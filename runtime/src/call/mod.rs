@@ -1,4 +1,4 @@
-//! A call: what is asked of a tool, what it answered, and what can come of it.
+//! Calls, results and errors.
 
 mod approval;
 mod arguments;

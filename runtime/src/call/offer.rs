@@ -1,4 +1,4 @@
-//! Which tools may be called, as far as that is known without a call, for whoever lists tools for a model.
+//! The tools that may be called, as far as this is known without a call, for lists of tools.
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The options of one call, beside its arguments.
+//! The options of a call.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,4 @@
-//! Which layers a call has come through on its way to the client.
+//! The layers that a call has passed on its way to the client.
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! A call's outcome as an agent's loop takes it.
+//! The outcome of a call for an agent loop.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The trait that ties typed parameters to a tool, and what generated code does with it.
+//! The trait of typed parameters, and the functions for generated code.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Calling a tool: the connection, the time, and what becomes of it in the words of [`CallError`].
+//! Calls a tool: connects, limits the time, and returns the outcome as a result or a [`CallError`].
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Where the configuration of a server comes from.
+//! Finds the configuration of a server.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A connection in use, so that it is known when nobody uses it.
+//! A connection in use, to detect idle connections.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,4 @@
-//! Bindings that are configured alike share one connection: every supervisor that one of them holds, by what it was
-//! made of.
+//! Shares one connection between bindings with equal configurations.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! Requests in the protocol's own words, for programs that pass on what others ask.
+//! Untyped requests, for programs that pass on requests of others.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The state of a connection, for whoever watches it.
+//! The state of a connection.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who has a client's connection: at most one keeper at a time, and all callers share what it opens.
+//! Owns a client's connection: one keeper at a time opens it, for all callers.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Requests that a server may answer in rounds: calls of tools, prompts, resources, and what a program asks by method.
+//! Requests that may need several rounds: calls of tools, prompts, resources, and requests by method.
 
 use rmcp::model::{ClientRequest, CustomRequest, GetMeta, MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! One open connection to a server.
+//! An open connection to a server.
 //!
 //! Dropping `answers`, `set_subscription` or `list_page` gives up the request, as `Session::request` does; dropping
 //! `listen_to_resources`, `listen_to_tools` or `listen_to_lists` ends the subscription.

@@ -1,4 +1,4 @@
-//! From a configuration with placeholders to one that can be connected with, and to what must not be repeated of it.
+//! Resolves the placeholders of a configuration, and collects its secrets.
 
 use mcp_bindgen_model::{SecretRef, ServerConfig};
 

@@ -1,4 +1,4 @@
-//! One call over an open connection: what the server asks in between, and a task that it makes of it.
+//! A request over an open connection, with the server's requests for input and its tasks.
 //!
 //! Dropping `ask` ends all that runs for it: the open request is given up, the handler is aborted
 //! (`answers_to`, `answer`), and the server is told to cancel its task (`finished`, `pause`).

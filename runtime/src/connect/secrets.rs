@@ -1,4 +1,4 @@
-//! Where the values of placeholders come from.
+//! Sources of placeholder values.
 
 use std::fmt;
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! Bounds of `connect()` in bindings: they hold where this build has the transport of the server, so that a call without
-//! it does not compile. Their lifetime makes rustc check them at the call and not at the definition.
+//! Bounds of `connect()` in bindings: they hold if this build has the server's transport, so that otherwise a call
+//! does not compile. Their lifetime makes rustc check them at the call instead of the definition.
 
 use std::convert::Infallible;
 

@@ -1,5 +1,5 @@
-//! Items that only generated code needs, and with them all that the crate shows under `__private`: generated code names
-//! nothing else that is not public, apart from [`__format!`](crate::__format), where bindings of every version look for it.
+//! Items for generated code, and everything else in `__private`. Generated code uses no other hidden items but
+//! [`__format!`](crate::__format), which bindings of every version refer to.
 
 mod call_value;
 mod connect;

@@ -1,4 +1,4 @@
-//! The names that generated code uses, so that it reads well and does not depend on the caller's prelude.
+//! The names in generated code, which keep it short and independent of the caller's prelude.
 
 pub use std::borrow::ToOwned;
 pub use std::boxed::Box;

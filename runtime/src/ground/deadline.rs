@@ -1,4 +1,4 @@
-//! How long something may take.
+//! Deadlines.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Calls that somebody has to approve.
+//! Approval of calls.
 
 use std::fmt;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! From what calls tools to services of tower, and back.
+//! Converts between callers of tools and tower services.
 
 use std::time::Duration;
 

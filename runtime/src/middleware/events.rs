@@ -1,4 +1,4 @@
-//! Tells of calls, outermost.
+//! Reports calls as events; the outermost layer.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How long a call, and each try of it, may take.
+//! Timeouts of a call and of each attempt.
 
 use std::sync::Arc;
 use std::time::Duration;

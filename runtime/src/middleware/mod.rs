@@ -1,9 +1,8 @@
-//! Layers of [`tower`] that decide about calls, or stand between a program and its servers, and the [`Stack`] that
-//! has them in the one order that makes sense.
+//! [`tower`] layers around calls, and the [`Stack`], which puts them in a fixed order.
 //!
-//! A [`Stack`] has them in one order. It is a [`tower::Service`], so that layers of tower go around it. A stack around another
-//! one in which a layer could not do what it is for (a cache around a policy, a retry around an approval) makes every call fail with
-//! [`CallError::Denied`](crate::CallError::Denied), which names both.
+//! A [`Stack`] is a [`tower::Service`], so other tower layers can be added around it. If stacks are nested in an
+//! order in which a layer cannot work (a cache around a policy, a retry around an approval), every call fails with
+//! [`CallError::Denied`](crate::CallError::Denied), which names both layers.
 
 mod approval;
 mod cache;

@@ -1,5 +1,4 @@
-//! The time of one request: it ends, signs of progress give it more, and it stands still while the server has a question
-//! open that somebody is answering.
+//! The deadline of a request: progress extends it, and it is paused while the server waits for an answer.
 
 use std::future::pending;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A request that failed below the protocol, in words that all transports share.
+//! Transport errors, for all transports.
 
 use std::error::Error;
 use std::time::Duration;

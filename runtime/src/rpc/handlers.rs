@@ -1,4 +1,4 @@
-//! The questions of a server to the program and its user, and who answers.
+//! Requests of a server to the program and its user, and their handlers.
 
 use std::collections::VecDeque;
 use std::fmt;

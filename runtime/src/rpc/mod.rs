@@ -1,4 +1,4 @@
-//! One session with a server, and what became of every request of it.
+//! A session with a server, and the outcome of each request.
 
 mod background;
 mod clock;

@@ -1,4 +1,4 @@
-//! Notes on a server beside its protocol messages: for the error message when it fails.
+//! Facts about a server besides its messages, for errors.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

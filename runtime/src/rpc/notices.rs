@@ -1,4 +1,4 @@
-//! Notifications of a client's server for whoever listens, over all its connections.
+//! Delivers notifications of a client's server, across its connections.
 
 use std::sync::{Arc, OnceLock};
 

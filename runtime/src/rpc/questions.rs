@@ -1,4 +1,4 @@
-//! Requests of the server, answered side by side and within bounds.
+//! Answers requests of the server, concurrently and within limits.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, pending};

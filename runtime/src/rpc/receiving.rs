@@ -1,4 +1,4 @@
-//! Receives what a server sends, and answers what it asks, until its connection ends.
+//! Receives the server's messages, and answers its requests, until the connection ends.
 
 use std::future::pending;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Answers to what a server asks.
+//! Responses to requests of a server.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Sessions with a server that reads, answers and dies as a seed says, in virtual time.
+//! Simulated sessions with a server that reads, answers and crashes as a seed determines, in virtual time.
 //!
 //! Callers, session, ledger, writer and reader are the real ones; simulated are the pipes and the server, which knows what it
 //! has executed. A seed is one interleaving: where writes are cut, when answers come, which calls are given up at which

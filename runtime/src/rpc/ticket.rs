@@ -1,4 +1,4 @@
-//! One request, from the moment a caller wants it sent until nothing can become of it any more.
+//! A request, from admission until its outcome is final.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! How servers say that they do not have what they were asked for.
+//! Recognizes errors about unknown tools, prompts and resources.
 
 /// Returns `true` if a message says, in the words of one of the SDKs and with nothing else, that there is no such
 /// thing: a `tool`, a `prompt`, a `resource`.

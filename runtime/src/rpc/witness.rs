@@ -1,4 +1,4 @@
-//! Who sees every message of a connection pass.
+//! Observes every message of a connection.
 
 use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use serde_json::{Map, Value};

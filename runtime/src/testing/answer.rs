@@ -1,4 +1,4 @@
-//! The values that a fake takes as an answer.
+//! The values that a fake accepts as answers.
 
 use crate::ground::wire::Wire;
 use crate::{CallError, Tool, ToolResult};

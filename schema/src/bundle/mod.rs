@@ -1,4 +1,4 @@
-//! Stage 1: where every `$ref` leads. Nothing is ever fetched.
+//! Stage 1: resolves every `$ref`. Nothing is fetched.
 
 mod uri;
 

@@ -1,5 +1,5 @@
-//! Assertions that narrow a string, a number or a list beyond its type: patterns, lengths, bounds. The generator writes them into
-//! newtypes as a schema of nothing else, and the runtime holds values against that.
+//! Assertions on strings, numbers and lists beyond their type: patterns, lengths, bounds. The generator writes them
+//! into newtypes as schemas, and the runtime checks values against these.
 
 #[cfg(feature = "drift")]
 mod judge;

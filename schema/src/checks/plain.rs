@@ -1,5 +1,5 @@
-//! Which patterns are checked: those of ECMA-262 that mean the same to an automaton, and whose automaton is small. The
-//! generator has no engine for them, and need not have: whatever is taken here, the engine of the runtime takes.
+//! Selects the patterns to check: ECMA-262 patterns with the same meaning and a small size as an automaton. The
+//! generator needs no regex engine for this: the runtime's engine accepts all selected patterns.
 
 use std::iter::Peekable;
 use std::str::Chars;

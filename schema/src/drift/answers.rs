@@ -1,5 +1,5 @@
-//! Whether the types of the old schema read every value that the new one allows. Types are tolerant of what the server
-//! answers: bounds and patterns do not count, listed texts are open, undeclared keys are left out.
+//! Checks whether the types of the old schema can read every value of the new one. Types are tolerant about results:
+//! bounds and patterns are ignored, enums are open, undeclared keys are skipped.
 
 use std::collections::HashSet;
 use std::rc::Rc;

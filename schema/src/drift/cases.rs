@@ -1,6 +1,6 @@
-//! The ways in which schemas that hold together can be satisfied: references and `allOf` followed, one branch of each
-//! `anyOf`, `oneOf` and `if` chosen. What a case says kind by kind is what the own keywords of its schemas say. The cases
-//! together are a superset of what the schemas allow.
+//! Splits schemas into cases: references and `allOf` are followed, and one branch of each `anyOf`, `oneOf` and `if`
+//! is chosen. A case only consists of its schemas' own keywords. The cases together allow at least everything that
+//! the schemas allow.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;

@@ -1,5 +1,4 @@
-//! Whether two schemas say the same, as far as their structure shows: references are followed, and what is said for
-//! people alone does not count.
+//! Checks whether two schemas are structurally equal: references are followed, and annotations ignored.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Texts that are sure to have a format, for validators that check formats and for those that do not.
+//! Strings that certainly match a format, whether or not a validator checks formats.
 
 use super::version::Version;
 use crate::normalize::SchemaId;

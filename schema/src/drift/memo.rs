@@ -1,5 +1,5 @@
-//! Verdicts about pairs that may lead back to themselves. A pair that is being looked at counts as fine; verdicts that
-//! assumed this are forgotten when the pair turns out not to be.
+//! Results for recursive pairs. A pair in progress is assumed to be fine; results based on that are dropped if it
+//! turns out otherwise.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,5 @@
-//! How two snapshots of a server differ, and whether code that was bound to the old one still fits the new one.
+//! Finds the differences between two snapshots of a server, and whether code with bindings of the old one still
+//! works.
 //!
 //! Shapes are compared, not text. For each tool there are three questions: can a value that the old bindings may send be
 //! refused now; can the server answer now what the old bindings do not read; would regenerated code have another Rust

@@ -1,5 +1,4 @@
-//! The names in bindings: a new item may take the name of another one, and regenerated code then means
-//! another thing by it.
+//! Renamed items: if a new item gets the name of another, regenerated code changes its meaning.
 
 use std::collections::HashMap;
 

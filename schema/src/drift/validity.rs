@@ -1,4 +1,4 @@
-//! Whether a value is valid, as far as that can be told without guessing.
+//! Checks whether a value is valid, if that can be decided.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Failures in words.
+//! Messages about failures.
 
 use mcp_bindgen_model::printable;
 

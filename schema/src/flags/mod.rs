@@ -1,23 +1,23 @@
-//! Command-line flags for the arguments of a tool: what each property is called and takes, the words of a command read
-//! into arguments, and arguments printed as words.
+//! Command-line flags for the arguments of a tool: their names and values, parsing a command line, and printing
+//! arguments as one.
 //!
-//! The [shapes](crate::Shapes) of the tool's schema decide how a word is read; nothing is guessed, and nothing is sent that nobody
-//! wrote. `--NAME VALUE` or `--NAME=VALUE`:
+//! Values are parsed by the [shapes](crate::Shapes) of the tool's schema; nothing is guessed or added. `--NAME VALUE`
+//! or `--NAME=VALUE`:
 //!
-//! - NAME is the property's name, exactly, or its kebab form where only one property has it. Dots lead into objects and
-//!   maps: `--env.KEY v`.
-//! - `--NAME:=JSON` is JSON for any property: `null`, `[]`, objects. `--NAME:=@FILE` reads it from a file, `:=@-` from
-//!   the standard input.
-//! - Strings stay as they are written: `007`, `true`, an empty one. Numbers are JSON's; an integer that would lose digits is
-//!   refused. Where several kinds may stand, a word that is exactly the JSON spelling of one that is no string is that,
-//!   and every other word a string; `null` is a string wherever one may stand.
-//! - `--NAME` and `--no-NAME` are `true` and `false`, and take no word.
-//! - Arrays repeat: each `--NAME VALUE` is one element. A JSON array, given once, is the whole array where each of its elements
-//!   fits, unless the schema declares elements that are arrays and it fits one of them. All else is given once.
+//! - NAME is the property's exact name, or its kebab case if that is unique. Dots select members of objects and maps:
+//!   `--env.KEY v`.
+//! - `--NAME:=JSON` is JSON for any property: `null`, `[]`, objects. `--NAME:=@FILE` reads it from a file, `:=@-`
+//!   from the standard input.
+//! - Strings are taken literally: `007`, `true`, an empty one. Numbers are JSON numbers; an integer that would lose
+//!   digits is an error. If several types are possible, a value that is exactly the JSON of one that is not a string
+//!   has that type, and every other value is a string; `null` is a string if strings are possible.
+//! - `--NAME` and `--no-NAME` are `true` and `false`, and take no value.
+//! - Flags of arrays can be repeated: each `--NAME VALUE` is one element. A single JSON array is the whole array if
+//!   all its elements are valid, unless it is valid as an element. Other flags cannot be repeated.
 //! - For strings, `@FILE` reads a file, `@-` the standard input, and `@@x` is `@x`.
-//! - `--args JSON`, `--args @FILE` or `--args -` is the base, in which flags override single places.
-//! - `--arg NAME=VALUE` and `--arg NAME:=JSON` take every name, also those of the program's own options, which win; a name that
-//!   holds `=` is written as a JSON string.
+//! - `--args JSON`, `--args @FILE` or `--args -` is the base, in which flags override values.
+//! - `--arg NAME=VALUE` and `--arg NAME:=JSON` set any property, also one with the name of the program's own options,
+//!   which take precedence as flags; a name with `=` is written as a JSON string.
 //!
 //! ```
 //! use mcp_bindgen_schema::flags::{Flags, OwnOption};

@@ -1,4 +1,4 @@
-//! A word, typed by what may stand at its place.
+//! Parses an argument by the types that are possible at its position.
 
 use mcp_bindgen_model::nearest;
 use serde_json::{Number, Value};

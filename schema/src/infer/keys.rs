@@ -1,4 +1,4 @@
-//! Keys that are data: those of a record are words that somebody chose for it.
+//! Recognizes keys that are data.
 
 /// Fewer hexadecimal digits may be a word.
 const FEWEST_DIGITS: usize = 16;

@@ -1,28 +1,28 @@
-//! Learning from results: a schema of every value that was seen, which also reads the next one.
+//! Learns schemas from results.
 //!
-//! Values become [`Sample`]s, and samples are merged. Neither their order nor how often one is seen makes a difference, and
-//! a sample that was read back from [its schema](Sample::schema) goes on as if it had never been written.
+//! Values become [`Sample`]s, and samples are merged, independent of order and repetition. A sample can be read back
+//! from [its schema](Sample::schema) without loss.
 //!
 //! | seen | schema |
 //! |---|---|
-//! | a whole number, and one with a fraction | `number` |
-//! | `null` beside something else | `["string", "null"]` and the like |
-//! | `null` alone | anything, with a description that says so |
-//! | several kinds | `anyOf`, one of a kind |
-//! | strings | `string`: that few were seen is no promise, so there are no enums |
-//! | arrays | `array` of everything that any of their items was; without `items` where all were empty |
-//! | objects | `properties`; `required` are those that every object at this place had; others may come |
-//! | objects under changing keys | `additionalProperties` of everything that any of their values was |
+//! | integers and fractions | `number` |
+//! | `null` and another type | `["string", "null"]` and the like |
+//! | only `null` | anything, with a description |
+//! | several types | `anyOf` with one schema for each |
+//! | strings | `string`, never an enum |
+//! | arrays | `array` of the merged items; without `items` if all were empty |
+//! | objects | `properties`, and in `required` those of every object; others are allowed |
+//! | objects with variable keys | `additionalProperties` of the merged values |
 //!
-//! An object has changing keys where one of them looks like an id (a whole number, a UUID, 16 or more hexadecimal
-//! digits, a date, a path, a mail address), where there are more than 64 of which none is always there, or where there are
-//! more than 256. Numbers that one type of Rust cannot hold exactly are anything (beyond 64 bits; fractions beside whole
-//! ones beyond 2^53), and so is what nests deeper than 24 levels, or less deep where the schema would have more than 2,000
-//! places.
+//! An object has variable keys if one of them looks like an id (an integer, a UUID, 16 or more hexadecimal digits, a
+//! date, a path, an email address), if there are more than 64 and none is in every object, or if there are more than
+//! 256. Numbers that no Rust type holds exactly are anything (beyond 64 bits; fractions together with integers beyond
+//! 2^53), and so are values nested deeper than 24 levels, or fewer if the schema would have more than 2,000
+//! positions.
 //!
-//! [`schema_of_few`](Sample::schema_of_few) requires nothing yet: `x-in-every-result` has what would be required.
+//! [`schema_of_few`](Sample::schema_of_few) has no `required`: `x-in-every-result` lists these properties instead.
 //!
-//! No value that was seen is in the schema, keys alone are.
+//! The schema contains keys, but no values.
 //!
 //! ```
 //! use mcp_bindgen_schema::infer::Sample;

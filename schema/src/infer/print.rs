@@ -1,4 +1,4 @@
-//! A sample as a schema of 2020-12, in words that have a type each.
+//! Converts a sample to a schema of 2020-12, with keywords that have types.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! A schema that was learned, as the sample that it was.
+//! Converts a learned schema back to its sample.
 
 use serde_json::{Map, Value};
 

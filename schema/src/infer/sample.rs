@@ -1,4 +1,4 @@
-//! The observed values: a lattice, whose join keeps no count and forgets the order.
+//! Samples: a lattice, whose join ignores counts and order.
 
 use std::collections::BTreeMap;
 

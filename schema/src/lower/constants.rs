@@ -1,4 +1,4 @@
-//! Constants that say what a branch of a union is, where no tag tells all of them apart.
+//! Constants that identify a branch of a union, if there is no tag for all of them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! From one schema to its alternatives: references, `allOf`, `anyOf` and `oneOf` are resolved on the schema's own
-//! level; what lies below stays a list of schemas.
+//! Expands a schema to its alternatives: references, `allOf`, `anyOf` and `oneOf` are resolved on one level; nested
+//! schemas stay lists.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

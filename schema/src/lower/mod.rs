@@ -1,4 +1,4 @@
-//! Stage 3: from schemas to shapes.
+//! Stage 3: lowers schemas to shapes.
 //!
 //! Every place of the document is first expanded to what it allows, kind by kind ([`alternatives`]), a superset of
 //! what the schema allows that loses nothing. A shape is then the simplest type for that set.

@@ -1,4 +1,4 @@
-//! Which branch of a union is tried first: the one that asks for more.
+//! Orders the branches of a union, the most specific first.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! The property that tells the branches of a union apart.
+//! Finds the property that distinguishes the branches of a union.
 
 use std::collections::HashSet;
 

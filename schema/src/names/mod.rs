@@ -1,5 +1,5 @@
-//! The one authority on identifiers: what bindings call tools, fields and variants, as text. The generator makes tokens of
-//! it, and drift asks whether another list, or another schema, would have other names.
+//! All identifiers: the names of tools, fields and variants in bindings, as text. The generator converts them to
+//! tokens, and drift compares them for another list or schema.
 //!
 //! Collisions are resolved by what the names are, never by their order: the name whose wire form equals the
 //! identifier keeps it, any other gets a suffix made of its own wire name.

@@ -1,17 +1,18 @@
-//! Prefixed names: what models, templates, the proxy and the command line call a tool. The one place that makes them.
+//! Prefixed names of tools, for models, templates, the proxy and the command line.
 //!
-//! A name is `PREFIX_TOOL`: the prefix of the server and the tool's name, both as words of an identifier, so that `get-sum` of
-//! `everything` is `everything_get_sum`. It is the name of the tool's handler, and every provider accepts it. Where it
-//! exceeds 64 characters, its end is replaced by a fingerprint of the whole. Where it would be ambiguous, the mark of the
-//! server follows: `_` and eight hexadecimal digits made of the server's name. A name carries the mark
+//! A name is `PREFIX_TOOL`: the prefix of the server and the tool's name, both in snake case, so `get-sum` of
+//! `everything` is `everything_get_sum`. It is also the name of the tool's handler, and every provider accepts it. If
+//! it exceeds 64 characters, its end is replaced with a hash of the whole. If it would be ambiguous, it gets a
+//! suffix: `_` and eight hexadecimal digits of a hash of the server's name. A name has the suffix
 //!
-//! - where a tool in the snapshot of another server has the same name;
-//! - where it is the wire name of another tool of the snapshot, one of [`SET_CALLS`], or ends in the mark of a server;
-//! - for a tool of no snapshot also where it is the wire name of any other tool of the server, where it begins with the longer
-//!   prefix of another server, or where its server shares the prefix with another one.
+//! - if a tool in the snapshot of another server has the same name;
+//! - if another tool of the snapshot has it as its name on the server, if it is one of [`SET_CALLS`], or ends in the
+//!   suffix of a server;
+//! - for a tool without a snapshot also if any other tool of the server has it as its name there, if it begins with
+//!   the longer prefix of another server, or if another server has the same prefix.
 //!
-//! So a name follows from the configuration, from snapshots and from the list of its own server. It never depends on an order
-//! or on which servers are connected, and no two servers can have one name, whatever they list.
+//! So a name depends on the configuration, the snapshots and the list of its own server, but not on an order or on
+//! which servers are connected, and names of two servers never collide.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! How large schemas may be, and what they count.
+//! Limits on the size of schemas.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,11 +1,11 @@
-//! The subset of JSON Schema that each provider takes, and the way back from what a model sends.
+//! Converts schemas to each provider's subset of JSON Schema, and a model's arguments back.
 //!
-//! A schema is rewritten for one provider at a time: [`strict`]ly, where its subset allows that, so that the model can
-//! send nothing else; [`loose`]ly otherwise. What a provider has no words for goes to the description, and a call is to be
-//! validated against the original schema all the same. What a model sends goes through [`Nulls::take_out`] first.
+//! A schema is converted for one provider: with [`strict`] if its subset allows that, so that the model can only send
+//! valid arguments, else with [`loose`]. Unsupported keywords are added to the description. Pass the model's
+//! arguments to [`Nulls::take_out`], then validate them against the original schema.
 //!
-//! Both are printed from the [shapes](crate::Shapes) of the schema, so every dialect, reference and combination is read the
-//! way that all else reads it, and what is too large for the shapes is anything here too.
+//! Both start from the [shapes](crate::Shapes) of the schema, so dialects, references and combinations are handled as
+//! everywhere, and schemas that are too large for shapes allow anything.
 //!
 //! ```
 //! use mcp_bindgen_schema::provider::{Dialect, Nulls, strict};

@@ -1,4 +1,4 @@
-//! Names that every provider takes, for properties and definitions.
+//! Valid names of properties and definitions, for every provider.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The constraints of a place beside its shape: assertions, and texts for people.
+//! Assertions and annotations at a position, besides its shape.
 
 use mcp_bindgen_model::is_beyond_doubles;
 use serde_json::{Map, Number, Value, json};

@@ -1,4 +1,4 @@
-//! The way back: what a strict model has to send as `null` is absent for the server.
+//! Removes the nulls that strict mode forces models to send.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Which keywords each provider takes, beside those that every schema here is made of.
+//! The keywords that each provider accepts, besides the common ones.
 
 use serde_json::Value;
 

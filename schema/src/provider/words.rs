@@ -1,4 +1,4 @@
-//! Keywords in words, short enough for a description.
+//! Short descriptions of keywords.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Whether some value that a term can come out as has a shape.
+//! Checks whether a possible value of a term matches a shape.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Messages about arguments that a tool does not take.
+//! Messages about invalid arguments.
 
 use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, Unknown};
 use serde_json::Value;

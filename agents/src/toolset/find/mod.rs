@@ -1,4 +1,4 @@
-//! Lists too long for a context: a model searches them, and calls what it has found.
+//! Deferred toolsets, whose tools a model searches because they are too many for a context.
 
 mod meta;
 mod native;

@@ -1,4 +1,4 @@
-//! `call`: one call of one tool, whose flags come from its schema.
+//! `call`: calls a tool, with flags from its schema.
 
 pub(super) mod answer;
 mod approval;

@@ -1,4 +1,4 @@
-//! How far a call is, as the server says.
+//! Shows the progress of a call.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The values that results hold, read as the runtime reads them: what is learned has to fit what is decoded.
+//! Reads the values of results as the runtime does, so that learned types can decode them.
 
 use std::path::Path;
 

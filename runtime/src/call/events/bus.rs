@@ -1,4 +1,4 @@
-//! From where things happen to whoever listens. Nobody who is slow holds anything up.
+//! Delivers events to subscribers. A slow subscriber blocks nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

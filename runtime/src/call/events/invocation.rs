@@ -1,4 +1,4 @@
-//! One call as whoever watches sees it: the call as a whole, and each time that a client tries it.
+//! Reports a call to observers: the whole call, and each attempt of a client.
 
 use std::sync::Arc;
 use std::time::Duration;

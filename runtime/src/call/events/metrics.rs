@@ -1,6 +1,6 @@
-//! Figures for whatever recorder the program has installed for the `metrics` crate. Names and labels are those of
-//! OpenTelemetry's semantic conventions for MCP, where they have them, and have few values: no label says what a stranger
-//! or a model may make up.
+//! Metrics for the recorder that the program has installed for the `metrics` crate. Names and labels follow
+//! OpenTelemetry's semantic conventions for MCP, if they define them. Labels have few values: none contains text of a
+//! server or a model.
 
 use std::sync::{Once, OnceLock};
 use std::time::Duration;

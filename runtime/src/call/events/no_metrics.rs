@@ -1,4 +1,4 @@
-//! The recorder without feature `metrics`: it records nothing.
+//! Replaces metrics if feature `metrics` is off.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who tells of what happens to one client.
+//! Reports the events of a client.
 
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;

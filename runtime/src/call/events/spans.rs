@@ -1,6 +1,6 @@
-//! Calls as spans of `tracing`, with the names of OpenTelemetry's semantic conventions for MCP and GenAI, as they stood at
-//! version 1.41 (`open-telemetry/semantic-conventions-genai`, status Development). What has no name there begins with
-//! `mcp_bindgen.`. `otel.*` is what `tracing-opentelemetry` reads.
+//! Calls as `tracing` spans, with the names of OpenTelemetry's semantic conventions for MCP and GenAI, version 1.41
+//! (`open-telemetry/semantic-conventions-genai`, status Development). Other names begin with `mcp_bindgen.`. `otel.*`
+//! is for `tracing-opentelemetry`.
 //!
 //! `mcp.session.id` is left out: whoever knows it can take part in the session. So is the status description, in which a
 //! server may repeat what it was sent.

@@ -1,4 +1,4 @@
-//! Where the references of a schema lead, told by the resolver of the validator that will follow them.
+//! The targets of references in a schema, from the validator's own resolver.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;

@@ -1,8 +1,8 @@
-//! Checking values against the schemas that servers sent: all of JSON Schema, beyond what types express.
+//! Validates values against the schemas of servers: complete JSON Schema, beyond the generated types.
 //!
-//! With feature `validate`, generated `parse` functions and calls check the arguments by themselves; with `validation` alone
-//! only what asks for it does: a [`Validator`], the layer [`Validate`](crate::middleware::Validate). Results are
-//! checked where a program asks for it, with [`result`]. Nothing is ever fetched, and `format` is not asserted.
+//! With feature `validate`, generated `parse` functions and calls validate arguments. With `validation` alone, use a
+//! [`Validator`], or the layer [`Validate`](crate::middleware::Validate). To validate results use [`result`]. Nothing
+//! is fetched, and `format` is not asserted.
 //!
 //! ```
 //! use mcp_bindgen_runtime::validate::Validator;

@@ -1,4 +1,4 @@
-//! Violations in few words: values and schemas are large, and come from strangers.
+//! Short descriptions of violations: values and schemas are large and untrusted.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How a server is asked for its snapshot, whoever asks: the command line and builds get the same answer.
+//! Takes snapshots of servers, for the command line and for builds.
 
 use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot, Transport};
 

@@ -1,4 +1,4 @@
-//! Resources: what a server lets a program read by URI.
+//! Resources of a server.
 
 use std::borrow::Cow;
 use std::future::Future;

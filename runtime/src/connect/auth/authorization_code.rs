@@ -1,4 +1,4 @@
-//! Asking a user: the authorization request, and what its redirect says.
+//! Asks a user: the authorization request, and its redirect.
 
 use url::Url;
 

@@ -1,4 +1,4 @@
-//! The client as an authorization server knows it, and how it proves who it is.
+//! The OAuth client, and its authentication.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

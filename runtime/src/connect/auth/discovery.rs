@@ -1,4 +1,4 @@
-//! Finding the authorization server of a resource.
+//! Discovers the authorization server of a resource.
 //!
 //! `discover`, `resource` and `authorization_server` only read: dropping them loses nothing.
 

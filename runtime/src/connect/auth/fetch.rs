@@ -1,4 +1,4 @@
-//! The requests to whoever the metadata names: where they may go, and how much may come back.
+//! Requests to URLs from metadata, with limits on targets and sizes.
 //!
 //! Dropping `document`, `document_at`, `answer` or `send` ends the request; a server may have acted on a POST.
 

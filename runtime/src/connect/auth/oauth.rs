@@ -1,4 +1,4 @@
-//! How a program says in whose name requests are authorized.
+//! OAuth options of a program.
 
 use std::collections::HashMap;
 use std::fmt;

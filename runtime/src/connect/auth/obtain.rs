@@ -1,4 +1,4 @@
-//! Getting tokens: those that are kept, renewed ones, new ones.
+//! Obtains tokens: stored, refreshed, or new ones.
 //!
 //! Dropping `obtain`, or `renew`, `refresh` and `answer` inside it, releases the lock; tokens that were granted and
 //! not yet adopted are lost. `load`, `lock` and `read` are cancel safe. A method of the store that `with_store` has

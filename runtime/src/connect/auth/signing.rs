@@ -1,4 +1,4 @@
-//! Assertions that a client signs to prove who it is (RFC 7523, `private_key_jwt`).
+//! Signed assertions for client authentication (RFC 7523, `private_key_jwt`).
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};

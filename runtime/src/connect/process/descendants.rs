@@ -1,5 +1,5 @@
-//! Finds the processes that come from one start of a server by a variable of their environment, also those that left its
-//! process group, as browsers do.
+//! Finds the descendants of a server's process by an environment variable, including those outside of its process
+//! group, such as browsers.
 
 use std::env;
 use std::ffi::OsString;

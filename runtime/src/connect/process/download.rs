@@ -1,4 +1,5 @@
-//! Downloads the package of a server in a step of its own, where that takes variables that the server is not given.
+//! Downloads the package of a server in a separate step, if that needs environment variables that the server must not
+//! have.
 //!
 //! `npx -y PACKAGE` and `uvx PACKAGE` look into an index whenever they start, and the server is their child. So one run of
 //! them, with the variables and without the server, puts the package into their cache and prints the `PATH` that the

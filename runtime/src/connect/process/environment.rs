@@ -1,4 +1,4 @@
-//! The variables of this process that a child gets, and those that it does not.
+//! The environment variables that a child process inherits.
 //!
 //! A server gets a short list, and what its configuration names. Proxies and package indexes may hold passwords: they reach
 //! the step that downloads a package, and not the server.

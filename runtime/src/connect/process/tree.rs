@@ -1,4 +1,4 @@
-//! A child process together with everything that it starts.
+//! A child process with its descendants.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,4 +1,4 @@
-//! The forms in which a value comes back: as it is, and as those who repeat it escape it.
+//! The forms in which a value can be repeated: unchanged, and escaped in several ways.
 
 use std::collections::HashSet;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! The way from types that know only `serde`'s traits to [`Wire`](super::Wire): typify's, and those of the user.
+//! Implements [`Wire`](super::Wire) for types with `serde`'s traits only: typify's, and those of the program.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpected, Visitor};

@@ -1,4 +1,4 @@
-//! Newtypes that hold what a schema allows, and nothing else.
+//! Newtypes that only hold valid values.
 
 use std::sync::OnceLock;
 

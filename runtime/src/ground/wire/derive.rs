@@ -1,4 +1,4 @@
-//! The tables that generated types are made of, instead of derives: what `serde`'s attributes cannot say in as many
+//! Tables for generated types, used instead of derives: `serde`'s attributes cannot express all of it, and need more
 //! tokens.
 
 /// `Wire` for a struct: `field: required "key"`, `optional` or `present`, then `extra field` or `deny` for unknown

@@ -1,4 +1,4 @@
-//! Arrays whose items have types of their own: tuples, and those that may be shorter or longer.
+//! Arrays with typed first items, of variable length.
 
 use std::convert::Infallible;
 

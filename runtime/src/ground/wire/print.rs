@@ -1,5 +1,5 @@
-//! Printing: straight into a serializer, or into a [`Value`]. Types say what they are one step at a time, and know of no
-//! serializer, so that there is one copy of their code for all of them.
+//! Prints values into a serializer or a [`Value`]. Types describe themselves step by step and do not depend on the
+//! serializer, so that there is one copy of their code.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

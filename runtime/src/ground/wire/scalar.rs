@@ -1,4 +1,4 @@
-//! Values that are neither arrays nor objects, and what their numbers are.
+//! Scalars, and the kinds of numbers.
 
 use serde_json::{Number, Value};
 

@@ -1,4 +1,4 @@
-//! A JSON value laid out flat, in the order of its text: for what has to be looked at more than once.
+//! A JSON value in a flat form, in the order of its text, to be read more than once.
 
 use std::borrow::Cow;
 use std::fmt;

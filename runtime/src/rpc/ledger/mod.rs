@@ -1,4 +1,4 @@
-//! The state of every request of one connection.
+//! The state of every request of a connection.
 //!
 //! A request is admitted, queued, written, and then answered, given up or failed; the transports report what they do
 //! with it. So a call that never left is told from one that may have run.

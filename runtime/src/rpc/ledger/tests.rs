@@ -1,4 +1,4 @@
-//! The state machine of a request, and what comes in.
+//! Tests of the state machine, and of incoming messages.
 
 use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A simulated server, which knows what it has executed.
+//! A simulated server that records the calls that it executed.
 
 use std::collections::HashMap;
 

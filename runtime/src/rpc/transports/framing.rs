@@ -1,4 +1,4 @@
-//! Finds JSON-RPC messages in what a server writes to its stdout.
+//! Finds JSON-RPC messages in a server's stdout.
 //!
 //! The protocol says one message a line. Real servers also print banners, pretty-printed JSON, batches and lines without
 //! end. Every byte is looked at three times at most, and what is kept is bounded.

@@ -1,4 +1,4 @@
-//! The target of messages: the pipe to a child's stdin, which knows how much of it was read, or a given stream.
+//! The destination of messages: the pipe to a child's stdin, including how much of it was read, or any stream.
 //!
 //! A pipe of the usual size holds hundreds of requests, and what a server reads at once lies in its memory: all of them
 //! run, or may have run, though their callers gave up long ago. So the next message is written when the one before it has

@@ -1,5 +1,5 @@
-//! HTTP+SSE, the transport of protocol 2024-11-05: one event stream brings all that the server says, and every message
-//! to it is a POST to the endpoint that the stream begins with.
+//! HTTP+SSE, the transport of protocol 2024-11-05: an event stream with the server's messages, and a POST for each
+//! message to it, to the endpoint in the first event.
 //!
 //! A stream that ends ends the connection: another stream is another session, which has to be initialized anew.
 

@@ -1,4 +1,4 @@
-//! Ranges: the values that several branches take together.
+//! Ranges that several branches cover together.
 
 use super::super::failure::{Failure, Reason};
 use super::super::version::Version;

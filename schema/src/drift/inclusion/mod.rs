@@ -1,5 +1,5 @@
-//! Whether every value of one schema is a value of another: a memo on pairs of places makes recursion end and the cost
-//! about linear. What cannot be decided is not included.
+//! Checks whether every value of one schema is valid under another. Results for pairs of positions are memoized, so
+//! that recursion ends and the cost is about linear. Undecidable cases count as not included.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Objects: what has to be there, what may be, and what each property can be.
+//! Objects: required, optional and undeclared properties.
 
 use std::collections::{HashMap, HashSet};
 

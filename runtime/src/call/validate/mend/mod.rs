@@ -1,5 +1,5 @@
-//! Schemas as servers write them, made such that a validator takes them: what is malformed is left out and recorded,
-//! so that one bad keyword does not cost the rest. What another version of JSON Schema would write is translated.
+//! Repairs schemas of servers so that a validator accepts them: invalid keywords are removed and reported, and
+//! keywords of other versions of JSON Schema are translated.
 
 mod keywords;
 mod references;

@@ -1,4 +1,4 @@
-//! References, as far as they must be known to say what is wrong with them.
+//! Finds invalid references.
 
 use crate::ground::percent;
 

@@ -1,4 +1,4 @@
-//! Whether the tools of a live server are those that were bound.
+//! Checks whether the tools of a live server are those of the bindings.
 
 mod bound;
 mod told;

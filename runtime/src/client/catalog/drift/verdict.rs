@@ -1,4 +1,4 @@
-//! How a live tool differs from the one that was bound.
+//! The difference between a live tool and the bound one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

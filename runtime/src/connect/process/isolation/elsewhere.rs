@@ -1,4 +1,4 @@
-//! Systems on which nothing can be enforced.
+//! Systems without isolation.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A child process that sees what its configuration lets it see, and nothing else: bubblewrap starts it.
+//! Isolates a child process with bubblewrap.
 //!
 //! Nothing runs without what was asked for: bubblewrap ends before the program begins where anything of it fails. The
 //! server is in the process group that bubblewrap leads, and in a process namespace that is killed with it; so there is

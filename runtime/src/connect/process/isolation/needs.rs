@@ -1,7 +1,6 @@
-//! The files that a program needs to run and that lie in folders which a server does not see: `npx` below `~/.nvm`, an
-//! environment of Python, what the first line of a script names. The folders of programs and libraries are shown, never one that
-//! holds
-//! anything else.
+//! Finds files outside of the visible folders that a program needs to run: `npx` below `~/.nvm`, a Python
+//! environment, the interpreter of a script. Only folders of programs and libraries are made visible, never one with
+//! other content.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! How bubblewrap is asked to start a program, and what it says where it cannot.
+//! The arguments of bubblewrap, and its errors.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A request and its answer, without what is different each time.
+//! A request and its response, without the parts that differ each time.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! The transport of a conversation with a cassette.
+//! The transport that replays a cassette.
 //!
 //! `send` and `close` act when they are called, so dropping their futures changes nothing; `receive` is cancel safe.
 

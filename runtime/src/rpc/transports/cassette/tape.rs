@@ -1,4 +1,4 @@
-//! The file: a line that says what it is, a line for each exchange in the order of the requests, and a line for the end.
+//! The file: a header, a line for each exchange in the order of the requests, and a last line.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Reads one JSON object byte by byte: where it ends, whether it can still be one, and what its `id` is.
+//! Scans a JSON object byte by byte for its end, its validity and its `id`.
 
 use serde_json::Value;
 

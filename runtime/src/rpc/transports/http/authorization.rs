@@ -1,4 +1,4 @@
-//! The seam between requests and who authorizes them.
+//! The interface between requests and authorization.
 
 use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};

@@ -1,4 +1,4 @@
-//! Bodies are counted while they are read: what a server sends without end is not kept without end.
+//! Reads bodies with a limit on their size.
 //!
 //! Dropping `whole`, `within` or `beginning` closes the response: the rest is not read, and an HTTP/1.1 connection is
 //! not used again.

@@ -1,4 +1,4 @@
-//! Bodies of requests that tell when they leave: only once hyper has a connection does it ask for the body, and it writes
+//! Request bodies that report when they are sent: hyper only polls a body once it has a connection, and writes
 //! nothing before.
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! One request over streamable HTTP: its POST, and the response until the answer is there.
+//! A request over streamable HTTP: its POST, and the response stream until the result.
 //!
 //! `try_exchange` and `follow` end with `exchange`: dropping them closes the response, and what the server sends
 //! later is lost.

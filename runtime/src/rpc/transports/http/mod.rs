@@ -1,4 +1,4 @@
-//! Requests over HTTP: what streamable HTTP and the older HTTP+SSE have in common.
+//! The common parts of streamable HTTP and the older HTTP+SSE.
 
 pub(crate) mod authorization;
 pub(crate) mod bodies;
