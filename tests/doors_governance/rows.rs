@@ -136,7 +136,7 @@ fn denied_by_name() -> Row {
 }
 
 fn allowed_by_name() -> Row {
-    let steps = vec![unlisted("add", add(), "the policy only allows `list_*` alone"), made("list_labels", none())];
+    let steps = vec![unlisted("add", add(), "the policy only allows `list_*`"), made("list_labels", none())];
     layered("Policy::allow", |client| Stack::new(client).policy(Policy::allow(["list_*"])), steps)
 }
 
@@ -160,7 +160,7 @@ fn denied_by_a_slow_policy() -> Row {
 
 /// By its name alone no tool is known to be read-only.
 fn read_only() -> Row {
-    let words = "say that they are read-only";
+    let words = "the policy only allows tools marked read-only";
     let echo = json!({ "text": "x", "choice": null });
     let steps = vec![
         refused("add", add(), words),
@@ -204,7 +204,7 @@ fn budget() -> Row {
 fn sequence() -> Row {
     let sequence = SequentialDependency::new("make_report", ["add"]);
     let steps = vec![
-        refused("make_report", none(), "`add` has to succeed first"),
+        refused("make_report", none(), "`add` must succeed first"),
         made("add", add()),
         made("make_report", none()),
     ];

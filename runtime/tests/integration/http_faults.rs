@@ -52,14 +52,14 @@ const FAULTS: &[(&str, Ends, &str)] = &[
     ("400", Answered, "no such tenant"),
     ("400-without-id", Answered, "no such tenant"),
     ("400-text", UNKNOWN, "HTTP 400 Bad Request: bad\\u{1b}[31m request"),
-    ("401", AUTH, "asks for authorization"),
+    ("401", AUTH, "the server requires authorization"),
     ("403", AUTH, "HTTP 403 Forbidden: go away"),
     ("404", REFUSED, ""),
     ("405", REFUSED, "HTTP 405 Method Not Allowed"),
     ("429", REFUSED, "HTTP 429 Too Many Requests: slow down"),
     ("500", UNKNOWN, "HTTP 500 Internal Server Error: oops"),
     ("503", UNKNOWN, "HTTP 503 Service Unavailable: restarting"),
-    ("html", UNKNOWN, "no JSON-RPC response: <html>hello"),
+    ("html", UNKNOWN, "without a JSON-RPC response: <html>hello"),
     ("empty", UNKNOWN, "its body is empty"),
     ("wrong-type", UNKNOWN, "`text/plain` without a JSON-RPC response"),
     ("accepted", Late, ""),
@@ -79,7 +79,7 @@ const FAULTS: &[(&str, Ends, &str)] = &[
     ("sse-cut", UNKNOWN, ""),
     ("sse-flood", Late, ""),
     ("sse-resume", Well, ""),
-    ("sse-resume-refused", UNKNOWN, "refused to send the rest"),
+    ("sse-resume-refused", UNKNOWN, "refused to resume"),
     ("forgets-404", Well, ""),
     ("forgets-400", UNKNOWN, "HTTP 400"),
     ("forgets-always", REFUSED, ""),
@@ -97,10 +97,10 @@ const LEGACY_FAULTS: &[(&str, Ends, &str)] = &[
 
 /// Faults of HTTP+SSE that there are only while connecting.
 const LEGACY_STREAM_FAULTS: &[(&str, Ends, &str)] = &[
-    ("legacy-401", AUTH, "asks for authorization"),
+    ("legacy-401", AUTH, "the server requires authorization"),
     ("legacy-405", REFUSED, "HTTP 405 Method Not Allowed"),
-    ("legacy-html", REFUSED, "answers with `text/html` and not with an event stream"),
-    ("legacy-elsewhere", REFUSED, "an endpoint at another origin, http://localhost:9"),
+    ("legacy-html", REFUSED, "`text/html` instead of an event stream"),
+    ("legacy-elsewhere", REFUSED, "endpoint has another origin, http://localhost:9"),
     ("legacy-silent", Late, ""),
     ("legacy-flood", Late, ""),
 ];
@@ -207,7 +207,7 @@ async fn every_fault_ends_in_time_and_leaves_no_socket() {
                 ("forgets-404" | "forgets-400" | "forgets-always" | "sse-resume" | "sse-resume-refused", "connect") => {
                     continue;
                 }
-                ("404", "connect") => (REFUSED, "HTTP 404 Not Found: nothing here; a server of HTTP+SSE needs"),
+                ("404", "connect") => (REFUSED, "HTTP 404 Not Found: nothing here; an HTTP+SSE server requires"),
                 ("accepted", "connect") => (UNKNOWN, "HTTP 202 Accepted without a JSON-RPC response"),
                 _ => (*ends, *says),
             };
