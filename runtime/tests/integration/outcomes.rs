@@ -137,7 +137,7 @@ async fn the_backlog_is_bounded() {
         let (outcome, took) = call.await.expect("the task");
         let error = outcome.expect_err("nobody reads it");
         if let CallError::Transport { message, .. } = &error {
-            assert!(message.contains("requests wait already"), "{message}");
+            assert!(message.contains("requests are already waiting to be sent"), "{message}");
             assert_eq!(error.dispatched(), Dispatched::No);
             assert!(took < Duration::from_millis(1400), "at once: {took:?}");
             refused += 1;

@@ -274,7 +274,7 @@ async fn a_server_begins_where_it_may() {
     for isolation in [Isolation::new().temp_home(), Isolation::new().read([seen.text()])] {
         let error = Tried::configured(isolation, cwd(&hidden)).refused().await;
         assert_eq!(error.kind, ConnectErrorKind::Config);
-        assert!(error.to_string().contains("(cwd); name it in `read` or `write`"), "{error}");
+        assert!(error.to_string().contains("(cwd); add it to `read` or `write`"), "{error}");
     }
     let server = Tried::with(Isolation::new().temp_home().write([seen.text()]));
     assert_eq!(server.to("folder", "").await.unwrap(), text(home()), "this process's folder is not seen");
@@ -326,7 +326,7 @@ async fn links_lead_where_they_lead_but_not_at_the_will_of_the_server() {
     server.ended().await;
     // What the server could have put there is not followed for it.
     let error = Tried::with(Isolation::new().write([folder.text()]).read([text(&link)])).refused().await;
-    assert!(error.to_string().contains("leads through a symbolic link in"), "{error}");
+    assert!(error.to_string().contains("uses a symbolic link in"), "{error}");
 }
 
 #[tokio::test]
