@@ -25,7 +25,10 @@ async fn entries_are_read_and_what_stands_in_the_way_is_said() {
         let server = ServerConfig::stdio("github", "true").env("TOKEN", "${keyring:a token}");
         let error = Client::new(server).connect().await.expect_err("no keyring");
         assert_eq!(error.kind, Kind::Config);
-        assert!(error.to_string().starts_with("github: `${keyring:a token}` has no value: failed to read the keyring"), "{error}");
+        assert!(
+            error.to_string().starts_with("github: `${keyring:a token}` has no value: failed to read the keyring"),
+            "{error}"
+        );
     }
 
     keyring_core::set_default_store(keyring_core::mock::Store::new().expect("a store"));
