@@ -234,7 +234,7 @@ impl Output {
         self.has_data = true;
         self.clear_bars();
         match writeln!(self.data, "{text}").and_then(|()| self.data.flush()) {
-            // Whoever read it has seen enough.
+            // The reader has closed the pipe.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }

@@ -26,7 +26,7 @@ pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut O
         Some(path) => Some(path.to_owned()),
         None => find()?,
     };
-    // What is not set is often empty in CI.
+    // CI often sets an unset variable to an empty value.
     let named = env::var(SERVERS_VARIABLE).ok().filter(|text| !text.trim().is_empty());
     let named = named.map(|text| Config::from_env_json(&text)).transpose()?;
     let config = match (path, named) {

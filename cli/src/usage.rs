@@ -15,7 +15,7 @@ use crate::output::failure_json;
 /// Says what clap has to say; where something is wrong, in JSON as well for who asks for JSON.
 pub(crate) fn ended(mut error: Error) -> ExitCode {
     mend_tip(&mut error, std::env::args_os());
-    // Whoever read it has seen enough.
+    // Fails only if the reader has closed the pipe.
     drop(error.print());
     if error.exit_code() == 0 {
         return ExitCode::SUCCESS;

@@ -18,7 +18,7 @@ pub(crate) fn watch_absent(file: &Path, out_dir: &Path, server: &str) -> Option<
     let file = std::path::absolute(file).ok()?;
     fs::create_dir_all(&folder).ok()?;
     if fs::read_link(&link).ok().as_ref() != Some(&file) {
-        // What is not there need not be removed.
+        // Fails if it does not exist.
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(&file, &link).ok()?;
     }

@@ -21,7 +21,7 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: 
     }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
-    // Whoever is done takes the next: some take much longer than others.
+    // Threads take items one by one, because some take much longer.
     let take = || {
         let place = next.fetch_add(1, Ordering::Relaxed);
         items.get(place).map(|item| (place, item))

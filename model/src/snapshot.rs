@@ -162,7 +162,7 @@ fn sorted(list: &[Value]) -> Value {
     }
     let mut list: Vec<&Value> = list.iter().collect();
     list.sort_by_key(|item| name(item));
-    // What has the same name is in an order of its own, whatever order it came in.
+    // Items with the same name are ordered by content.
     for same in list.chunk_by_mut(|one, other| name(one) == name(other)).filter(|same| same.len() > 1) {
         same.sort_by_cached_key(|item| canonical_json(item));
     }

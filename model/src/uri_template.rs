@@ -264,7 +264,7 @@ fn literal(text: &str) -> Result<String, TemplateError> {
     }
     let mut uri = String::new();
     encode(text, true, &mut uri);
-    // What is no triplet was encoded.
+    // Anything but a triplet was encoded.
     if uri.len() > text.len() && uri.matches("%25").count() > text.matches("%25").count() {
         return Err(TemplateError("expected two hexadecimal digits after `%`".to_owned()));
     }

@@ -15,11 +15,11 @@ const LONGEST_ARGUMENTS: usize = 2000;
 const LONGEST_NAME: usize = 200;
 
 tokio::task_local! {
-    /// Whose call it is.
+    /// The client of the current call.
     pub(super) static ASKING: Arc<Asking>;
 }
 
-/// Who can be asked about the call that is under way, and what they said.
+/// The client to ask about the current call, and its answer.
 pub(super) struct Asking {
     who: Who,
     /// By the digests of calls, so that nobody is asked twice about one: by a configuration, and by a layer.

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::upstream::Calls;
 
-/// Who takes longer to list something is listed when it has: the others are not held up.
+/// Slower servers are listed later, so that others are not delayed.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
 /// A server that could not be reached is left alone so long.
 const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_secs(5);
@@ -91,7 +91,7 @@ impl Flight {
     }
 }
 
-/// Who makes a listing that is under way; it is over when this is dropped.
+/// A listing in progress; it ends when this is dropped.
 pub(super) struct Lead {
     attached: Weak<Attached>,
     kind: Kind,
@@ -183,7 +183,7 @@ impl Attached {
         if let Some(flight) = &list.flight {
             return (flight.clone(), None);
         }
-        // Who did not answer at all last time is not waited for a second time.
+        // A server that did not respond last time is not awaited again.
         let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
         let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
         let (_done, done) = watch::channel(());

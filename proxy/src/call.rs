@@ -18,7 +18,7 @@ use super::client_state::{ClientState, is_modern};
 use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
 use super::outcome::{cancelled, of_call, unknown};
 
-/// Who makes the calls, for whoever watches.
+/// The caller's name, for observers.
 const SOURCE: &str = "proxy";
 /// The key of the proxy's own question.
 const APPROVAL: &str = "approval";
@@ -60,7 +60,7 @@ impl ClientState {
     ) -> Result<Value, ErrorData> {
         tokio::select! {
             biased;
-            // Whatever was begun is dropped, which cancels it.
+            // Dropping the call cancels it.
             () = context.ct.cancelled() => Err(cancelled()),
             result = self.called(params, context) => result,
         }
@@ -158,7 +158,7 @@ impl ClientState {
         } else {
             settled.declined = asked;
         }
-        // What the server had asked before goes on to it, with its state; else nothing of this is for it.
+        // Answers and state are passed on only if the server requested them.
         let responses = upstream.is_some().then(|| {
             let mut all = responses.unwrap_or_default();
             all.extend(answers);
@@ -186,7 +186,7 @@ impl ClientState {
             outcome = &mut made => outcome,
             () = &mut reporting => return made.await,
         };
-        // What is still on its way comes before the result.
+        // Pending reports are delivered before the result.
         let _ = tokio::time::timeout(PATIENCE_FOR_REPORTS, reporting).await;
         outcome
     }

@@ -98,7 +98,7 @@ impl Catalog {
         self.named.get(*self.by_name.get(public)?)
     }
 
-    /// Whose a name is, under which.
+    /// Returns the server of a name, and the name there.
     pub(super) fn find(&self, public: &str) -> Option<(Arc<Attached>, String)> {
         let named = self.get(public)?;
         Some((named.attached.clone(), named.raw().map(name_of).unwrap_or_default().to_owned()))

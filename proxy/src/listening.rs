@@ -84,7 +84,7 @@ pub(super) async fn listen(client: &Arc<ClientState>, context: &SubscriptionCont
     let mut news = scope.news.subscribe();
     let mut told = *news.borrow_and_update();
     let accepted = context.accepted().clone();
-    // What nobody has asked for cannot be said to have changed.
+    // A list that was never requested cannot change.
     let listing = async {
         if accepted.tools_list_changed == Some(true) {
             scope.tools().await;

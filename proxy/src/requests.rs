@@ -1,7 +1,7 @@
 //! Answers requests of clients. rmcp's types lack some fields of servers, so each response is kept as JSON, and the
 //! value that rmcp receives instead is discarded.
 
-// What the protocol deprecates, servers still have.
+// Servers still have features that the protocol deprecates.
 #![allow(deprecated)]
 
 use std::collections::HashMap;
@@ -293,7 +293,7 @@ impl ServerHandler for Request {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            // What is more is not watched, and the client is told so.
+            // Further resources are not watched, and the client is told.
             uris.truncate(MOST_WATCHED);
         }
         Some(accepted)
@@ -305,7 +305,7 @@ impl ServerHandler for Request {
 
     async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData> {
         let method = request.method.as_str();
-        // What has the method of a request that is known and not its form comes here as well.
+        // Known methods with invalid parameters arrive here too.
         if KNOWN.contains(&method) && !(is_modern(&context) && REMOVED.contains(&method)) {
             let message = format!("invalid parameters for `{}`", request.method);
             return Err(ErrorData::invalid_params(message, None));

@@ -31,7 +31,7 @@ impl Service<RoleServer> for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let handler = Request::new(self.inner.clone());
-        // What the protocol demands of requests, rmcp checks; results go past its types.
+        // rmcp checks requests; results bypass its types.
         let result = Service::handle_request(&handler, request, context).await?;
         Ok(match handler.into_raw() {
             Some(raw) => ServerResult::CustomResult(CustomResult::new(raw)),

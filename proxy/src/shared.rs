@@ -65,7 +65,7 @@ impl Shared {
 
     /// Returns the proxy's description of itself. It declares all that servers may have: which of it they do have is known when
     /// they are connected, and lists of what nobody has are empty.
-    // What the protocol deprecates, servers still have.
+    // Servers still have features that the protocol deprecates.
     #[allow(deprecated)]
     pub(super) fn info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -112,7 +112,7 @@ impl Shared {
     /// can do.
     pub(super) async fn pool(&self) -> Arc<Scope> {
         let pool = self.pool.get_or_init(|| async {
-            // What such a server asks is passed on only where it speaks as these clients do.
+            // Requests of such a server are only passed on in the same protocol version.
             let version = ProtocolVersion::V_2026_07_28.as_str();
             let options = |_: &Open| self.options.clone().protocol_version(version).on_approval(ask_client);
             self.scope(options, None)

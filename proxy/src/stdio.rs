@@ -60,7 +60,7 @@ impl Proxy {
             Err(ServerInitializeError::InitializeFailed(error)) => {
                 Err(ServeError::Connection { message: error.message.into_owned() })
             }
-            // What it says otherwise may hold the message itself.
+            // Other messages may contain the client's message.
             Err(_) => Err(ServeError::Connection { message: "the client does not speak MCP".to_owned() }),
         }
     }

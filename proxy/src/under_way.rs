@@ -29,7 +29,7 @@ impl<H> UnderWay<H> {
 
     pub(super) fn end(&self, id: &RequestId) {
         let held = self.requests().remove(id);
-        // What letting go of it does is done without the lock.
+        // Dropped without the lock.
         drop(held);
     }
 

@@ -46,7 +46,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
     toolset.insert("mcp_server_name".to_owned(), config.name.as_str().into());
     let calls = allowed.clone();
     if let Some(allowed) = allowed {
-        // What is not named is off, so that a tool that the server adds later is off as well.
+        // Tools that are not named are disabled, including those that the server adds later.
         let configs: Map<String, Value> = allowed.into_iter().map(|name| (name, json!({ "enabled": true }))).collect();
         toolset.insert("default_config".to_owned(), json!({ "enabled": false }));
         toolset.insert("configs".to_owned(), configs.into());

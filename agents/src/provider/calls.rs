@@ -52,7 +52,7 @@ impl End {
     pub(super) fn unsettles(self, is_last: bool, call: &ModelCall) -> bool {
         match self {
             Self::Whole => false,
-            // What is there of an object was closed by whoever read it; text ends where it was cut.
+            // An incomplete object may look complete after parsing; incomplete text does not.
             Self::Cut => is_last && !call.arguments.is_whole_text(),
             Self::Withheld => true,
         }

@@ -47,7 +47,7 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
                 Some(function) => {
                     ModelCall::new(text(call, "id"), text(function, "name"), arguments(function, "arguments"))
                 }
-                // Whatever it is, its id has to be answered.
+                // Every call needs an answer with its id.
                 None => {
                     let id = Some(text(call, "id")).filter(|id| !id.is_empty())?;
                     let other = call.get("custom").unwrap_or(call);

@@ -16,7 +16,7 @@ const DEEPEST_SCHEMA: usize = 16;
 
 /// A value that can be the parameters of a section: printable for its template, with names that are known before there is a
 /// value.
-/// Whatever derives [`Serialize`] and [`JsonSchema`] is.
+/// Implemented for all types with [`Serialize`] and [`JsonSchema`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the parameters of a section",
     note = "parameters derive `serde::Serialize` and `schemars::JsonSchema`, and hold no references"
@@ -143,7 +143,7 @@ impl fmt::Debug for PromptParams {
 /// The names that a template may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Whatever the value has: a map.
+    /// Any names: a map.
     Any,
     These(BTreeSet<String>),
 }

@@ -130,7 +130,7 @@ pub(super) fn render(
     let Offered { servers, tools, order, mut warnings } = all;
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
     let admitted = offered::admitted_by(inner, &servers);
-    // What the model opens it reads as the result of its call: the text that a provider has cached stays as it is.
+    // The text of opened sections is in the result of the call, so that the cached text stays valid.
     let beginning = PromptState { open: OpenSections::new(), ..state.clone() };
     let first = View { inner, held: &held, state: &beginning };
     let first_seen = first.seen()?;

@@ -126,7 +126,7 @@ impl RenderedPrompt {
                     let mut own = BTreeSet::new();
                     let mut tools = handle.listed();
                     tools.retain(|tool| match wire_name(tool) {
-                        // What is no tool is told of once.
+                        // Items that are not tools are reported once.
                         None => is_first,
                         Some(name) => {
                             let is_its = selects(only.as_ref(), name) && handle.allows(name) && offer.admits(name);

@@ -17,7 +17,7 @@ use super::{Inner, Template};
 use crate::Toolset;
 use crate::toolset::{Entry, NoResult};
 
-/// Who makes the calls, for whoever watches.
+/// The caller's name, for observers.
 const SOURCE: &str = "template";
 
 /// The tools that the actions of a template may call.
@@ -171,7 +171,7 @@ impl Callable {
         let (kind, message) = problem;
         ended(Some(message.clone()));
         let value = match &slot.kind {
-            // What nobody knows to have failed, nobody may be told to have: a template would call it again.
+            // A call with an unknown outcome is not replaced: a template could repeat it.
             _ if !is_failure(&kind, entry.annotations.read_only == Some(true)) => None,
             Kind::Action { on_error: OnError::Empty, .. } => Some(Value::from("")),
             Kind::Action { on_error: OnError::Default(_), .. } => filled.default.clone().and_then(data::of_json),

@@ -233,7 +233,7 @@ fn code_of(segment: usize) -> String {
 
 /// The names that are used before anything is assigned to them.
 fn undeclared(segments: &[Compiled], environment: &Environment<'_>) -> BTreeSet<String> {
-    // What one segment sets is there in those after it.
+    // Variables of a segment are available in later ones.
     let mut all = Source::default();
     segments.iter().for_each(|segment| all.append(&segment.source));
     let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);

@@ -176,7 +176,7 @@ impl TemplateRun {
         let failed = |problem: Box<TemplateProblem>| problem.alone(name).after(log.calls());
         while let Some(ask) = asked.recv().await {
             let value = answering.answer(&ask).await.map_err(failed)?;
-            // Whoever asked is there until it is answered.
+            // The receiver waits until it is answered.
             let _ = ask.answer.send(value);
         }
         let broken = |_| Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render panicked"));

@@ -10,6 +10,6 @@ pub(super) struct Panicked;
 
 /// Returns the output of a future, or its panic as an error; also a panic in the closure that begins it.
 pub(super) async fn contained<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
-    // What a closure that panicked left behind is the program's, which sees the failure.
+    // The program handles the state of a closure that panicked; it sees the error.
     AssertUnwindSafe(async { begin().await }).catch_unwind().await.map_err(|_| Panicked)
 }

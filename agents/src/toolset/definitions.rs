@@ -116,7 +116,7 @@ impl Defining {
                 Ok(()) => return ready,
                 Err(why) => self.say(entry, DiagnosticKind::NoRoom, "", why),
             },
-            // What is told of the loose one says it.
+            // The loose schema has its own diagnostic.
             Ok(_) => {}
             Err(not) => self.say(entry, DiagnosticKind::NotStrict, &not.pointer, not.why.clone()),
         }

@@ -25,7 +25,7 @@ impl Toolset {
     /// Calls a tool with arguments that were checked as [`dispatch`](Self::dispatch) checks them.
     ///
     /// # Errors
-    /// Whatever keeps it from a result, `isError` among that.
+    /// Returns the result, or any error, including `isError`.
     pub(crate) async fn result_of(
         &self,
         entry: &Entry,

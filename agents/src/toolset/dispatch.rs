@@ -13,7 +13,7 @@ use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool
 use super::{Entry, Handler, Toolset, mend};
 use crate::provider::{Arguments, with_message};
 
-/// Who makes the calls, for whoever watches.
+/// The caller's name, for observers.
 const SOURCE: &str = "toolset";
 /// More values in other case are no slip.
 const MOST_MENDED: usize = 16;
@@ -60,7 +60,7 @@ impl Toolset {
 
     async fn call(&self, entry: &Entry, arguments: Arguments) -> ToolReply {
         let callers = match &entry.handler {
-            // Whoever replies looks at the arguments.
+            // Replies check their own arguments.
             Handler::Reply(replies) => return replies.reply(&entry.public, arguments).await,
             Handler::Function(function) => Err(function),
             Handler::Layered(caller) => Ok((caller, None)),

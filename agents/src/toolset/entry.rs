@@ -35,7 +35,7 @@ pub(crate) struct Entry {
     pub(crate) prepared: Prepared,
 }
 
-/// Who runs it.
+/// Runs a tool.
 pub(crate) enum Handler {
     Server {
         caller: Arc<dyn DynCallTool>,

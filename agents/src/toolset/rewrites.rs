@@ -72,7 +72,7 @@ impl Rewrites {
 
 impl Ready {
     fn of(mut rewrite: Rewrite) -> Self {
-        // What every provider wants at the root, whatever else it takes; a request fails as a whole where one tool has it not.
+        // Every provider requires this at the root; otherwise the whole request fails.
         let has_object = |key: &str| rewrite.schema.get(key).is_none_or(Value::is_object);
         let is_object = rewrite.schema.get("type").and_then(Value::as_str) == Some("object");
         let is_any_object = !is_object || !has_object("properties");

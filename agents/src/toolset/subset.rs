@@ -80,7 +80,7 @@ impl Toolset {
     }
 
     fn unknown(&self, pattern: &str) -> ToolsetFault {
-        // Who writes the name that models know means the tool of it.
+        // The name in the toolset selects its tool.
         if let Some(entry) = self.entry(pattern) {
             let nearest = vec![format!("{}/{}", entry.server, entry.tool)];
             return ToolsetFault::NoSuchPattern { pattern: pattern.to_owned(), nearest };

@@ -59,7 +59,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
         output.warning(&warning.to_string());
     }
     let snapshot = if wanted.no_sync { None } else { Some(asked(&config, &server, output).await?) };
-    // Whatever was done to the file meanwhile stays.
+    // Read again, to keep other changes of the file.
     let (file, config) = with_server(ConfigFile::locked(&path)?, name, &table)?;
     let Some(snapshot) = snapshot else {
         file.save()?;
@@ -168,7 +168,7 @@ fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failu
     snapshot.save(path)?;
     if let Err(error) = file.save() {
         if !was_there {
-            // What could not be undone is a file that nothing names.
+            // If this fails, an unused file remains.
             let _ = fs::remove_file(path);
         }
         return Err(error.into());

@@ -208,7 +208,7 @@ fn compare(
 ) -> Option<Exit> {
     let base = match Base::of_config(config, revision) {
         Ok(base) => base,
-        // What was found is not less true.
+        // Earlier results are still valid.
         Err(failure) => {
             output.error(&failure.message);
             for entry in entries {
@@ -230,7 +230,7 @@ fn compare(
     for entry in entries {
         if entry.since.is_none() {
             let read = SnapshotFile::read(config, &entry.server).map_err(Failure::from);
-            // What cannot be read is said to be so already.
+            // Unreadable entries are already reported.
             let rules = config.servers.get(&entry.server).map(|server| server.drift_rules.clone()).unwrap_or_default();
             let read = read.and_then(|now| base.since((&entry.server, &rules), &now.path, now.text.as_deref()));
             entry.since = match read {

@@ -46,7 +46,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     tell::changes(&changes, output);
     let said = match (is_same, changes.is_empty()) {
         (true, _) => "no difference".to_owned(),
-        // What `check` would have written anew.
+        // The case in which `check` would rewrite the file.
         (false, true) => "same tools, different text".to_owned(),
         (false, false) => classes(&changes),
     };

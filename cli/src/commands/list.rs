@@ -56,7 +56,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
     // A list of nothing does not say that something failed; what ends the program does.
     let is_failure = output.json() && servers.is_empty() && !exits.is_empty();
     if let Some(file) = wanted.output.as_deref().filter(|_| !exits.is_empty()) {
-        // What was there before is better than half of what was asked for.
+        // The old file is better than an incomplete one.
         let help = "fix the failures, or specify the servers to list";
         output
             .error(&format!("nothing was written because of this failure\n --> {}\n  = help: {help}", file.display()));

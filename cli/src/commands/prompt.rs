@@ -89,7 +89,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
             output.data_json(&json)?;
         } else {
             for message in &result.messages {
-                // Whose it is matters only where there are several.
+                // The role only matters if there are several messages.
                 if result.messages.len() > 1 && !message.role.is_empty() {
                     output.data(&format!("{}:", printable(&message.role)))?;
                 }

@@ -26,7 +26,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Out
         let files: String = files.iter().map(|file| format!(", {}", shown(file))).collect();
         ask(&format!("Remove {} from {}{files}?", quoted(&names), shown(&path)))?;
     }
-    // Whatever was done to the file meanwhile stays.
+    // Read again, to keep other changes of the file.
     let (file, files, others) = without(ConfigFile::locked(&path)?, &names)?;
     let mut changes = Changes::default();
     // First the configuration: files that it does not name can be removed by hand.

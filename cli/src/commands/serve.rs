@@ -189,7 +189,7 @@ fn proxy(config: &Config, servers: Vec<ServerConfig>) -> Result<Proxy, Failure> 
 fn http_options(address: std::net::SocketAddr, arguments: &args::Serve) -> Result<HttpOptions, Failure> {
     let mut options = HttpOptions::new().address(address).drain(DRAIN);
     if let Some(name) = &arguments.bearer_env {
-        // What is wrong with it is said without it.
+        // The error does not contain the value.
         let token = env::var(name).map_err(|_| {
             Failure::usage(format!("the environment variable `{name}` of `--bearer-env` is not set, or not text"))
         })?;

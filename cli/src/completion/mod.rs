@@ -36,7 +36,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
     if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty() || shell == "0") {
         return None;
     }
-    // What registers itself has no words.
+    // Registration has no words.
     let is_asked = std::env::args_os().any(|word| word == "--");
     let shell = std::env::var_os(VARIABLE).map(|shell| shell.to_string_lossy().into_owned()).unwrap_or_default();
     let line = line(&shell, std::env::args_os().collect());
@@ -52,7 +52,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
     match completed {
         Ok(false) => None,
         Ok(true) => Some(ExitCode::SUCCESS),
-        // Whatever were said would be in the midst of a line that somebody writes.
+        // Messages would appear inside the line that the user is typing.
         Err(_) if is_asked => Some(ExitCode::SUCCESS),
         Err(error) => {
             let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());

@@ -47,7 +47,7 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
     const SUBJECT: &str = "environment";
     let Transport::Stdio { .. } = &server.transport else { return None };
     let is_given = |name: &str| server.env.contains_key(name) || server.inherit_env.iter().any(|given| given == name);
-    // Who sets it to nothing has unset it.
+    // An empty variable counts as unset.
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let kept: Vec<&str> = OFTEN_NEEDED.into_iter().filter(|name| is_set(name) && !is_given(name)).collect();
     if kept.is_empty() {

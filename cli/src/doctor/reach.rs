@@ -81,7 +81,7 @@ pub(super) fn isolation(server: &Filled) -> Option<Finding> {
 pub(super) async fn address(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "address";
     let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.config.transport else { return None };
-    // What follows the host opens no connection.
+    // Only scheme and host matter for a connection.
     let ends = url.find("://").map_or(0, |scheme| scheme + 3);
     let origin = url.get(ends..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(url.len(), |end| ends + end);
     let origin = url.get(..origin).unwrap_or_default();

@@ -16,11 +16,11 @@ pub(super) fn bound(text: &str) -> Vec<String> {
     if !has_builder && !MACROS.iter().any(|name| text.contains(name)) {
         return Vec::new();
     }
-    // What is no Rust is rustc's to tell.
+    // rustc reports invalid source.
     let Ok(tokens) = text.parse::<TokenStream>() else { return Vec::new() };
     let mut names = Vec::new();
     let mut open: Vec<IntoIter<TokenTree>> = vec![trees(tokens)];
-    // What came before: `mcp_tools !`, `. server`.
+    // The previous tokens: `mcp_tools !`, `. server`.
     let mut before = [String::new(), String::new()];
     while let Some(tree) = open.last_mut().map(Iterator::next) {
         let Some(tree) = tree else {

@@ -76,7 +76,7 @@ fn from_json(value: ast::Value<'_>, twice: &mut Vec<String>) -> Value {
 /// As [`json`].
 pub(super) fn toml(text: &str) -> Result<Document, FileError> {
     let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        // What it prints repeats the line, which may hold a secret.
+        // The parser's message repeats the line, which may contain a secret.
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
         FileError::new("not valid TOML").at(line, column)
     })?;

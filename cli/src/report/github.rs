@@ -115,7 +115,7 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         let message = format!("{revision} has it: code that uses it no longer builds");
         all.push(said(WARNING, Place::Snapshot, format!("{server} was removed"), message));
     }
-    // What is in the work is reviewed, and is not out of date: it is no error.
+    // Changes in the pull request are under review, and no error.
     for (change, message) in by_tool(&since.changes) {
         let rank = if change.class.is_loud() { WARNING } else { NOTICE };
         let title = format!("{server}: {} change since {revision}", change.class);

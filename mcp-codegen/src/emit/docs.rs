@@ -164,7 +164,7 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
     KEYWORDS
         .iter()
         .filter_map(|(key, name)| {
-            // What is deprecated has an attribute that says so.
+            // Deprecated items have an attribute instead.
             let is_said = |value: &&Value| match value {
                 Value::Bool(true) => *key != "deprecated",
                 Value::Bool(false) => *key == "default",

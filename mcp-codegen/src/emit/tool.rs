@@ -136,7 +136,7 @@ impl ToolPlan<'_> {
         }
     }
 
-    /// Whose word the type of the result is, where it is not the server's.
+    /// Returns the origin of the result's type, if it is not the server.
     fn output_said(&self) -> Option<String> {
         let learned = match self.declared.learned_from {
             Some(1) => ", learned from 1 result".to_owned(),

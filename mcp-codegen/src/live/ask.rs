@@ -64,7 +64,7 @@ impl Asking {
         };
         let is_first = question.answer().is_none();
         if is_first {
-            // What cannot be kept is said once more rather than never.
+            // If this fails, the error is reported again.
             let _ = question.keep(&Err(String::new()));
         }
         is_first

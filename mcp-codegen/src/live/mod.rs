@@ -122,7 +122,7 @@ impl Live {
     }
 
     fn among(around: &Surroundings, door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
-        // What cargo has unpacked is built by people who know nothing of its servers; so is what is being published.
+        // Packages that cargo unpacked never connect: their users do not know the servers.
         let allowed = config.is_some_and(|config| config.defaults.live == Allowed::Ask);
         let allowed = allowed && !is_packaged(manifest_dir) && !is_checked_out(manifest_dir);
         let may_connect = allowed && !around.is_docs_rs && !around.is_editor;

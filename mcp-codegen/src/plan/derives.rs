@@ -44,7 +44,7 @@ impl Standard {
         named.map(|(_, standard)| standard)
     }
 
-    /// Whatever names the user's module has.
+    /// Independent of the names in the user's module.
     pub(super) fn tokens(self) -> TokenStream {
         match self {
             Self::Copy => quote!(::core::marker::Copy),

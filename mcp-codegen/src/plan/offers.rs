@@ -262,7 +262,7 @@ pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics
     let mut given: HashSet<String> = HashSet::new();
     let mut order: Vec<(usize, &String, &String)> =
         bases.iter().zip(&types).enumerate().map(|(place, (base, name))| (place, base, name)).collect();
-    // What is left to chance does not hang on the order of the list.
+    // Ties do not depend on the order of the list.
     order.sort_by_key(|(_, base, _)| *base);
     for (place, base, name) in order {
         let Some(offer) = offers.get_mut(place) else { continue };

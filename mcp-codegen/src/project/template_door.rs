@@ -53,7 +53,7 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
     let checked = match script.check(&known, &unread) {
         Ok(checked) if missing.is_empty() => checked,
         outcome => {
-            // What is wrong with a server is said once for each action that calls it, and nothing else of them.
+            // Errors of a server are reported once for each action that calls it.
             let mut faults = outcome.err().unwrap_or_default();
             faults.retain(|fault| !missing.iter().any(|other| other.place == fault.place));
             faults.extend(missing);

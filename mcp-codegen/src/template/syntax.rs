@@ -19,7 +19,7 @@ pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>
         if let Err(error) = environment.template_from_str(&source.text) {
             faults.push(Fault::new(source.place(&error, segment.place), in_words(&error)));
         }
-        // What one segment sets is there in those after it.
+        // Variables of a segment are available in later ones.
         whole.text.push_str(&source.text);
     }
     if !faults.is_empty() {
@@ -56,7 +56,7 @@ impl Source {
     }
 
     fn place(&self, error: &Error, otherwise: Place) -> Place {
-        // What is left open is found behind the last line.
+        // Unclosed blocks are reported after the last line.
         let line = error.line().and_then(|line| self.lines.get(line.checked_sub(1)?));
         line.or(self.lines.last()).copied().unwrap_or(otherwise)
     }

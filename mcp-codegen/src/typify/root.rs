@@ -68,7 +68,7 @@ struct SerdeOptions {
 impl SerdeOptions {
     fn of(attribute: &Attribute) -> Self {
         let mut options = Self::default();
-        // What cannot be read is an option that does not matter here.
+        // Unreadable options do not matter here.
         let _ = attribute.parse_nested_meta(|meta| {
             options.can_be_left_out |=
                 ["default", "skip_serializing_if", "flatten"].iter().any(|name| meta.path.is_ident(name));

@@ -55,7 +55,7 @@ impl Overrides {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Whose override is read.
+    /// The tool whose override is read.
     tool: Option<&'a str>,
 }
 

@@ -123,7 +123,7 @@ pub(crate) fn replace_exactly(
 ) -> String {
     let exact = find_within(place, text, Reach::Exact);
     let without = replace(text, &exact, |secret| if secret.is_default { String::new() } else { "${A}".to_owned() });
-    // What would still look like one is none that could stay.
+    // If a part still looks like a secret, the wider range is used.
     let secrets = if find(place, &without).is_empty() { exact } else { find(place, text) };
     replace(text, &secrets, &mut instead)
 }

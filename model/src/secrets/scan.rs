@@ -65,7 +65,7 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Ve
 
 impl Scan<'_> {
     pub(super) fn push(&mut self, range: Range<usize>, key: &str) {
-        // What is called a key may hold a secret itself, and keys are shown.
+        // Keys are shown, so a key with a secret in it is replaced.
         let key = if is_name(key) && shape::tokens(key, Reach::Widest).is_empty() { key } else { "secret" };
         self.found.push(Candidate { range, key: key.to_owned() });
     }

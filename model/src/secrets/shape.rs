@@ -87,7 +87,7 @@ pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
         }
         let token = run(rest, |c| c.is_ascii_alphanumeric() || "_-.~+=".contains(c));
         if token.len() >= SHORTEST_TOKEN && (sure || has_random_part(token)) {
-            // What only may begin a token may begin a name as well: `api_key=..`.
+            // An uncertain prefix of a token may also begin a name: `api_key=..`.
             let name = if sure || reach == Reach::Widest { 0 } else { name_of_value(token) };
             found.push(start + name..start + token.len());
         }
@@ -159,7 +159,7 @@ pub(super) fn is_random(segment: &str) -> bool {
 
 fn is_at_boundary(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
-    // What is percent-encoded ends in a letter or a digit: `%3Dghp_...`.
+    // Percent-encoded characters end in a letter or a digit: `%3Dghp_...`.
     let after_escape = before
         .len()
         .checked_sub(3)

@@ -101,7 +101,7 @@ pub enum Live {
     /// Where the variable `MCP_BINDGEN_LIVE` asks for it.
     #[default]
     Ask,
-    /// Whatever the environment says, it does not.
+    /// Never connects, whatever the environment contains.
     Never,
 }
 

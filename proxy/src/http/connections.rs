@@ -93,7 +93,7 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
             if room.available_permits() == 0 {
                 strangers.dismiss();
             }
-            // Whoever finds no room waits, and the others in the queue of the system.
+            // Without a free place it waits, and further connections stay in the system's queue.
             (room.clone().acquire_owned().await, accepted)
         };
         let (permit, accepted) = tokio::select! {

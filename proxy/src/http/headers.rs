@@ -43,7 +43,7 @@ impl Era {
         let said = meta.and_then(|meta| meta.get(VERSION_KEY)).and_then(Value::as_str);
         let header = one(headers, VERSION).map_err(|problem| mismatch(id.clone(), problem))?;
         let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
-        // What says its version as requests of 2026-07-28 do is one, of a method that there is no more.
+        // A version in the form of 2026-07-28 makes this an unknown method of that version.
         if method == Some("initialize") && (asked.is_some() || !said.is_some_and(is_modern)) {
             return match header {
                 Some(header) if asked.is_some_and(|asked| asked != header) => Err(refused(

@@ -27,7 +27,7 @@ impl Host {
         }
         let authority = text.parse::<Authority>().ok()?;
         let (host, is_alone) = (authority.host(), !text.contains('@'));
-        // What stands after the colon has to be a port.
+        // The part after the colon must be a port.
         let rest = text.strip_prefix(host)?;
         let port = match rest.strip_prefix(':') {
             Some(port) => Some(port.parse().ok()?),

@@ -32,7 +32,7 @@ pub(super) async fn answer(
 ) -> Result<Answer, Answer> {
     let version: ProtocolVersion =
         serde_json::from_value(Value::String(version.to_owned())).map_err(|_| failed("invalid version"))?;
-    // What the client can do is in the request itself; this only says in which version it speaks.
+    // The capabilities are in the request itself; this only has the version.
     let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default())
         .with_protocol_version(version);
     let (transport, mut messages) = OneshotTransport::<RoleServer>::new(ClientJsonRpcMessage::Request(request));

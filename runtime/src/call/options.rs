@@ -179,7 +179,7 @@ impl CallOptions {
 
     /// The same after so much of the call's time has passed.
     pub(crate) fn spend(&mut self, elapsed: Duration) {
-        // What is less would only make odd numbers of round ones.
+        // Smaller remainders would turn round numbers into odd ones.
         const NOTHING: Duration = Duration::from_millis(1);
         if elapsed < NOTHING {
             return;

@@ -186,7 +186,7 @@ impl Passage {
         own.is_some_and(|own| std::ptr::addr_eq(own.as_ptr(), Arc::as_ptr(observer)))
     }
 
-    /// Who tells of what becomes of the call.
+    /// Returns the observer of the call.
     pub(crate) fn observer<O: Any + Send + Sync>(&self) -> Option<Arc<O>> {
         self.way()?.observer.as_ref()?.upgrade()?.downcast().ok()
     }

@@ -149,7 +149,7 @@ debug_redacted!(ToolResult { server, tool, content, structured, is_error, meta, 
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;
-        // What is no result yet has none.
+        // A request for input has no text.
         if !(self.content.is_empty() && self.needs_input()) {
             fields.serialize_entry("content", &self.content)?;
         }

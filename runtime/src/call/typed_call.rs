@@ -66,7 +66,7 @@ impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
                 }
                 outcome
             }
-            // Whoever polls what is over waits for ever, as of any future.
+            // A finished future is pending forever.
             State::Unmade { .. } | State::Over => Poll::Pending,
         }
     }

@@ -23,7 +23,7 @@ pub(crate) async fn aside<F: Future>(
     if let Some(given) = at_once(call, future.as_mut()).await? {
         return Ok(Some(given));
     }
-    // What seldom happens lies elsewhere, or the futures of all calls are several times as long.
+    // Boxed because it is rare: otherwise the futures of all calls would be several times as large.
     Box::pin(async {
         let limit = call.passage.limit();
         let patient = Deadline::after(patience).bound(future);

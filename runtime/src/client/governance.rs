@@ -44,7 +44,7 @@ impl Client {
     /// already done for the calls that come through it.
     pub(super) async fn check(&self, call: &ToolCall) -> Result<(), CallError> {
         if call.passage.is_guarded_by(self.id()) {
-            // What stands between the stack and this client may have marked the call.
+            // Layers between the stack and this client may have marked the call.
             return self.admit_remote(call);
         }
         self.admit(call)?;

@@ -111,7 +111,7 @@ impl Keeper {
 
     pub(super) async fn run(mut self) {
         self.keep().await;
-        // Whoever closes the client waits for what it still has.
+        // Closing waits for earlier connections too.
         let leaving = std::mem::take(&mut self.leaving).into_iter().filter(|serving| !serving.is_finished());
         let _ = timeout(PATIENCE_FOR_CLOSING, async {
             for serving in leaving {
@@ -140,7 +140,7 @@ impl Keeper {
             let hang_up = CancellationToken::new();
             let mut serving = tokio::spawn(task(receiving.run(hang_up.clone())));
             if is_another {
-                // Whoever was started anew may offer other tools.
+                // A restarted server may have other tools.
                 self.status.tools.note();
             }
             self.report(ConnectionState::Connected, Progress::Open(opened.clone()));
@@ -242,7 +242,7 @@ impl Drop for Keeper {
 
 /// Tells where the server's tools are not those that were bound.
 async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &Status, opened: &Opened) -> Infallible {
-    // What no program asks for has no place in a recorded session.
+    // A recorded session has no requests that no program makes.
     #[cfg(feature = "cassette")]
     if options.cassette.is_some() {
         return pending().await;

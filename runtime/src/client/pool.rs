@@ -16,7 +16,7 @@ static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(Non
 /// Returns the supervisor shared by clients with the same configuration. The options are the defaults, with what a snapshot was
 /// taken with.
 pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Supervisor> {
-    // What cannot be resolved cannot be compared; connecting will say why.
+    // A configuration that cannot be resolved is not shared; connecting reports the error.
     let Some(key) = key(&config, &options) else {
         return Arc::new(Supervisor::new(config, options));
     };
@@ -34,7 +34,7 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
 /// A digest, because the values that it is made of are secret. A connection belongs to the runtime that it was opened in.
 fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
-    // What a keyring holds is known when a connection is opened; an entry is the same for all who name it.
+    // Keyrings are read when a connection is opened; an entry is the same for all.
     let value = |secret: &SecretRef| match secret {
         SecretRef::Variable(name) => variable(name),
         other => Some(other.to_string()),

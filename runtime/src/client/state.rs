@@ -51,7 +51,7 @@ pub(super) struct Status {
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
-    /// Who hears of what servers tell.
+    /// The subscribers to notifications.
     pub(super) notices: Arc<Notices>,
     /// The drift of tools that was reported.
     pub(super) drift: Told,

@@ -114,7 +114,7 @@ impl Connection {
         let patience = Patience::strictly(patience);
         match self.session.request(question, patience.into()).await {
             Ok(_) | Err(RequestError::Rpc(_)) => true,
-            // Whatever it answered, it answered.
+            // Any response counts.
             Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
             Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => false,
         }

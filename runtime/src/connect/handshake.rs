@@ -208,7 +208,7 @@ impl Handshake<'_> {
             HandshakeOrder::Only(HandshakeMethod::Discover) => return self.discover().await,
             HandshakeOrder::InitializeFirst => {
                 return match self.initialize().await {
-                    // What a server says to a handshake is clearer than that it does not know `server/discover`.
+                    // The error of a handshake is clearer than an unknown `server/discover`.
                     Err(refusal) if refusal.is_about_the_method() => self.discover().await.map_err(|_| refusal),
                     outcome => outcome,
                 };

@@ -15,7 +15,7 @@ pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
     let (sender, answer) = oneshot::channel();
     // The keyring may ask its owner first. A thread of the runtime would hold up the end of the program until then.
     let reading = std::thread::Builder::new().name("keyring".to_owned()).spawn(move || {
-        // Who asked may have stopped waiting.
+        // The receiver may be gone.
         let _ = sender.send(existing(entry(SERVICE, &user).and_then(|entry| entry.get_password())));
     });
     let unreadable = |why: &dyn std::fmt::Display| format!("failed to read the keyring: {why}");

@@ -52,7 +52,7 @@ pub(crate) struct Link {
     /// Where the server is reached over HTTP.
     #[cfg(feature = "http")]
     pub(crate) param_headers: Option<Arc<ParamHeaders>>,
-    /// Who authorizes its requests, where the program said so.
+    /// Authorizes its requests, if the program set it.
     #[cfg(feature = "http")]
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }

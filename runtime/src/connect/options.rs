@@ -307,7 +307,7 @@ impl ClientOptions {
         capabilities
     }
 
-    /// Who authorizes the requests to a server, where the program said so.
+    /// Authorizes requests to the server, if the program set it.
     #[cfg(feature = "auth")]
     pub(crate) fn authorizer(
         &self,

@@ -80,7 +80,7 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
     for secret in config.placeholders() {
         let value = secrets.secret(&secret).await.map_err(|error| {
             let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
-            // What a program's own source says may hold what it gave before.
+            // The error of a program's own source may contain values that it returned before.
             let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
             ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {said}"))
         })?;

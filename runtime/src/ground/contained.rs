@@ -11,7 +11,7 @@ pub(crate) struct Panicked;
 
 /// Runs a closure, and returns its panic as an error.
 pub(crate) fn contained<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
-    // What a closure that panicked left behind is the program's, which sees the error.
+    // The program handles the state of a closure that panicked; it sees the error.
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| Panicked)
 }
 

@@ -179,7 +179,7 @@ fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
 }
 
 impl Layers {
-    /// Who tells of what this stack does.
+    /// Returns the observer of this stack.
     fn observer_of(&self, inner: &impl CallTool) -> Arc<Observer> {
         inner.offer().ungoverned::<Client>().map_or_else(|| self.observer.clone(), |client| client.observer().clone())
     }

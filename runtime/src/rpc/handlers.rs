@@ -107,7 +107,7 @@ where
     Some(Arc::new(move |request| Box::pin(answer(request))))
 }
 
-/// Who answers. Nobody by default: elicitation is declined, sampling refused, and there are no roots.
+/// The handlers. By default elicitation is declined, sampling rejected, and there are no roots.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
     pub(crate) elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,

@@ -23,7 +23,7 @@ pub(crate) struct Notice {
     pub(crate) params: Map<String, Value>,
 }
 
-/// Who listens to what the server of one client tells.
+/// The subscribers to notifications of one client's server.
 #[derive(Default)]
 pub(crate) struct Notices {
     /// Has room of its own, so that it is there only where somebody listens.

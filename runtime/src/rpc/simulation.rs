@@ -186,7 +186,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
         }
         let Simulation { mut chance, ledger, session, mut server, pipes, cancellations: _, calls } = simulation;
         if chance.once_in(2) {
-            // What is under way comes to its end by itself, but for what was lost: that ends with the session.
+            // Pending calls finish by themselves, except lost ones, which end with the session.
             for _ in 0..40 {
                 pipes.with(|pipes| server.catch_up(&mut chance, pipes));
                 for _ in 0..4 {

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::rpc::request::RequestError;
 
-/// Who watches which resource, and what became of it.
+/// The watchers of each resource, and its state.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     watched: Mutex<HashMap<String, Watched>>,

@@ -135,7 +135,7 @@ impl Ticket {
     /// The server says what it tells of from now on.
     pub(super) fn acknowledge(&self, told: Value) {
         let acknowledged = self.0.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Whoever has gone hears nothing.
+        // The receiver may be gone.
         let _ = acknowledged.map(|acknowledged| acknowledged.send(told));
     }
 
@@ -183,7 +183,7 @@ impl Ticket {
         self.0.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Who hears of its progress.
+    /// Returns the listener of its progress.
     pub(super) fn listener(&self) -> Option<Listener> {
         self.0.listener.clone()
     }

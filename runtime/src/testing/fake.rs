@@ -195,7 +195,7 @@ fn as_the_server(error: CallError) -> CallError {
 
 /// Waits for the answer as long as the call says.
 async fn within(call: &ToolCall, mut answering: Answering) -> Result<ToolResult, CallError> {
-    // What is there at once needs no clock, which a test without a runtime does not have.
+    // A result that is ready needs no clock, which a test without a runtime lacks.
     let at_once = poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
     if let Poll::Ready(outcome) = at_once {
         return outcome;

@@ -181,7 +181,7 @@ mod tests {
             (json!({"type": "integer", "minimum": 0, "multipleOf": 1}), json!([])),
             (json!({"type": "integer", "minimum": -9_223_372_036_854_775_808_i64}), json!([])),
             (json!({"type": "string", "minLength": 0}), json!([])),
-            // What need not hold is not asked of every value.
+            // Alternatives do not apply to every value.
             (json!({"anyOf": [{"type": "string", "minLength": 1}, {"type": "string", "pattern": "b"}]}), json!([])),
             (json!({"type": "string", "if": {"minLength": 3}, "then": {"maxLength": 4}}), json!([])),
             (json!({"type": "string", "enum": ["a"], "minLength": 1}), json!([])),

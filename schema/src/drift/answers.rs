@@ -24,7 +24,7 @@ const DEEPEST: usize = 64;
 pub(super) struct Answers<'v, 'a, 'b> {
     /// The schema of the server's answers now.
     now: &'v Version<'a>,
-    /// Whose types read it.
+    /// The version whose types read it.
     before: &'v Version<'b>,
     cases: Cases<'v, 'a>,
     sampler: Sampler<'v, 'a>,

@@ -153,7 +153,7 @@ impl Interface<'_, '_, '_> {
             (left, right) => {
                 let same = std::mem::discriminant(left) == std::mem::discriminant(right)
                     && !matches!(left, Shape::Tuple(_) | Shape::Prefixed(..) | Shape::AnyOf(_));
-                // What is untyped looks alike, however it came to be.
+                // All untyped shapes are the same type.
                 let untyped = |shape: &Shape| matches!(shape, Shape::Anything | Shape::AnyOf(_));
                 let both_untyped = untyped(left) && untyped(right);
                 if !same && !both_untyped {
@@ -311,7 +311,7 @@ impl Interface<'_, '_, '_> {
         pointer: &str,
     ) {
         if (old.len() == 1) != (new.len() == 1) {
-            // What is always the same needs no argument of `new`.
+            // Constants are no parameters of `new`.
             let lost = match (old.len(), of_new) {
                 (1, Enumeration::Open) => ": `Default` and `Copy` are gone",
                 (1, Enumeration::Closed) => ": `Default` is gone",

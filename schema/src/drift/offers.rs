@@ -62,7 +62,7 @@ fn compare(
                 (Some(old), Some(new)) => of_one(old, new),
                 _ => vec![said(Class::Compatible, ChangeKind::OfferMember, "is another")],
             },
-            // What has no name was never bound.
+            // Items without a name were never bound.
             (Some(_), None) if key.0.is_empty() => vec![said(Class::Compatible, ChangeKind::OfferRemoved, "is gone")],
             (Some(_), None) => vec![said(Class::Breaking, ChangeKind::OfferRemoved, "is gone")],
             (None, _) => vec![said(Class::Compatible, ChangeKind::OfferAdded, "is new")],

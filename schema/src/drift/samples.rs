@@ -65,7 +65,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
         if let Some(known) = self.known.get(conjunction) {
             return Rc::clone(known);
         }
-        // Whoever asks for a value of itself goes without.
+        // Recursive values are skipped.
         self.known.insert(conjunction.clone(), Rc::new(Vec::new()));
         if self.depth > DEEPEST || self.known.len() > MOST_PLACES {
             return Rc::new(Vec::new());

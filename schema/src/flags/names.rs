@@ -72,7 +72,7 @@ impl Flags {
 
     fn negated(&self, root: &View<'_>, name: &str) -> Option<Found> {
         let name = name.strip_prefix("no-")?;
-        // What is ours is not to be had by a negation either.
+        // A negation cannot have the name of an own option.
         if self.is_own(name) {
             return None;
         }

@@ -34,7 +34,7 @@ impl Name {
     }
 
     fn argument(text: &str) -> Vec<String> {
-        // What begins like a flag is taken for one.
+        // A text that begins with `--` would be parsed as a flag.
         if text.starts_with("--") { vec![format!("--arg={text}")] } else { vec!["--arg".to_owned(), text.to_owned()] }
     }
 }

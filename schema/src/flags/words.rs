@@ -233,7 +233,7 @@ impl Flags {
         let takes_next = match &meaning {
             Meaning::Property(found) => !found.place.view(&self.shapes).is_switch(),
             Meaning::Negated(_) => false,
-            // What follows an unknown flag was meant for it.
+            // The word after an unknown flag is its value.
             Meaning::Ambiguous(_) | Meaning::Unknown => next.is_some_and(|next| !next.starts_with('-')),
         };
         let (given, used) = if takes_next { with_next(given) } else { (given, 1) };

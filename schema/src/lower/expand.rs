@@ -262,6 +262,6 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
 }
 
 fn is_anything(schemas: &Schemas<'_>, id: SchemaId) -> bool {
-    // What is said to people does not make it a type of its own.
+    // Annotations do not make it a separate type.
     schemas.source(id).is_none_or(|source| source.keys().all(|key| WORDING.contains(&key.as_str())))
 }

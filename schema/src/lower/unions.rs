@@ -113,7 +113,7 @@ impl Lowering<'_, '_> {
             };
         }
         let has_opaque = objects.iter().any(|object| self.opaque_branch(object).is_some());
-        // What is not looked into cannot be told apart by a tag either.
+        // An opaque branch cannot be distinguished by a tag.
         let tag = if has_opaque { None } else { self.tag(&objects) };
         if let Some(Tag { key, values }) = tag {
             share_names(&mut objects);

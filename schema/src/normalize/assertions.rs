@@ -155,7 +155,7 @@ impl<'a> Schemas<'a> {
 
     /// The schema that stands at a pointer, and all below it, normalized.
     fn at(&mut self, pointer: String, value: &'a Value) -> SchemaId {
-        // Whoever reads a document for its types has heard of its faults already.
+        // Errors in the document were already reported.
         let mut unheard = Reporter::new("", 0, "");
         let id = self.reserve(pointer, value, &mut unheard);
         self.normalize_pending(&mut unheard);

@@ -96,7 +96,7 @@ impl Found {
     fn find(&self, query: &str) -> Value {
         let entries = self.all.entries();
         let mut best = self.index.best(query, MOST_FOUND);
-        // Whoever knows the name wants that tool first.
+        // An exact name comes first.
         let named = entries.iter().position(|entry| [entry.public.as_str(), &entry.tool].contains(&query.trim()));
         if let Some(named) = named {
             best.retain(|place| *place != named);

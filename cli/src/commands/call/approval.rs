@@ -16,7 +16,7 @@ const LONGEST_SHOWN: usize = 4000;
 
 type Answer = Pin<Box<dyn Future<Output = ApprovalAnswer> + Send>>;
 
-/// Who approves calls.
+/// Returns the handler of approvals.
 pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer + Send + Sync + 'static {
     move |request| {
         Box::pin(async move {

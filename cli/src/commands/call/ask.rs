@@ -24,7 +24,7 @@ pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags,
 
 fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
     let given = flags.given(&words);
-    // What the base holds need not be said again.
+    // Values of the base are not asked for.
     let has_base = words.iter().any(|word| word.starts_with("--args"));
     let is_given = |flag: &Flag| given.iter().any(|path| path.first() == flag.path.first());
     say("Press Enter to skip an argument; start with `:=` for JSON.\n")?;

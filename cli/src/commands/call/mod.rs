@@ -49,14 +49,14 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     let mut described = known.as_ref().and_then(|known| Described::of_snapshot(known, &path, tool, output));
 
     let asked = ClientOptions::new().on_approval(approval::approver(options.yes));
-    // What is asked before the call may take as long, too.
+    // The timeout also applies to requests before the call.
     server.timeout = options.timeout.or(server.timeout);
     let mut patience = Patience::new(options.timeout);
     let client = Client::for_snapshot(&config, &server, known.as_ref(), asked);
     live::closing(client.clone(), async {
         let described = match (described.take(), &known) {
             (Some(described), _) => described,
-            // What needs no server does not start one to look for a name that may be misspelt.
+            // Help and dry runs do not start a server to check a name.
             (None, Some(known)) if early.help || options.dry_run => {
                 return Err(tool::not_in(known, &server.name, tool));
             }
@@ -95,7 +95,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         request::check(described.schema(), &arguments, output)?;
         if options.dry_run {
             let equivalent = equivalent(config_path, &server.name, tool, &flags.print(&arguments));
-            // What cannot be shown as it is would be another command.
+            // Only a command that prints unchanged is the same command.
             if lines_printable(&equivalent) == equivalent {
                 output.status("Equivalent", &equivalent);
             }
@@ -123,7 +123,7 @@ fn known(path: &Path, output: &mut Output) -> Option<Snapshot> {
     if matches!(path.try_exists(), Ok(false)) {
         return None;
     }
-    // Whoever calls by hand may want to know why: without it the server is asked, which is enough for a call.
+    // An invalid snapshot is only a warning: the server is asked instead.
     Snapshot::load(path).map_err(|error| output.warning(&error.to_string())).ok()
 }
 

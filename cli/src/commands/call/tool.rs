@@ -27,7 +27,7 @@ impl Described {
         match overridden {
             Some(Ok(overridden)) => entry(&overridden.tools, tool),
             Some(Err(faults)) => {
-                // What the server said is enough for a call.
+                // The server's list is enough for a call.
                 faults.iter().for_each(|fault| output.warning(&fault.to_string()));
                 entry(&snapshot.tools, tool)
             }

@@ -67,7 +67,7 @@ impl Plan {
             return (Vec::new(), None);
         }
         let mut server = self.server.clone();
-        // Whoever had to agree has.
+        // Approval was already given.
         let options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
         server.timeout = self.arguments.timeout.or(server.timeout);
         let patience = Patience::new(self.arguments.timeout);
@@ -209,7 +209,7 @@ pub(crate) async fn run(mut plan: Plan, output: &mut Output) -> Result<Exit, Fai
     results.extend(called);
     match failure {
         Some(failure) if results.is_empty() => Err(failure),
-        // What was answered before is not to be asked for again.
+        // Results so far are kept.
         Some(failure) => {
             let exit = failure.exit;
             output.error(&failure.message);

@@ -94,7 +94,7 @@ impl Showing<'_> {
         let shown = match self.as_json(text) {
             Some(json) => json,
             None => {
-                // What is known is hidden before anything is cut, what shows by its form before the last cut.
+                // Known secrets are removed before truncation, recognizable ones before the last truncation.
                 let known_hidden = self.redactor.shown(text, longest.saturating_add(MARGIN));
                 without_secrets(key, &known_hidden, REDACTED).into_owned()
             }

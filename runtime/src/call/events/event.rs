@@ -39,7 +39,7 @@ pub struct ToolInvoked {
     pub server: String,
     /// The tool's wire name.
     pub tool: String,
-    /// Who made the call.
+    /// The caller.
     pub source: CallSource,
     /// How long it took, from when it was made: connecting, approvals, tries and pauses included.
     pub duration: Duration,
@@ -108,7 +108,7 @@ pub struct Lagged {
     pub missed: u64,
 }
 
-/// Who made a call.
+/// The caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallSource {
@@ -116,7 +116,7 @@ pub enum CallSource {
     Bindings,
     /// Names and JSON, without bindings.
     Untyped,
-    /// Who the caller says, by [`CallOptions::source`](crate::CallOptions::source).
+    /// A name from [`CallOptions::source`](crate::CallOptions::source).
     Named(String),
 }
 

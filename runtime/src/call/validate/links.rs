@@ -137,7 +137,7 @@ impl<'a> Links<'a> {
             let place = self.places.get(&ptr::from_ref(*schema));
             if let Some(Value::Object(map)) = place.and_then(|(_, pointer)| document.pointer_mut(pointer)) {
                 for name in [draft.id_keyword(), "$anchor", "$dynamicAnchor"] {
-                    // What is malformed is still to be found.
+                    // Other values are invalid, and reported later.
                     if map.get(name).is_some_and(Value::is_string) {
                         map.shift_remove(name);
                     }

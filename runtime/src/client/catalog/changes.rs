@@ -104,7 +104,7 @@ impl Client {
 /// Notes each change that one connection hears of.
 pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infallible {
     let mut count = connection.link.ledger.list_news.told();
-    // What it said during the handshake counts as well.
+    // Changes during the handshake count too.
     count.mark_changed();
     if *count.borrow_and_update() > 0 {
         changes.note();
@@ -133,7 +133,7 @@ pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Inf
             tracing::debug!("cannot receive changes to the tool list: {error}");
         }
         pauses.after(begun.elapsed()).await;
-        // What changed in between, nobody has said.
+        // Changes in between were not reported.
         changes.note();
     }
 }

@@ -201,7 +201,7 @@ pub enum ResourceContents {
     // The order of fields is the order of keys in JSON.
     #[non_exhaustive]
     Text {
-        /// Whose it is.
+        /// The URI of the resource.
         uri: String,
         /// The other keys.
         #[serde(flatten)]
@@ -212,7 +212,7 @@ pub enum ResourceContents {
     /// Bytes.
     #[non_exhaustive]
     Blob {
-        /// Whose they are.
+        /// The URI of the resource.
         uri: String,
         /// The other keys.
         #[serde(flatten)]
@@ -241,7 +241,7 @@ impl ResourceContents {
         }
     }
 
-    /// Whose it is.
+    /// Returns the URI of the resource.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         match self {

@@ -217,7 +217,7 @@ impl Listening {
         self.told.retain(|told| wanted.iter().any(|(uri, _)| uri == told));
         let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
         let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
-        // What comes by the last stream meanwhile is heard.
+        // Notifications of the last stream are still received.
         let opened = loop {
             tokio::select! {
                 biased;

@@ -174,14 +174,14 @@ impl OAuth {
         Self::new().set(|settings| settings.grant = grant)
     }
 
-    /// Who has other settings shares nothing with who had these.
+    /// Other settings have a separate session.
     fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self.sessions = Arc::default();
         self
     }
 
-    /// Who authorizes the requests to a URL.
+    /// Returns the session that authorizes requests to a URL.
     pub(crate) fn session(&self, url: &str) -> Result<Arc<Session>, String> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = sessions.get(url) {

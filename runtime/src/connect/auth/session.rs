@@ -25,7 +25,7 @@ const RENEWAL_WAIT: Duration = Duration::from_secs(1);
 
 type Outcome = Option<Result<(), AuthError>>;
 
-/// Who authorizes the requests to one server, over all connections to it.
+/// Authorizes the requests to one server, over all its connections.
 pub(crate) struct Session {
     core: Arc<Core>,
     attempt: Mutex<Option<Attempt>>,

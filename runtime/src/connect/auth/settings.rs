@@ -39,7 +39,7 @@ pub(super) struct Settings {
     pub(super) redirect: Option<(String, Source)>,
 }
 
-/// Who says that requests are allowed.
+/// The way to obtain authorization.
 #[derive(Clone)]
 pub(super) enum Grant {
     User,

@@ -115,7 +115,7 @@ impl<'f, 's> Fields<'f, 's> {
         match &self.strange {
             Some(strange) if !strange.index.is_empty() => strange.index.get(key).copied(),
             _ => {
-                // What comes next is mostly not far from here: optional properties are left out.
+                // The next key is usually near, because optional properties are left out.
                 let (before, after) = self.keys.split_at_checked(self.expected).unwrap_or((self.keys, &[]));
                 let is_key = |known: &&str| *known == key;
                 after.iter().position(is_key).map(|at| before.len() + at).or_else(|| before.iter().position(is_key))

@@ -65,7 +65,7 @@ pub fn pick<T: 'static>(
         return read(*only).map_err(|mismatch| told(mismatch, input));
     }
     let reading = input.reading;
-    // What is around may be read again, as another of its branches.
+    // The surrounding value may be read again, as another branch.
     let place = (TypeId::of::<T>(), input.at);
     let known = if reading.trying.get() > 0 { input.recording.picked.borrow().get(&place).cloned() } else { None };
     match known {

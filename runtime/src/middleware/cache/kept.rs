@@ -75,7 +75,7 @@ pub(super) enum Found {
     Kept(Arc<ToolResult>),
     /// Somebody else asks already.
     UnderWay(News),
-    /// Whoever looked has to ask.
+    /// The caller must send the call.
     Nothing(Lead),
 }
 
@@ -164,7 +164,7 @@ impl Kept {
         let Some(room) = self.max_bytes.checked_sub(entry.size) else { return };
         self.shrink(usize::MAX, room);
         self.bytes += entry.size;
-        // What it replaces, or the oldest of too many.
+        // The replaced entry, or the oldest of too many.
         let old = self.entries.push(key, entry).map(|(_, old)| old);
         self.forgot(old.as_ref());
     }

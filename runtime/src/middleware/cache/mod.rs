@@ -123,7 +123,7 @@ impl Cache {
                         async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
                     match wait::within(&mut call, PATIENCE, landed).await? {
                         Some(Some(outcome)) => return outcome,
-                        // Whoever asked gave up, and somebody else has to.
+                        // The leading call was dropped; another one must be sent.
                         Some(None) => {}
                         // It may be waiting for this very call.
                         None => return below.call(call).await,

@@ -87,7 +87,7 @@ impl Ledger {
             return Err(Failure { dispatched: Dispatched::No, ..ended.clone() });
         }
         let waiting = book.queued.len();
-        // What is too large by itself has its chance when nothing else waits.
+        // A message above the limit is sent when nothing else waits.
         let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > self.limits.bytes;
         if waiting >= self.limits.requests || too_large {
             return Err(Failure::not_sent(format!("{waiting} requests are already waiting to be sent")));

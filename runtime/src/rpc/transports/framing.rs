@@ -67,7 +67,7 @@ impl Framer {
     /// Takes what was read.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        // What a candidate that was none leaves to be read anew: a part of one line.
+        // The part of a line to read again after a rejected candidate.
         let mut anew = Vec::new();
         loop {
             let again = std::mem::take(&mut anew);
@@ -92,7 +92,7 @@ impl Framer {
                 if !self.alone(&last) {
                     self.noise(&last);
                 }
-                // What was given up in its first line.
+                // A candidate that was rejected in its first line.
                 if let State::Noise { kept } = std::mem::replace(&mut self.state, State::Between { in_batch: false }) {
                     self.noise(&kept);
                 }

@@ -21,7 +21,7 @@ const CLOSED: &str = "the server closed the connection";
 const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 const READ_AT_ONCE: usize = 64 * 1024;
 
-/// Who is at the other end, besides what is read and written.
+/// The other end, besides reading and writing.
 pub(crate) trait FarEnd: Send + 'static {
     /// Ends what is left of it when the server itself has ended; until then, and where that cannot be told, it waits.
     /// Cancel safe.

@@ -64,7 +64,7 @@ impl Writer {
     /// How much of what was written a server that is gone can have read at most, where the system says so.
     /// Cancel safe.
     pub(crate) async fn read_at_most(&self) -> Option<u64> {
-        // Whoever writes into a pipe that nobody reads is about to notice.
+        // A task that writes to a closed pipe fails soon.
         let stream = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await.ok()?;
         let lost = stream.sink.as_ref()?.lost()?;
         Some(stream.position.saturating_sub(lost))
@@ -91,7 +91,7 @@ impl Writer {
     fn by_task(&self, writing: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Sending {
         let (done, outcome) = oneshot::channel();
         self.runtime.spawn(task(async move {
-            // Who waited may be gone.
+            // The receiver may be gone.
             let _ = done.send(writing.await);
         }));
         Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(Failure::lost(BROKEN))) })

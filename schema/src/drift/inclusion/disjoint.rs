@@ -45,7 +45,7 @@ impl Inclusion<'_, '_, '_> {
             Kinds::OBJECT => self.objects_apart(part, right, depth),
             _ => false,
         };
-        // What is the negation of something that all values are is none of them.
+        // The negation of an assertion of all values excludes them all.
         let negated =
             asserted.not.is_some_and(|negated| part.case.schemas().iter().any(|id| self.equality.equal(*id, negated)));
         own || negated

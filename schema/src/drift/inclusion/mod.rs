@@ -230,7 +230,7 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
                 let reason = if all_of_other_kinds { Reason::Kind(part.kind) } else { Reason::NoAlternative };
                 let mut failure = self.failure(part, reason);
                 failure.candidates.extend(candidates);
-                // What fails one branch may be fine for another: those that fail all come first.
+                // A value may only fail one branch: those that fail all come first.
                 failure.candidates.sort_by_cached_key(|value| {
                     let fails =
                         |branch: &SchemaId| is_valid(self.right, *branch, value, &mut self.patterns) == Some(false);

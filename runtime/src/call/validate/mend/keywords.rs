@@ -20,7 +20,7 @@ pub(in super::super) enum Form {
     Value,
     /// A text for people and tools.
     Annotation,
-    /// Whatever a server likes.
+    /// Any value.
     Other,
 }
 

@@ -59,7 +59,7 @@ impl Demand {
 pub(crate) struct LiveTools {
     listed: Mutex<Option<Arc<Listed>>>,
     list_count: watch::Sender<usize>,
-    /// Whoever lists; others wait for the same list.
+    /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
     bound: Mutex<Bindings>,
     /// How many were bound, for whoever compares them in the background.

@@ -26,7 +26,7 @@ impl Told {
     pub(super) fn tell(&self, server: &str, tool: &str, verdict: &Verdict, demand: &Demand) {
         let mut told = lock(&self.words);
         if verdict.0.is_empty() {
-            // What changes once more is told once more.
+            // Another change is reported again.
             told.remove(tool);
             return;
         }

@@ -69,7 +69,7 @@ impl Verdict {
         if live.as_ref().is_some_and(is_same) {
             return Self::default();
         }
-        // What is compared comes from a stranger and may take a while.
+        // The schema is untrusted, and may take long.
         let mut left = budget.0.clone().lock_owned().await;
         if left.is_zero() {
             let words = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, \

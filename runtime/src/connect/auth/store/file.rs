@@ -40,7 +40,7 @@ impl FileTokenStore {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(&self.folder).map_err(|error| self.failed("made", &self.folder, &error))?;
         }
-        // Whoever may write to it can put other tokens in place of these.
+        // Others who can write to it could replace tokens.
         self.owner_only(&self.folder, 0o022, "written by others; run `chmod 700` on it")
     }
 

@@ -289,7 +289,7 @@ fn whole() -> View {
 /// Returns the files that every program needs.
 fn system_alone() -> View {
     let mut view = own();
-    // What is not there is not needed.
+    // Missing folders are not needed.
     for system in SYSTEM {
         let _ = view.show(Path::new(system));
     }

@@ -67,9 +67,9 @@ pub enum CassetteError {
     OtherServer {
         /// The file.
         path: PathBuf,
-        /// Whose it is.
+        /// The recorded server.
         recorded: String,
-        /// Who was to use it.
+        /// The server to replay.
         server: String,
     },
     /// Nothing like the request was recorded, or not so often.

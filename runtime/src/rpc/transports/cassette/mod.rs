@@ -164,7 +164,7 @@ impl Cassette {
         Err(CassetteError::OtherServer { path: self.inner.path.clone(), recorded, server: server.to_owned() })
     }
 
-    /// Who records one connection, where it records.
+    /// Returns the recorder of one connection, if it records.
     pub(crate) fn witness(&self, redactor: &Redactor) -> Option<Arc<dyn Witness>> {
         let Mode::Record(_) = self.inner.mode else { return None };
         Some(Arc::new(Recorder::new(self.clone(), redactor.clone())))

@@ -48,7 +48,7 @@ pub(super) async fn send(
     let mut answered = Vec::new();
     loop {
         let sent = authorizer.header().await.map_err(unauthorized)?;
-        // What the server says of it in an answer goes to whoever looks into errors and logs.
+        // Responses may contain these secrets, and are printed in errors and logs.
         http.notes.redactor().learn_from(authorizer.redactor());
         let mut attempt = request.try_clone().ok_or_else(|| HttpError::not_sent("the request cannot be repeated"))?;
         attempt.headers_mut().extend(sent.clone().map(|header| (AUTHORIZATION, header)));

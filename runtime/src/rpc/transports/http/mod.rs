@@ -98,7 +98,7 @@ impl HttpClient {
 
     /// Notes why a request failed. Without secrets from here on, because others log it.
     pub(super) fn fail(&self, error: HttpError) -> HttpError {
-        // Whatever cuts it comes after those that look for secrets: half of one is not found.
+        // Truncated last: half of a secret would not be found.
         let error = HttpError { message: self.redactor().shown(&error.message, LONGEST_MESSAGE), ..error };
         self.notes.problem(error.message.clone());
         error
