@@ -1,14 +1,12 @@
-//! No file uses another that uses it again, by whatever way. A module may name the one that it is inside of, whose parts they
-//! are.
+//! No two files use each other, directly or through others. A module may use its parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Item, Visibility};
 
-use super::floors::{is_for_tests, module_of, paths_of};
+use super::floors::{is_for_tests, module_of, paths_in, paths_of};
 use super::{Fallible, PACKAGES, collect_sources, root};
 
 const ARROWS_AT_LEAST: usize = 2_000;
@@ -78,10 +76,10 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 struct Module {
     file: String,
     defined: BTreeSet<String>,
-    /// The names that `use` brings, with their paths.
+    /// The imported names, with their paths.
     brought: BTreeMap<String, Path>,
     globs: Vec<Path>,
-    /// The paths in its code, those of `use` for itself alone among them.
+    /// The paths in its code, including private imports.
     mentioned: BTreeSet<Path>,
 }
 
@@ -140,7 +138,7 @@ impl Crate {
         self.modules.insert(path.clone(), module);
     }
 
-    /// Which file uses which.
+    /// Returns the files that each file uses.
     fn uses(&self) -> Uses {
         let mut uses = Uses::new();
         for (path, module) in &self.modules {
@@ -191,7 +189,7 @@ impl Crate {
     }
 }
 
-/// Returns `true` if one file is the module that the other is inside of.
+/// Returns `true` if the outer file is a parent module of the inner one.
 fn is_around(outer: &str, inner: &str) -> bool {
     let folder =
         outer.strip_suffix("mod.rs").or_else(|| outer.strip_suffix("lib.rs")).or_else(|| outer.strip_suffix("main.rs"));
@@ -213,37 +211,6 @@ fn name_of(item: &Item) -> Option<String> {
         Item::Type(item) => item.ident.to_string(),
         _ => return None,
     })
-}
-
-/// The paths in code, single names among them.
-fn paths_in(tokens: TokenStream, note: &mut impl FnMut(Path)) {
-    let mut path = Path::new();
-    let mut colons = 0;
-    let mut before = String::new();
-    for token in tokens {
-        match &token {
-            TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
-            TokenTree::Ident(ident) if colons == 2 && !path.is_empty() => {
-                path.push(ident.to_string());
-                colons = 0;
-            }
-            other => {
-                note(std::mem::take(&mut path));
-                if let TokenTree::Ident(ident) = other
-                    && !matches!(before.as_str(), "." | "$" | "'")
-                    && colons != 2
-                {
-                    path.push(ident.to_string());
-                }
-                colons = 0;
-                if let TokenTree::Group(group) = other {
-                    paths_in(group.stream(), note);
-                }
-            }
-        }
-        before = token.to_string();
-    }
-    note(path);
 }
 
 /// The sets of files that reach each other.

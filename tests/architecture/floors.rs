@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Item, UseTree};
 
@@ -149,7 +149,7 @@ fn look_into(items: &[Item], module: &[String], names: &BTreeMap<String, String>
                 }
             }
             Item::Use(item) => paths_of(&item.tree).iter().for_each(|(path, _)| note(path)),
-            other => paths_in(other.to_token_stream(), &mut note),
+            other => paths_in(other.to_token_stream(), &mut |path| note(&path)),
         }
     }
     for (items, module) in inner {
@@ -161,33 +161,35 @@ pub(super) fn is_for_tests(attribute: &syn::Attribute) -> bool {
     attribute.to_token_stream().to_string().contains("cfg (test)")
 }
 
-/// The paths in code that begin at the root, or above.
-fn paths_in(tokens: TokenStream, note: &mut impl FnMut(&[String])) {
-    let mut path: Vec<String> = Vec::new();
-    let mut last = String::new();
+/// Finds the paths in code, including single names.
+pub(super) fn paths_in(tokens: TokenStream, note: &mut impl FnMut(Vec<String>)) {
+    let mut path = Vec::new();
+    let mut colons = 0;
+    let mut before = String::new();
     for token in tokens {
-        let text = match &token {
-            TokenTree::Ident(ident) => ident.to_string(),
-            TokenTree::Punct(punct) => punct.to_string(),
-            TokenTree::Group(_) | TokenTree::Literal(_) => String::new(),
-        };
-        let begins = matches!(text.as_str(), "crate" | "super") && last != ":" && last != "$";
         match &token {
-            TokenTree::Ident(_) if begins => {
-                note(&std::mem::replace(&mut path, vec![text.clone()]));
+            TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
+            TokenTree::Ident(ident) if colons == 2 && !path.is_empty() => {
+                path.push(ident.to_string());
+                colons = 0;
             }
-            TokenTree::Ident(_) if last == ":" && !path.is_empty() => path.push(text.clone()),
-            TokenTree::Punct(_) if text == ":" && !path.is_empty() => {}
-            _ => note(&std::mem::take(&mut path)),
+            other => {
+                note(std::mem::take(&mut path));
+                if let TokenTree::Ident(ident) = other
+                    && !matches!(before.as_str(), "." | "$" | "'")
+                    && colons != 2
+                {
+                    path.push(ident.to_string());
+                }
+                colons = 0;
+                if let TokenTree::Group(group) = other {
+                    paths_in(group.stream(), note);
+                }
+            }
         }
-        if let TokenTree::Group(group) = &token
-            && group.delimiter() != Delimiter::None
-        {
-            paths_in(group.stream(), note);
-        }
-        last = text;
+        before = token.to_string();
     }
-    note(&path);
+    note(path);
 }
 
 fn floor_of(path: &[String], module: &[String], names: &BTreeMap<String, String>) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Who may depend on whom, how heavy the macro is, how long a source file may grow, and the messages in one list.
+//! Rules for dependencies between packages and files, the size of the macro and of files, and the list of messages.
 
 mod circles;
 mod floors;
