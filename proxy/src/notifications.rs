@@ -10,11 +10,11 @@ use tokio::sync::watch;
 
 use super::attached::{Attached, Kind};
 
-/// How often a server said that its prompts, or its resources, are others.
+/// The numbers of reported changes of prompts and of resources.
 type Announced = (u64, u64);
 
-/// Hears what a server tells: changed lists are asked for, and its log goes to the client whose connection it is. Neither
-/// waits for the other: what a server says while it lists something is not lost.
+/// Handles the notifications of a server: requests changed lists, and passes log messages to the client of the connection.
+/// Both run concurrently, so that no notification is lost during a listing.
 pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, peer: Option<Peer<RoleServer>>) {
     let (announced, changes) = watch::channel(Announced::default());
     tokio::select! {
@@ -32,8 +32,8 @@ async fn take(
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
         if missed > 0 {
             let Some(attached) = attached.upgrade() else { return };
-            tracing::warn!(server = &*attached.name, "lost {missed} notifications of it: the queue was full");
-            // Any list may have been among them.
+            tracing::warn!(server = &*attached.name, "lost {missed} notifications of the server: the queue was full");
+            // They may have reported changes of any list.
             announced.send_modify(|(prompts, resources)| (*prompts, *resources) = (*prompts + 1, *resources + 1));
         }
         match (method.as_str(), &peer) {
@@ -66,7 +66,7 @@ async fn list_anew(attached: &Weak<Attached>, mut changes: watch::Receiver<Annou
     }
 }
 
-/// Tells a server of the level that its client wants, as often as it is connected.
+/// Sets the client's log level on each new connection to a server.
 pub(super) async fn keep_level(client: Client, level: watch::Receiver<Option<Value>>) {
     let mut state = client.watch_state();
     while let Some(state) = state.changed().await {
@@ -77,7 +77,7 @@ pub(super) async fn keep_level(client: Client, level: watch::Receiver<Option<Val
     }
 }
 
-/// Has a server write its log from a level on. Who has no log, or cannot be reached, has nothing to tell.
+/// Sets the log level of a server. Does nothing if it has no log or cannot be reached.
 pub(super) async fn tell_level(client: &Client, level: Value) {
     let Ok(declared) = client.declared().await else { return };
     if !declared.capabilities.is_some_and(|all| all.get("logging").is_some_and(Value::is_object)) {
@@ -89,7 +89,7 @@ pub(super) async fn tell_level(client: &Client, level: Value) {
     }
 }
 
-/// Says once which server of clients without a session has no way to ask them.
+/// Logs once that requests of a server cannot be passed to clients without a session.
 pub(super) async fn tell_of_era(client: Client) {
     let mut state = client.watch_state();
     while let Some(state) = state.changed().await {
@@ -101,7 +101,7 @@ pub(super) async fn tell_of_era(client: Client) {
             let version = declared.protocol_version;
             tracing::info!(
                 server = client.name(),
-                "it speaks {version}: its requests are not passed to clients without a session"
+                "the server uses {version}: its requests are not passed to clients without a session"
             );
         }
         return;

@@ -1,8 +1,8 @@
-//! The tools of servers that may be called.
+//! The tools that configurations and policies allow.
 
 use mcp_bindgen_schema::names::PrefixedNames;
 
-/// The tools of each server that names allow, and their prefixed names.
+/// The tools of each server that are allowed by name, and their prefixed names.
 pub(super) struct Admitted {
     pub(super) by_server: Vec<(String, Admits)>,
     pub(super) names: PrefixedNames,
@@ -14,9 +14,5 @@ impl Admitted {
     pub(super) fn admits(&self, server: &str, tool: &str) -> bool {
         let of_it = self.by_server.iter().find(|(name, _)| name == server);
         of_it.is_none_or(|(_, admits)| admits(tool))
-    }
-
-    pub(super) fn names(&self) -> &PrefixedNames {
-        &self.names
     }
 }

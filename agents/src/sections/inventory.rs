@@ -98,7 +98,7 @@ fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let selected = listed.iter().filter_map(|tool| Some((tool, tool.get("name")?.as_str()?)));
     let selected: Vec<(&Value, &str)> = selected.filter(|(_, name)| handle.allows(name)).collect();
     let wires: Vec<&str> = selected.iter().map(|(_, name)| *name).collect();
-    let names = admitted.names().tools(server.name(), &wires);
+    let names = admitted.names.tools(server.name(), &wires);
     let of_tool = |((tool, wire), name): (&(&Value, &str), String)| {
         let is_offered = admitted.admits(server.name(), wire) && selects(server.selection(), wire);
         let bound = bound.iter().find(|bound| bound.name == *wire);

@@ -1,4 +1,4 @@
-//! The tools that a template's actions call, and the calls.
+//! Finds the tools of a template's actions, and calls them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,16 +24,16 @@ const SOURCE: &str = "template";
 pub(super) struct Callable {
     toolset: Toolset,
     tools: Tools,
-    /// By the numbers of slots.
+    /// The tools by the number of their slot.
     entries: BTreeMap<usize, Arc<Entry>>,
 }
 
 /// The outcome of a call: the value, or the problem that ends the template.
 pub(super) type Outcome = Result<Value, Box<TemplateProblem>>;
 
-/// The calls so far, whatever becomes of the run.
-#[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<TemplateCall>>>);
+/// The calls so far, also of a run that fails or times out.
+#[derive(Default)]
+pub(super) struct Log(Mutex<Vec<TemplateCall>>);
 
 impl Log {
     pub(super) fn calls(&self) -> Vec<TemplateCall> {
@@ -46,7 +46,7 @@ impl Log {
 }
 
 impl Callable {
-    /// Finds and checks them; `allowed` are globs over functions that a template from elsewhere may call.
+    /// Finds and checks the tools; `allowed` are globs of the functions that a remote template may call.
     pub(super) fn of(template: &Template, toolset: &Toolset, allowed: &[String]) -> Result<Self, TemplateError> {
         let inner = &*template.inner;
         let tools = listed(inner, toolset);
@@ -114,7 +114,7 @@ impl Callable {
             calls.len() - 1
         });
         let result = match self.toolset.result_of(entry, arguments.clone(), options.clone()).await {
-            // A text of JSON was given to a parameter that takes what it says.
+            // JSON text was passed to a parameter that takes its value.
             Err(NoResult::Arguments(what)) => match &filled.walked {
                 None => Err(NoResult::Arguments(what)),
                 Some(walked) => {
@@ -186,7 +186,7 @@ impl Callable {
         }
     }
 
-    /// Texts with expressions in them as the numbers and booleans that the tool takes in their place.
+    /// Converts text with expressions to the numbers and booleans that the tool expects.
     fn respelled(&self, slot: &Slot, entry: &Entry, values: &Map<String, Json>) -> Map<String, Json> {
         let mut values = values.clone();
         let (server, tool) = entry.identity();
@@ -201,8 +201,8 @@ impl Callable {
     }
 }
 
-/// Returns `true` if it is one that `on_error` is about: the server says so, or the tool was not reached, or it only
-/// `reads`, so that it does not matter whether it was.
+/// Returns `true` if `on_error` applies: the server returned an error, the call did not reach the tool, or the tool only
+/// `reads`, so that an unknown outcome does not matter.
 fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
     use CallErrorKind::{
         InvalidResponse, NotConnected, NotOffered, OutcomeUnknown, Rpc, Timeout, Tool, ToolNotFound, Transport,
@@ -215,8 +215,8 @@ fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
     }
 }
 
-/// The tools of a set, by the names that it has for them and those of their bindings, which are what a template was checked
-/// with where it was built; the schemas of those alone that the template names.
+/// Returns the tools of a toolset, by their names there and in bindings, with which a template is checked at build time.
+/// Only tools that the template names have their schema.
 fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     let mut tools = Tools::new();
     let (mut pairs, mut names) = (BTreeSet::new(), BTreeSet::new());
@@ -242,7 +242,7 @@ fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     tools
 }
 
-/// Returns `true` if a template from elsewhere may call a tool, as far as that is known before.
+/// Returns `true` if a remote template may call a tool.
 fn is_allowed(entry: &Entry, allowed: &[String]) -> bool {
     let (server, tool) = entry.identity();
     let whole = format!("{server}/{tool}");

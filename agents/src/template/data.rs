@@ -217,7 +217,7 @@ pub(super) fn has_two_forms(value: &Value) -> bool {
 /// The value as it is printed: texts as they are, all else as JSON.
 ///
 /// # Errors
-/// Where there is none.
+/// Fails if there is none.
 pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());

@@ -124,7 +124,7 @@ impl Template {
     /// a regular file, such as a pipe or a device, is treated as [`remote`](Self::remote): its author is unknown.
     ///
     /// # Errors
-    /// Where the file cannot be read or is no UTF-8, and as for [`new`](Self::new).
+    /// Fails if the file cannot be read or is no UTF-8, and as for [`new`](Self::new).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TemplateError> {
         let name = path.as_ref().to_string_lossy().into_owned();
         match std::fs::read_to_string(&path) {

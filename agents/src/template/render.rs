@@ -1,5 +1,5 @@
-//! The render of a template. minijinja does not wait, so it has a thread of its own, which asks for the values of slots one by
-//! one, in the order of the text.
+//! Renders a template. minijinja is not async, so it runs on a separate thread, which requests the values of slots in the
+//! order of the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,10 @@ use super::slot::{Filled, Kind, Slot, Unfilled};
 use super::source::{COUNT, Compiled, LAST, SLOT, TEXT};
 use crate::jinja;
 
-/// A slot that waits for its value. The render ends where it is dropped.
+const OUTPUT_LIMIT: &str = "the template exceeds its output limit; see `TemplateRun::most_text`";
+const STEP_LIMIT: &str = "the template exceeds its step limit: check for an endless loop, or see `TemplateRun::fuel`";
+
+/// A slot that waits for its value. If this is dropped, the render fails.
 pub(super) struct Ask {
     pub(super) slot: usize,
     pub(super) filled: Filled,
@@ -30,19 +33,19 @@ pub(super) struct Ask {
     pub(super) answer: oneshot::Sender<Value>,
 }
 
-/// The segments of a template, and what became variables.
+/// The segments of a template, and the variables that it set.
 pub(super) type Rendered = (Vec<RenderedSegment>, Map<String, Json>);
 
-/// Values by their names.
+/// Values by name.
 type Named = Vec<(String, Value)>;
 
-/// A render that is to be made.
+/// A render to run.
 pub(super) struct Render {
     pub(super) template: Template,
     pub(super) environment: Environment<'static>,
-    /// The given variables, and those of the segments before.
+    /// The given variables, and those of earlier segments.
     pub(super) variables: BTreeMap<String, Value>,
-    /// How many bytes the segments that are left may have.
+    /// The number of bytes that the remaining segments may have.
     pub(super) room: usize,
     pub(super) asks: mpsc::Sender<Ask>,
 }
@@ -66,7 +69,7 @@ impl Render {
         Ok((rendered, made))
     }
 
-    /// The text of a segment, and what it sets: the values of its slots, and after them what it has set itself.
+    /// Returns the text of a segment and its variables: the values of its slots, then those of `{% set %}`.
     fn segment(&self, number: usize, compiled: &Compiled) -> Result<(String, Named), Box<TemplateProblem>> {
         let inner = &*self.template.inner;
         let names = inner.slots.iter().filter_map(|slot| slot.name.as_deref());
@@ -104,16 +107,14 @@ fn problem(error: &Error, place: Option<Place>, missing: Option<(Place, String)>
     let (place, message) = match (missing, error.kind()) {
         (Some((place, what)), _) => (place, what),
         (None, ErrorKind::UndefinedError) => (place, "an undefined value is used here".to_owned()),
-        (None, ErrorKind::OutOfFuel) => {
-            (place, "the template exceeds its step limit: check for an endless loop".to_owned())
-        }
-        (None, ErrorKind::WriteFailure) => (place, "the template exceeds its output limit".to_owned()),
+        (None, ErrorKind::OutOfFuel) => (place, STEP_LIMIT.to_owned()),
+        (None, ErrorKind::WriteFailure) => (place, OUTPUT_LIMIT.to_owned()),
         (None, _) => (place, jinja::in_words(error)),
     };
     Box::new(TemplateProblem::new(kind, place, message))
 }
 
-/// Values print as they are: texts as texts, all else as JSON.
+/// Prints strings as they are, and other values as JSON.
 pub(super) fn environment() -> Environment<'static> {
     let mut environment = jinja::environment();
     environment.set_formatter(|out, state, value| {
@@ -142,11 +143,11 @@ pub(super) fn environment() -> Environment<'static> {
 /// The state that a segment's code, its text and its functions share.
 struct Pass {
     slots: Arc<[Slot]>,
-    /// Names that expressions in names may not come to.
+    /// Names that names with expressions may not evaluate to.
     taken: BTreeSet<String>,
     asks: mpsc::Sender<Ask>,
     seen: Mutex<Seen>,
-    /// How many bytes may be printed still, wherever they go.
+    /// The number of bytes that may still be printed.
     room: AtomicUsize,
 }
 
@@ -155,7 +156,7 @@ struct Seen {
     text: Vec<u8>,
     /// The values of slots by their variables, in the order of the text.
     results: Named,
-    /// Where something was not there, and what.
+    /// The position of a missing value, and the message.
     missing: Option<(Place, String)>,
 }
 
@@ -171,16 +172,16 @@ impl Pass {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts what is printed, into the text or into what `{% set %}` makes of it.
+    /// Counts printed bytes, in the text and in blocks of `{% set %}`.
     ///
     /// # Errors
-    /// Where it is too much.
+    /// Fails if there are too many.
     fn prints(&self, bytes: usize) -> Result<(), Error> {
         let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(bytes));
-        taken.map(drop).map_err(|_| Error::new(ErrorKind::WriteFailure, "output limit exceeded"))
+        taken.map(drop).map_err(|_| Error::new(ErrorKind::WriteFailure, OUTPUT_LIMIT))
     }
 
-    /// The value of a slot, as soon as it is there.
+    /// Requests the value of a slot, and waits for it.
     fn value(&self, arguments: &[Value]) -> Result<Value, Error> {
         let number = arguments.first().and_then(Value::as_usize);
         let slot = number.and_then(|number| Some((number, self.slots.get(number)?)));
@@ -206,7 +207,7 @@ impl Pass {
         Ok(value)
     }
 
-    /// Returns the fault in a name that expressions made: it may be a stranger's.
+    /// Returns the problem of a name with expressions, which may come from untrusted values.
     fn misnamed(&self, slot: &Slot, name: &str) -> Option<String> {
         if slot.name.is_some() {
             return None;
@@ -224,14 +225,14 @@ impl Pass {
         let code = dynamic.map(|dynamic| dynamic.code.trim()).unwrap_or_default();
         let (kind, what) = match unfilled.why {
             NoJson::Undefined => (ErrorKind::UndefinedError, format!("`{code}` is undefined")),
-            NoJson::TooMuch => (ErrorKind::WriteFailure, "the template exceeds its output limit".to_owned()),
+            NoJson::TooMuch => (ErrorKind::WriteFailure, OUTPUT_LIMIT.to_owned()),
             NoJson::Other(what) => (ErrorKind::InvalidOperation, format!("`{code}` is {what}, which has no JSON form")),
         };
         self.seen().missing = dynamic.map(|dynamic| (dynamic.place, what.clone()));
         Error::new(kind, what)
     }
 
-    /// Returns the last value of a name since so many results, or else what it was before.
+    /// Returns the last value of a name since a number of results, or else its value before.
     fn last(&self, state: &State<'_, '_>, arguments: &[Value]) -> Value {
         let Some(name) = arguments.first().and_then(Value::as_str) else { return Value::UNDEFINED };
         let since = arguments.get(1).and_then(Value::as_usize).unwrap_or_default();
@@ -240,7 +241,7 @@ impl Pass {
     }
 }
 
-/// Takes the text, as it comes.
+/// Appends printed text to that of the segment.
 struct Writer(Arc<Pass>);
 
 impl io::Write for Writer {
@@ -254,7 +255,7 @@ impl io::Write for Writer {
     }
 }
 
-/// The names that a segment's code begins with. Those that expressions made are there as soon as their slots have values.
+/// The names that are defined before a segment. Names with expressions are defined once their slots have values.
 struct Names {
     pass: Arc<Pass>,
     texts: Value,
@@ -277,11 +278,11 @@ impl Object for Names {
 /// The functions of a segment's code.
 #[derive(Clone, Copy)]
 enum What {
-    /// Stands for slots.
+    /// Returns the value of a slot.
     Slot,
-    /// Says how many results there are, before blocks.
+    /// Returns the number of results; called before blocks.
     Count,
-    /// Stands behind blocks whose names end with them.
+    /// Returns the last value of a name; called after blocks whose names end with them.
     Last,
 }
 

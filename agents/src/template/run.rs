@@ -1,4 +1,4 @@
-//! A template, from its first call to its text.
+//! Runs a template.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::Toolset;
 
 const MOST_CALLS: usize = 1_000;
 const MOST_COMPLETIONS: usize = 1_000;
-/// Of all segments.
+/// The bytes of all segments.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 
 /// A run of a template: await it. Dropping the future cancels pending calls.
@@ -53,7 +53,7 @@ pub struct TemplateRun {
     template: Template,
     toolset: Toolset,
     variables: Map<String, Json>,
-    /// Variables that are no JSON, and why.
+    /// The problems of variables without a JSON form.
     unusable: Vec<String>,
     completer: Option<Arc<dyn DynCompleter>>,
     allowed: Vec<String>,
@@ -127,12 +127,12 @@ impl TemplateRun {
         Self { most_calls: most, ..self }
     }
 
-    /// How many completion slots are filled at most; 1,000 by default.
+    /// Limits the number of filled completion slots; 1,000 by default.
     pub fn most_completions(self, most: usize) -> Self {
         Self { most_completions: most, ..self }
     }
 
-    /// How many bytes of text all segments may have, with what is given to slots; 64 MiB by default.
+    /// Limits the bytes of text in all segments, including the values of slots' arguments; 64 MiB by default.
     pub fn most_text(self, bytes: usize) -> Self {
         Self { most_text: bytes, ..self }
     }
@@ -146,7 +146,7 @@ impl TemplateRun {
         let log = Log::default();
         let Some(timeout) = self.timeout else { return self.run_untimed(&log).await };
         let name = self.template.inner.name.clone();
-        let message = format!("the template did not finish within {timeout:?}");
+        let message = format!("the template did not finish within {timeout:?}; see `TemplateRun::timeout`");
         match tokio::time::timeout(timeout, self.run_untimed(&log)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(TemplateProblem::of_all(TemplateErrorKind::Limit, message).alone(&name).after(log.calls())),
@@ -184,7 +184,7 @@ impl TemplateRun {
         Ok(RenderedTemplate { segments, variables, calls: log.calls() })
     }
 
-    /// The variables, and what is wrong before anything runs.
+    /// Returns the variables, and the problems that are known before a run.
     fn given(&self) -> (BTreeMap<String, Value>, Vec<TemplateProblem>) {
         let of_variable = |message: &String| TemplateProblem::of_all(TemplateErrorKind::Variable, message);
         let mut problems: Vec<_> = self.unusable.iter().map(of_variable).collect();
@@ -231,7 +231,7 @@ impl IntoFuture for TemplateRun {
     }
 }
 
-/// Without the values, which may be anybody's.
+/// Omits the values, which may be confidential.
 impl fmt::Debug for TemplateRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TemplateRun")
@@ -242,7 +242,7 @@ impl fmt::Debug for TemplateRun {
     }
 }
 
-/// The part of a run that answers what its render asks.
+/// Answers the requests of a render.
 struct Answering<'r> {
     run: &'r TemplateRun,
     callable: Callable,
@@ -284,7 +284,7 @@ impl Answering<'_> {
     async fn complete(&self, ask: &Ask, place: Place, kind: Option<&str>) -> Result<Value, Box<TemplateProblem>> {
         let failed = |message: String| Box::new(TemplateProblem::new(TemplateErrorKind::Completion, place, message));
         let name = &ask.filled.variable;
-        // It was asked for before anything ran.
+        // Checked before the run.
         let Some(completer) = &self.run.completer else { return Err(failed("this slot needs a completer".to_owned())) };
         let request = CompletionRequest {
             template: self.run.template.inner.name.clone(),

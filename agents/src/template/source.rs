@@ -8,15 +8,15 @@ use minijinja::Value;
 
 use super::slot::{Dynamic, Slot};
 
-/// The names that the code calls and reads; no name of a template begins so.
+/// The functions and values of the code; names of templates may not begin like this.
 pub(super) const SLOT: &str = "__mcp_slot";
 pub(super) const TEXT: &str = "__mcp_text";
 pub(super) const COUNT: &str = "__mcp_count";
 pub(super) const LAST: &str = "__mcp_last";
-/// The name of values that nobody reads.
+/// The name of unused values.
 const UNREAD: &str = "__mcp_unread";
 
-/// Code for minijinja, and where each of its lines comes from.
+/// minijinja code, with the position of each of its lines in the template.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     pub(super) code: String,
@@ -24,7 +24,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Where the line of an error is in the template.
+    /// Returns the position in the template for the line of an error.
     pub(super) fn place(&self, line: Option<usize>) -> Option<Place> {
         // The first line is before all code.
         let line = line?.saturating_sub(2).min(self.places.len().checked_sub(1)?);
@@ -48,7 +48,7 @@ impl Source {
         self.code.push_str(" %}");
     }
 
-    /// Code that stands between delimiters, where newlines mean nothing.
+    /// Appends code between delimiters, where newlines are ignored.
     fn push(&mut self, place: Place, code: &str) {
         self.code.push('\n');
         self.places.push(place);
@@ -61,7 +61,7 @@ impl Source {
         }
     }
 
-    /// A slot: its value becomes the variable, and is printed where the template says so.
+    /// Appends a slot: its value is assigned to the variable, and printed if the slot prints.
     fn slot(&mut self, slot: &Slot, number: usize) {
         match &slot.name {
             None if slot.prints => {
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// The call of a slot, with all that has to be evaluated for it.
+    /// Appends the call of a slot, with the expressions to evaluate.
     fn call(&mut self, slot: &Slot, number: usize) {
         self.push(slot.place, &format!("{SLOT}({number}, ["));
         for Dynamic { place, code } in &slot.dynamics {
@@ -91,19 +91,19 @@ impl Source {
     }
 }
 
-/// A segment as it is run.
+/// The code and text of a segment.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) source: Source,
-    /// The text, by numbers.
+    /// The text, by number.
     pub(super) texts: Value,
 }
 
 impl Compiled {
-    /// Slots are added to those of the segments before.
+    /// Compiles a segment, and appends its slots to `slots`.
     pub(super) fn of(segment: &Segment, slots: &mut Vec<Slot>) -> Self {
         let (mut source, mut texts) = (Source::default(), Vec::new());
-        // The blocks that are open, each with the number of the first slot in it.
+        // The open blocks, each with the number of its first slot.
         let mut open: Vec<(&str, usize)> = Vec::new();
         for (at, piece) in segment.pieces.iter().enumerate() {
             let place = piece.place;
@@ -124,7 +124,7 @@ impl Compiled {
                     if effect == Effect::Closes
                         && let Some(("for" | "with", since)) = open.pop()
                     {
-                        // Names of the block end with it: behind it they are what they were last.
+                        // Variables end with their block: after it they get their last values.
                         let inside = slots.get(since..).unwrap_or_default().iter();
                         for name in inside.filter_map(|slot| slot.name.as_deref()).collect::<BTreeSet<_>>() {
                             let last = format!("{LAST}(\"{name}\", {COUNT}_{})", open.len());
@@ -134,7 +134,7 @@ impl Compiled {
                 }
                 PieceKind::Action(action) => add(&mut source, slots, Slot::of_action(place, action)),
                 PieceKind::Completion(completion) => add(&mut source, slots, Slot::of_completion(place, completion)),
-                // The language has no other pieces.
+                // There are no other pieces.
                 _ => {}
             }
         }
@@ -147,14 +147,14 @@ fn add(source: &mut Source, slots: &mut Vec<Slot>, slot: Slot) {
     slots.push(slot);
 }
 
-/// Code without its delimiters, and without what they say of the text around them.
+/// Returns the code without its delimiters and their whitespace control.
 fn inner(code: &str) -> &str {
     let inner = code.get(2..code.len().saturating_sub(2)).unwrap_or_default();
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
     inner.strip_suffix(['-', '+']).unwrap_or(inner)
 }
 
-/// Text as the code beside it leaves it: `-%}` and `{%-` take space away.
+/// Trims text next to `-%}` and `{%-`.
 fn trimmed<'t>(text: &'t str, before: Option<&Piece>, after: Option<&Piece>) -> &'t str {
     let takes_after = before.is_some_and(|piece| {
         says(piece, |code| code.get(..code.len().saturating_sub(2)).is_some_and(|code| code.ends_with('-')))
