@@ -33,7 +33,7 @@ impl ConfigFile {
     /// Reads it; one that is not there is empty.
     ///
     /// # Errors
-    /// Where it cannot be read, or is no TOML.
+    /// Fails if it cannot be read, or is no TOML.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let text = current(path)?.unwrap_or_default();
         Self::parse(&text, path)
@@ -69,7 +69,7 @@ impl ConfigFile {
     /// Returns the new configuration, as every reader sees it.
     ///
     /// # Errors
-    /// Where something in it is wrong.
+    /// Fails if something in it is wrong.
     pub(crate) fn config(&self) -> Result<Config, FileError> {
         let mut config = Config::parse_toml(&self.to_text(), &self.path)?;
         let folder = self.folder();
@@ -89,7 +89,7 @@ impl ConfigFile {
     /// Adds the table `[servers.NAME]`.
     ///
     /// # Errors
-    /// Where there is one already, and where `servers` is no table.
+    /// Fails if there is one already, and if `servers` is no table.
     pub(crate) fn add_server(&mut self, name: &str, mut table: Table) -> Result<(), Failure> {
         if !self.document.contains_key("servers") {
             let mut servers = Table::new();
@@ -138,7 +138,7 @@ impl ConfigFile {
     /// Writes it, at once.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Fails if it cannot be written.
     pub(crate) fn save(&self) -> Result<bool, FileError> {
         write_if_changed(&self.path, self.to_text().as_bytes())
     }

@@ -12,7 +12,7 @@ const MOST_LINKS: usize = 8;
 /// what is merged from there right now.
 ///
 /// # Errors
-/// Where there is no git, no repository, or no such commit.
+/// Fails if there is no git, no repository, or no such commit.
 pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
     let merged = merged_heads(folder);
     let mut arguments = vec!["merge-base", "--end-of-options", revision, "HEAD"];
@@ -39,7 +39,7 @@ fn merged_heads(folder: &Path) -> Vec<String> {
 /// The commit of this name.
 ///
 /// # Errors
-/// Where there is no git, no repository, or no such commit.
+/// Fails if there is no git, no repository, or no such commit.
 fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
     let found = git(folder, &["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
     if !found.status.success() {
@@ -52,7 +52,7 @@ fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
 /// The text of a file as a commit has it; None where it has no such file.
 ///
 /// # Errors
-/// Where there is no git, no repository, or no such commit, and where git cannot give what it has.
+/// Fails if there is no git, no repository, or no such commit, and if git cannot give what it has.
 pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Failure> {
     text_of(path, &commit(placed(path).0, revision)?, revision)
 }
@@ -60,7 +60,7 @@ pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Fai
 /// The same of a commit that `base` gave for this revision.
 ///
 /// # Errors
-/// Where git cannot give what it has.
+/// Fails if git cannot give what it has.
 pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>, Failure> {
     let (folder, mut inside) = placed(path);
     let failed = |said: &str| Failure::new(format!("failed to read {} at `{revision}`: {said}", path.display()));

@@ -24,7 +24,7 @@ impl Lock {
     /// Waits for the folder that a file is in, behind links; it is made where it is not there.
     ///
     /// # Errors
-    /// Where another program keeps the folder for itself.
+    /// Fails if another program keeps the folder for itself.
     pub(crate) fn of(file: &Path) -> Result<Self, Failure> {
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let folder = match file.parent() {

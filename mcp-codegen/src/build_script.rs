@@ -215,7 +215,7 @@ impl Builder {
     /// Generates the bindings, and tells cargo which files they depend on.
     ///
     /// # Errors
-    /// Where no server is bound, or one twice; where a snapshot is missing or cannot be read, a pattern binds no tool, or
+    /// Fails if no server is bound, or one twice; if a snapshot is missing or cannot be read, a pattern binds no tool, or
     /// the project denies a diagnostic.
     pub fn compile(self) -> Result<(), BuildError> {
         let folder =

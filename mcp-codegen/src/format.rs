@@ -5,7 +5,7 @@ use syn::{AttrStyle, Attribute, Error, File, Item};
 /// Formats generated tokens as source text.
 ///
 /// # Errors
-/// Where the tokens are not a Rust file, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
+/// Fails if the tokens are not a Rust file, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
 pub fn format(tokens: TokenStream) -> Result<String, Error> {
     Ok(prettyplease::unparse(&syn::parse2(tokens)?))
 }
@@ -14,7 +14,7 @@ pub fn format(tokens: TokenStream) -> Result<String, Error> {
 /// whose layout differs.
 ///
 /// # Errors
-/// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
+/// Fails if the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
 pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
     let mut file: File = syn::parse2(tokens)?;
     let (Some(Item::Mod(mut module)), true) = (file.items.pop(), file.items.is_empty()) else {
@@ -33,7 +33,7 @@ pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
 /// Formats the types of a generated module whose names are wanted, without their implementations.
 ///
 /// # Errors
-/// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
+/// Fails if the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
 ///
 /// ```
 /// use mcp_bindgen_codegen::{Bindings, Options, format_types};

@@ -11,7 +11,7 @@ use crate::text::file_above;
 /// atomically: readers see either the old or the new contents.
 ///
 /// # Errors
-/// Where the folder cannot be made or the file cannot be written; the old file is then still there.
+/// Fails if the folder cannot be made or the file cannot be written; the old file is then still there.
 pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError> {
     if fs::read(path).is_ok_and(|current| current == contents) {
         return Ok(false);
@@ -73,7 +73,7 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
 /// Replaces a file atomically, readable by its owner only.
 ///
 /// # Errors
-/// Where the folder is not there or the file cannot be written; the old file is then still there.
+/// Fails if the folder is not there or the file cannot be written; the old file is then still there.
 pub fn write_private(path: &Path, contents: &[u8]) -> Result<(), FileError> {
     let write = || {
         // Temporary files are private.

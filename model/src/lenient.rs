@@ -30,7 +30,7 @@ pub struct Lenient {
 /// become an empty list, or an object whose only member is a `$comment`, [`TOO_DEEP`].
 ///
 /// # Errors
-/// Where the text is not JSON even so.
+/// Fails if the text is not JSON even so.
 ///
 /// ```
 /// let read = mcp_bindgen_model::parse_leniently(r#"{ "maximum": 1e400, "minimum": 0 }"#)?;

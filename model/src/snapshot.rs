@@ -82,7 +82,7 @@ impl Snapshot {
     /// everything but the numbers that a double cannot hold.
     ///
     /// # Errors
-    /// Where the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
+    /// Fails if the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
         let (members, inside) = match json(text)? {
@@ -149,7 +149,7 @@ impl Snapshot {
     /// Writes the file atomically if it changes; returns whether it did.
     ///
     /// # Errors
-    /// Where the file cannot be written; the old one is then still there.
+    /// Fails if the file cannot be written; the old one is then still there.
     #[cfg(feature = "write")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<bool, FileError> {
         crate::write_if_changed(path.as_ref(), self.to_text().as_bytes())

@@ -9,7 +9,7 @@ use crate::FileError;
 /// Reads a text file, without a byte order mark.
 ///
 /// # Errors
-/// Where the file cannot be read or is not UTF-8.
+/// Fails if the file cannot be read or is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {

@@ -131,7 +131,7 @@ impl UriTemplate {
     /// Parses a template.
     ///
     /// # Errors
-    /// Where the text is none.
+    /// Fails if the text is none.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -183,7 +183,7 @@ impl UriTemplate {
     /// `{#name}` reserved characters stay, as RFC 6570 specifies, so such a value may contain `/`, `?` and `#`.
     ///
     /// # Errors
-    /// Where a value would make a path segment `.` or `..`, written out or as `%2e`: whoever resolves the URI would take
+    /// Fails if a value would make a path segment `.` or `..`, written out or as `%2e`: whoever resolves the URI would take
     /// it for a way out of the folder. RFC 6570 lets it pass. Also where a list is to be cut.
     pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<TemplateValue<'v>>) -> Result<String, ExpansionError> {
         let mut uri = String::new();

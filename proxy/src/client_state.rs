@@ -15,7 +15,7 @@ use super::shared::Shared;
 
 pub(super) struct ClientState {
     pub(super) proxy: Arc<Shared>,
-    /// Its own connections, where it has a session.
+    /// Its own connections, if it has a session.
     own: OnceCell<Own>,
     /// The client's subscriptions, by URI.
     pub(super) subscriptions: Mutex<HashMap<String, JoinSet<()>>>,
@@ -23,11 +23,11 @@ pub(super) struct ClientState {
 
 struct Own {
     scope: Arc<Scope>,
-    /// The task that tells the client of changes; it ends with the session.
+    /// The task that notifies the client of changes; it ends with the session.
     _telling: JoinSet<()>,
 }
 
-/// Returns `true` if a request keeps no session: every version since 2026-07-28.
+/// Returns `true` for requests without a session: those of 2026-07-28 and later.
 pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
@@ -53,7 +53,7 @@ impl ClientState {
     }
 }
 
-/// Tells a client of the lists that change.
+/// Notifies a client of changed lists.
 async fn tell(mut news: watch::Receiver<News>, peer: Peer<RoleServer>) {
     let mut told = *news.borrow_and_update();
     while news.changed().await.is_ok() {

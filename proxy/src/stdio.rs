@@ -28,7 +28,7 @@ impl Proxy {
     /// ```
     ///
     /// # Errors
-    /// Where the conversation cannot begin.
+    /// Fails if the conversation cannot begin.
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         let (input, output) = stdio_pipes();
         self.converse(input, output).await
@@ -37,7 +37,7 @@ impl Proxy {
     /// Serves one client on a stream, until the stream ends: a socket, a pipe, or `tokio::io::duplex` in tests.
     ///
     /// # Errors
-    /// Where the conversation cannot begin.
+    /// Fails if the conversation cannot begin.
     pub async fn serve_over(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), ServeError> {
         let (input, output) = tokio::io::split(stream);
         self.converse(input, output).await

@@ -8,7 +8,7 @@ use super::declarations::{NotHostedReason, Refusal};
 const LOCAL_NAMES: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "test"];
 
 /// # Errors
-/// Where the provider cannot reach the URL, or what it says goes another way than in a header. The URL is not shown: it may
+/// Fails if the provider cannot reach the URL, or what it says goes another way than in a header. The URL is not shown: it may
 /// hold secrets.
 pub(super) fn check(url: &str) -> Result<(), Refusal> {
     let refused = |message: &str| Err(NotHostedReason::Address.because(format!("its `url` {message}")));

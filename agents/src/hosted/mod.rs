@@ -100,7 +100,7 @@ impl HostedServers {
     /// snapshots next to the configuration file, if there are any.
     ///
     /// # Errors
-    /// Where a snapshot cannot be read: file, line and column.
+    /// Fails if a snapshot cannot be read: file, line and column.
     pub fn from_config(config: &Config) -> Result<Self, FileError> {
         let mut servers = Self::new();
         for name in config.servers.iter().filter(|(_, server)| server.hosted).map(|(name, _)| name) {
@@ -119,7 +119,7 @@ impl HostedServers {
     /// other tools, even if the configuration has no `tools`.
     ///
     /// # Errors
-    /// Where the bindings carry no configuration.
+    /// Fails if the bindings carry no configuration.
     pub fn with_bindings(self, spec: &ServerSpec) -> Result<Self, FileError> {
         let wrong = |what: String| FileError::new(format!("server `{}`: {what}", spec.name));
         let text = spec.config.ok_or_else(|| {

@@ -47,7 +47,7 @@ impl Arguments {
     /// Returns the arguments as an object.
     ///
     /// # Errors
-    /// Where they are too large, no JSON, or no object: in words for the model.
+    /// Fails if they are too large, no JSON, or no object: in words for the model.
     pub fn object(self) -> Result<Map<String, Value>, UnreadableArguments> {
         let value = match self.0 {
             Form::Text(text) if text.len() > LARGEST => return Err(too_large(text.len())),

@@ -183,7 +183,7 @@ impl InventoryChanges {
     /// disconnected server is watched again once a call has connected to it.
     ///
     /// # Errors
-    /// Where that server was lost and cannot be reached again, or gives no list.
+    /// Fails if that server was lost and cannot be reached again, or gives no list.
     pub async fn changed(&mut self) -> Result<String, ConnectError> {
         if self.watched.is_empty() {
             return std::future::pending().await;

@@ -158,7 +158,7 @@ impl Offered {
         Ok(())
     }
 
-    /// Where a server is among those that are used, or how it differs from the one that has its name.
+    /// Returns the index of a server among the used ones, or its difference from the one with its name.
     fn known(
         &self,
         server: &SectionServer,

@@ -83,7 +83,7 @@ impl Prompt {
     /// tools.
     ///
     /// # Errors
-    /// Where parameters are missing or too many, a template fails with them, or a section makes servers of them that may not
+    /// Fails if parameters are missing or too many, a template fails with them, or a section makes servers of them that may not
     /// be.
     pub fn render(&self, params: &PromptParams, state: &PromptState) -> Result<RenderedPrompt, RenderError> {
         render::render(&self.inner, params, state)

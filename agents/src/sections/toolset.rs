@@ -40,7 +40,7 @@ impl RenderedPrompt {
     /// ```
     ///
     /// # Errors
-    /// Where two of the tools are one.
+    /// Fails if two of the tools are one.
     pub async fn toolset(&self) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
         let (groups, failed) = self.groups().await;
         let mut toolset = Toolset::builder().build()?;

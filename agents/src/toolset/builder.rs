@@ -191,7 +191,7 @@ impl ToolsetBuilder {
     /// ```
     ///
     /// # Errors
-    /// Where the server cannot be reached, or gives no list.
+    /// Fails if the server cannot be reached, or gives no list.
     pub async fn live(mut self, client: impl CallTool + 'static) -> Result<Self, ConnectError> {
         let calls = Calls::through(client);
         match calls.live.clone() {

@@ -22,7 +22,7 @@ impl Room {
     /// Takes what a strict tool needs.
     ///
     /// # Errors
-    /// Where there is not as much: why; nothing is taken then.
+    /// Fails if there is not as much: why; nothing is taken then.
     pub(crate) fn take(&mut self, load: Load) -> Result<(), String> {
         let short = |what: &str, wanted: usize, left: usize| {
             format!("it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset")

@@ -124,7 +124,7 @@ impl Toolset {
     /// Asks for the list of a server that does not know the tool.
     ///
     /// # Errors
-    /// Where the tool is gone, in words.
+    /// Fails if the tool is gone, in words.
     async fn listed_anew(&self, entry: &Entry, live: &Client) -> Result<(), String> {
         let gone = message_for_model(&entry.public, &CallError::tool_not_found(&*entry.server, &*entry.tool));
         let tools = live.list_tools_raw().await.map_err(|error| {

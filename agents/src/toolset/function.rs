@@ -20,7 +20,7 @@ use crate::text::line;
 /// The schema of a function's parameters.
 ///
 /// # Errors
-/// Where they are no object: what they are.
+/// Fails if they are no object: what they are.
 pub(crate) fn schema_of<P: JsonSchema>() -> Result<Value, String> {
     let settings = SchemaSettings::draft2020_12().with_transform(say_that_null_is_absent);
     let schema = settings.into_generator().into_root_schema_for::<P>().to_value();

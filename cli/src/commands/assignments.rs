@@ -8,7 +8,7 @@ use crate::exit::Failure;
 /// The values of an option that may be given several times.
 ///
 /// # Errors
-/// Where one is no assignment, or gives a name a second time.
+/// Fails if one is no assignment, or gives a name a second time.
 pub(super) fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
     let mut values = Map::new();
     for assignment in assignments {

@@ -22,7 +22,7 @@ impl Base {
     /// Where the work on this configuration left a revision.
     ///
     /// # Errors
-    /// Where git has none.
+    /// Fails if git has none.
     pub(super) fn of_config(config: &Config, revision: &str) -> Result<Self, Failure> {
         let mut base = Self::of_file(&config.snapshot_path("any"), revision)?;
         base.config = config.path.as_deref().and_then(|path| base.config_at(path));
@@ -60,7 +60,7 @@ impl Base {
     /// Compares the snapshot of a server, at this path and with these contents, with an earlier one.
     ///
     /// # Errors
-    /// Where one of both cannot be read.
+    /// Fails if one of both cannot be read.
     pub(super) fn since(
         &self,
         (server, rules): (&str, &DriftRules),
@@ -88,7 +88,7 @@ impl Base {
 /// Compares the snapshot in a file, with these contents, with an earlier one.
 ///
 /// # Errors
-/// Where there is no such commit, or one of both cannot be read.
+/// Fails if there is no such commit, or one of both cannot be read.
 pub(super) fn since_at(rules: &DriftRules, path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
     Base::of_file(path, revision)?.since(("", rules), path, Some(now))
 }

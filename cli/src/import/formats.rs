@@ -31,7 +31,7 @@ const HOLDERS: [(&str, Option<Host>); 5] = [
 /// Reads a file of this host. Without one, what is in the file tells whose way to write it is.
 ///
 /// # Errors
-/// Where the file is broken, with line and column; where it holds no servers and no host is known.
+/// Fails if the file is broken, with line and column; if it holds no servers and no host is known.
 pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError> {
     let extension = source.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let document = match extension {

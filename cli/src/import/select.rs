@@ -26,7 +26,7 @@ pub(crate) struct Choice {
 /// The servers that were asked for, and with `all` every other one that is switched on and can be taken over.
 ///
 /// # Errors
-/// Where a server is not there, cannot be taken over, or two would have one name.
+/// Fails if a server is not there, cannot be taken over, or two would have one name.
 pub(crate) fn choose(entries: &[Entry], wanted: &[String], all: bool) -> Result<Vec<Choice>, Failure> {
     let mut chosen: Vec<Choice> = Vec::new();
     for text in wanted {
@@ -207,7 +207,7 @@ pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
 /// Gives what [`choose`] takes, and whether all are meant.
 ///
 /// # Errors
-/// Where it cannot be read, or is none of these.
+/// Fails if it cannot be read, or is none of these.
 pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Vec<String>, bool), Failure> {
     let mut line = String::new();
     input.read_line(&mut line)?;

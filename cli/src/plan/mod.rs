@@ -41,7 +41,7 @@ impl Plan {
     /// read, and nothing written.
     ///
     /// # Errors
-    /// Where the snapshot is of a newer format, which is not to be written over.
+    /// Fails if the snapshot is of a newer format, which is not to be written over.
     pub(crate) fn new(server: &str, rules: &DriftRules, file: &SnapshotFile, live: Snapshot) -> Result<Self, Failure> {
         let step = match &file.text {
             None => Step::Create,
@@ -65,7 +65,7 @@ impl Plan {
     /// Carries it out.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Fails if the file cannot be written.
     pub(crate) fn apply(&self) -> Result<(), FileError> {
         match self.step {
             Step::Keep => Ok(()),

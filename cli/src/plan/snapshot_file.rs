@@ -18,7 +18,7 @@ impl SnapshotFile {
     /// Reads the one of a server.
     ///
     /// # Errors
-    /// Where it is there and cannot be read.
+    /// Fails if it is there and cannot be read.
     pub(crate) fn read(config: &Config, server: &str) -> Result<Self, FileError> {
         let path = config.snapshot_path(server);
         // Where that cannot be told, reading says why.

@@ -35,7 +35,7 @@ impl Kept {
     /// Waits for a question to be this process's. `None` where somebody else still is at it in the end.
     ///
     /// # Errors
-    /// Where nothing can be kept in the folder.
+    /// Fails if nothing can be kept in the folder.
     pub(super) fn take(&self, stem: &str, patience: Duration) -> Result<Option<Question<'_>>, FileError> {
         let path = self.folder.join(format!("{stem}.lock"));
         let wrong = |error: std::io::Error| FileError::new(format!("failed to store it: {error}")).in_file(&path);
@@ -70,7 +70,7 @@ impl Question<'_> {
     /// Keeps the answer for the rest of the build, and gives the question back.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Fails if it cannot be written.
     pub(super) fn keep(self, answer: &Result<String, String>) -> Result<(), FileError> {
         let mut record = json!({ "build": self.kept.build.name(), "at": now().as_secs() });
         match (answer, &mut record) {

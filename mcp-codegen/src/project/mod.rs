@@ -66,7 +66,7 @@ impl Project {
     /// Finds and reads the configuration for the crate in a folder. There may be none.
     ///
     /// # Errors
-    /// Where there is a configuration and it cannot be read, or names a code that there is not.
+    /// Fails if there is a configuration and it cannot be read, or names a code that there is not.
     pub fn open(manifest_dir: impl Into<PathBuf>) -> Result<Self, FileError> {
         let manifest_dir = manifest_dir.into();
         let load = |path| {
@@ -159,7 +159,7 @@ impl Project {
     /// given path, a live build lists the server's tools instead.
     ///
     /// # Errors
-    /// Where there is no such server, no snapshot, or not one that can be read; where its overrides do not fit.
+    /// Fails if there is no such server, no snapshot, or not one that can be read; if its overrides do not fit.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
         if !mcp_bindgen_model::is_server_name(server) {
             let message = format!("invalid server name `{}`", mcp_bindgen_model::printable(server));
@@ -270,7 +270,7 @@ impl Source {
     /// fit.
     ///
     /// # Errors
-    /// Where there is one.
+    /// Fails if there is one.
     pub fn check_configured(&self, project: &Project) -> Result<(), FileError> {
         let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else {
             return self.check_rules(project);
@@ -282,7 +282,7 @@ impl Source {
     /// The rules of the configuration that cannot hold.
     ///
     /// # Errors
-    /// Where there are any.
+    /// Fails if there are any.
     fn check_rules(&self, project: &Project) -> Result<(), FileError> {
         let first = Bindings::faults(&self.snapshot, &self.options).into_iter().find(RuleFault::is_configured);
         first.map_or(Ok(()), |fault| Err(shown_from(&project.manifest_dir, fault.error)))

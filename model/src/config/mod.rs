@@ -127,7 +127,7 @@ impl Config {
     /// `cwd` and `isolation` are relative to its folder.
     ///
     /// # Errors
-    /// Where the file cannot be read or something in it is wrong: file, line, column, key and the nearest known one.
+    /// Fails if the file cannot be read or something in it is wrong: file, line, column, key and the nearest known one.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let text = read_text(path)?;
@@ -143,7 +143,7 @@ impl Config {
     /// Parses an `mcp.toml`. Errors name `path`, and the snapshots' folder is relative to it.
     ///
     /// # Errors
-    /// Where something is wrong: file, line, column, key and the nearest known one.
+    /// Fails if something is wrong: file, line, column, key and the nearest known one.
     pub fn parse_toml(text: &str, path: &Path) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
         let mut reader = Reader::new(Some(text), Some(path), true);
@@ -172,7 +172,7 @@ impl Config {
     /// own; an invalid value rejects its entry, not the file.
     ///
     /// # Errors
-    /// Where something is wrong: file, line, column and key.
+    /// Fails if something is wrong: file, line, column and key.
     pub fn parse_mcp_json(text: &str, path: &Path) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
         let mut reader = Reader::new(Some(text), Some(path), false);
@@ -200,7 +200,7 @@ impl Config {
     /// Parses the value of `MCP_SERVERS`: an object of servers by name, or one with `mcpServers`.
     ///
     /// # Errors
-    /// Where something is wrong: line, column and key.
+    /// Fails if something is wrong: line, column and key.
     pub fn from_env_json(text: &str) -> Result<Self, FileError> {
         let mut reader = Reader::new(Some(text), Some(Path::new("MCP_SERVERS")), false);
         let root = node::from_json(reader.source, text)?;
@@ -227,7 +227,7 @@ impl Config {
     /// Returns the server with this name.
     ///
     /// # Errors
-    /// Where there is none: the nearest names and all that there are.
+    /// Fails if there is none: the nearest names and all that there are.
     pub fn server(&self, name: &str) -> Result<&ServerConfig, FileError> {
         if let Some(server) = self.servers.get(name) {
             return Ok(server);

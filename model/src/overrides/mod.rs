@@ -122,7 +122,7 @@ impl Overrides {
     /// Writes the file atomically if it changes; returns whether it did.
     ///
     /// # Errors
-    /// Where the file cannot be written; the old one is then still there.
+    /// Fails if the file cannot be written; the old one is then still there.
     #[cfg(feature = "write")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<bool, FileError> {
         crate::write_if_changed(path.as_ref(), self.to_text().as_bytes())

@@ -21,7 +21,7 @@ impl Overrides {
     /// Parses overrides.
     ///
     /// # Errors
-    /// Where the text is not JSON, is of a newer format, has a key twice or one that is not known, or says of a tool
+    /// Fails if the text is not JSON, is of a newer format, has a key twice or one that is not known, or says of a tool
     /// nothing at all or what makes no sense: line and column.
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);

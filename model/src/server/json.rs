@@ -82,7 +82,7 @@ impl ServerConfig {
     /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
     ///
     /// # Errors
-    /// Where the name, a type or the way to reach the server is not as it has to be.
+    /// Fails if the name, a type or the way to reach the server is not as it has to be.
     pub fn from_json(name: &str, json: &Value) -> Result<Self, FileError> {
         config::server_from_json(name, json)
     }

@@ -27,7 +27,7 @@ pub(crate) struct Signer {
 
 impl Signer {
     /// # Errors
-    /// Where the key is short, or there is none to be had.
+    /// Fails if the key is short, or there is none to be had.
     pub(crate) fn new(key: Option<Vec<u8>>) -> Result<Self, ProxyFault> {
         let random = SystemRandom::new();
         let key = match key {

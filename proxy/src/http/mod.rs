@@ -50,7 +50,7 @@ impl Proxy {
     /// ```
     ///
     /// # Errors
-    /// Where the options make no sense or demand more than was said ([`ServeError::PublicAddress`],
+    /// Fails if the options make no sense or demand more than was said ([`ServeError::PublicAddress`],
     /// [`ServeError::Unauthenticated`]), or the address cannot be listened on.
     pub async fn serve_http(&self, options: HttpOptions) -> Result<HttpServer, ServeError> {
         connections::serve(self.clone(), options.check()?).await

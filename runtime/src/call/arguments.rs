@@ -20,7 +20,7 @@ pub trait AsArguments {
     /// The arguments as JSON: `{}` for `null`, for empty text and for nothing.
     ///
     /// # Errors
-    /// Where text is not JSON.
+    /// Fails if text is not JSON.
     fn as_arguments(&self) -> Result<Cow<'_, Value>, Error>;
 }
 

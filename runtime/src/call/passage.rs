@@ -120,7 +120,7 @@ impl Passage {
     /// Enters a layer.
     ///
     /// # Errors
-    /// Where it stands inside of one that it cannot stand in.
+    /// Fails if it stands inside of one that it cannot stand in.
     pub(crate) fn enter(&mut self, place: Place) -> Result<(), String> {
         let way = self.way_mut();
         let around = Place::ALL.into_iter().filter(|around| way.through & around.bit() != 0);
@@ -139,7 +139,7 @@ impl Passage {
     /// Enters a layer that cannot stand inside of itself: it would wait for what it holds.
     ///
     /// # Errors
-    /// Where it does.
+    /// Fails if it does.
     pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
         let way = self.way_mut();
         if way.within.contains(&id) {

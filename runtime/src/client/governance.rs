@@ -71,7 +71,7 @@ impl Client {
     /// Returns the bound tool of a call, where the configuration wants it compared.
     ///
     /// # Errors
-    /// Where it has to be compared, and nobody knows what it was.
+    /// Fails if it has to be compared, and nobody knows what it was.
     pub(super) fn bound(&self, call: &ToolCall) -> Result<Option<Bound>, CallError> {
         let demand = self.demand();
         if !demand.looks() {

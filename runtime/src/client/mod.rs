@@ -112,7 +112,7 @@ impl Client {
     /// Bindings with equal configurations share one connection, as long as one of them exists.
     ///
     /// # Errors
-    /// Where none of them has the server, or one of them cannot be read.
+    /// Fails if none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
         let (config, options) = configured::of_spec(spec, ClientOptions::default())?;
         Ok(Self { supervisor: pool::shared(config, options), baseline: Baseline::Bindings(spec) })

@@ -55,7 +55,7 @@ impl Servers {
     /// The servers of an `mcp.toml` or a `.mcp.json`.
     ///
     /// # Errors
-    /// Where the file cannot be read or is wrong.
+    /// Fails if the file cannot be read or is wrong.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         Self::load_with(path, ClientOptions::default())
     }
@@ -63,7 +63,7 @@ impl Servers {
     /// The servers of an `mcp.toml` or a `.mcp.json`, as [`from_config_with`](Self::from_config_with).
     ///
     /// # Errors
-    /// Where the file cannot be read or is wrong.
+    /// Fails if the file cannot be read or is wrong.
     pub fn load_with(path: impl AsRef<Path>, options: ClientOptions) -> Result<Self, FileError> {
         Ok(Self::from_config_with(Config::load(path.as_ref())?, options))
     }
@@ -71,7 +71,7 @@ impl Servers {
     /// Creates the servers of the environment variable `MCP_SERVERS`; none if it is not set.
     ///
     /// # Errors
-    /// Where its JSON is wrong.
+    /// Fails if its JSON is wrong.
     pub fn from_env() -> Result<Self, FileError> {
         Self::from_env_with(ClientOptions::default())
     }
@@ -79,7 +79,7 @@ impl Servers {
     /// The servers of the variable `MCP_SERVERS`, as [`from_config_with`](Self::from_config_with).
     ///
     /// # Errors
-    /// Where its JSON is wrong.
+    /// Fails if its JSON is wrong.
     pub fn from_env_with(options: ClientOptions) -> Result<Self, FileError> {
         match std::env::var(SERVERS_VARIABLE) {
             Ok(text) => Ok(Self::from_config_with(Config::from_env_json(&text)?, options)),
@@ -106,7 +106,7 @@ impl Servers {
     /// The client of a server.
     ///
     /// # Errors
-    /// Where there is no such server: the nearest names.
+    /// Fails if there is no such server: the nearest names.
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
         let found = self.place_of(name).ok().and_then(|at| self.clients.get(at));
         found.cloned().ok_or_else(|| {

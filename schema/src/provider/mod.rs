@@ -64,10 +64,10 @@ use serde_json::Value;
 /// object, unless it is the arguments as a whole.
 ///
 /// # Errors
-/// Where the provider's subset does not allow that without losing a value that the schema has: anything goes (`{}`, open
-/// objects, on OpenAI and Anthropic maps), recursion on Anthropic and Gemini, `oneOf` whose branches do not surely exclude
-/// each other, limits of size; and on OpenAI where a property that need not be there may be `null`, and null is not its
-/// default: there absent and `null` are two things, and a model that must send something could say only one.
+/// Fails if the provider's subset would exclude a valid value: schemas that allow anything (`{}`, open objects, on OpenAI
+/// and Anthropic maps), recursion on Anthropic and Gemini, `oneOf` with branches that may overlap, schemas that are too
+/// large; on OpenAI also optional nullable properties whose default is not `null`: missing and `null` differ there, and a
+/// model that must send the property could only send `null`.
 pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
     let reading = Reading::of(schema);
     let rewrite = Printer::new(&reading, dialect, true).print()?;

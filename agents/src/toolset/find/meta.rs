@@ -141,7 +141,7 @@ pub(super) struct Asked {
 /// Reads a call. The arguments within may be text as well, since some models send them so.
 ///
 /// # Errors
-/// Where it names no tool, in words.
+/// Fails if it names no tool, in words.
 pub(super) fn asked(arguments: Arguments) -> Result<Asked, String> {
     let mut fields = arguments.object().map_err(|error| error.to_string())?;
     let arguments = fields.remove("arguments").map_or_else(|| "".into(), Arguments::from);

@@ -95,7 +95,7 @@ impl Deferred {
     /// Also shows these tools to the model from the start: names in the toolset, or globs.
     ///
     /// # Errors
-    /// Where no tool fits one of the patterns.
+    /// Fails if no tool fits one of the patterns.
     pub fn pinned<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self, NothingPinned> {
         let mut pinned = BTreeSet::clone(&self.pinned);
         for pattern in patterns {

@@ -83,7 +83,7 @@ pub(in crate::commands) struct Folder<'f> {
 
 impl<'f> Folder<'f> {
     /// # Errors
-    /// Where there is none and none can be made.
+    /// Fails if there is none and none can be made.
     pub(in crate::commands) fn prepare(path: &'f Path) -> Result<Self, Failure> {
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(|error| {

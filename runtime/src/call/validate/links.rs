@@ -46,7 +46,7 @@ impl<'a> Links<'a> {
     /// Follows every reference of a document.
     ///
     /// # Errors
-    /// Where the document's own names cannot be read.
+    /// Fails if the document's own names cannot be read.
     pub(super) fn of(root: &'a Value, draft: Draft) -> Result<Self, ReferencingError> {
         let resource = draft.create_resource_ref(root);
         let base = resource.id().unwrap_or(NO_BASE).to_owned();

@@ -72,7 +72,7 @@ impl Refusal {
 /// Validates arguments against the tool's `inputSchema`, which is compiled once.
 ///
 /// # Errors
-/// Where the arguments do not fit, or the schema cannot be used.
+/// Fails if the arguments do not fit, or the schema cannot be used.
 pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refusal> {
     compiled::check(spec.name, spec.input_schema, arguments, &Redactor::default())
 }
@@ -82,7 +82,7 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
 /// are always valid, and so are all results of tools without an `outputSchema`.
 ///
 /// # Errors
-/// Where the structured content does not fit or is missing, or the schema cannot be used.
+/// Fails if the structured content does not fit or is missing, or the schema cannot be used.
 pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
     let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
     // As it is read: a text is a value where nothing else is.

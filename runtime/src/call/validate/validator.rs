@@ -23,7 +23,7 @@ impl Validator {
     /// [skipped](Self::skipped); the rest of the schema applies.
     ///
     /// # Errors
-    /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas
+    /// Fails if a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas
     /// that are made of each other apply to one value more often than any validator could try.
     pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
         let draft = dialect::of(schema);

@@ -68,7 +68,7 @@ impl ToolChanges {
     /// them. Cancel safe.
     ///
     /// # Errors
-    /// Where the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives
+    /// Fails if the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives
     /// no list. Asked once more, this tries to reach it as calls do, and tells of the list that it has then.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
         self.client.connection().await?;

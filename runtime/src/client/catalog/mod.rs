@@ -61,7 +61,7 @@ impl Client {
     /// The tools, each as the server sent it, in the server's order.
     ///
     /// # Errors
-    /// Where the server cannot be reached, does not answer in time, or answers with something else than a list.
+    /// Fails if the server cannot be reached, does not answer in time, or answers with something else than a list.
     pub async fn list_tools_raw(&self) -> Result<Vec<Value>, ConnectError> {
         let connection = self.connection().await?;
         tools(self.name(), &connection, self.patience()).await

@@ -69,7 +69,7 @@ impl ResourceUpdates {
     /// successive changes are reported once. Cancel safe.
     ///
     /// # Errors
-    /// Where the server cannot be reached, or no longer tells of the resource.
+    /// Fails if the server cannot be reached, or no longer tells of the resource.
     pub async fn changed(&mut self) -> Result<(), CallError> {
         let Watch { client, uri, news } = &mut self.watch;
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;

@@ -14,7 +14,7 @@ use super::{Form, Input, Mismatch};
 /// values.
 ///
 /// # Errors
-/// Where the value does not fit.
+/// Fails if the value does not fit.
 pub fn read_by_serde<T: DeserializeOwned>(input: Input<'_>) -> Result<T, Mismatch> {
     input.recorded(|| None, |value| T::deserialize(Reading(value)))
 }

@@ -36,7 +36,7 @@ impl<'i> Input<'i> {
     /// Passes the value to a sink.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// Fails if it does not fit.
     #[inline]
     pub fn give(self, sink: Sink<'_>) -> Result<(), Mismatch> {
         self.stream.give(sink, self.reading)
@@ -62,7 +62,7 @@ impl<'i> Input<'i> {
     /// The value, as it came.
     ///
     /// # Errors
-    /// Where the source has none.
+    /// Fails if the source has none.
     pub fn value(self) -> Result<Value, Mismatch> {
         self.recorded(|| None, |value| Ok(value.value()))
     }
@@ -107,7 +107,7 @@ impl<'a> Recorded<'a> {
     /// Reads the value.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// Fails if it does not fit.
     pub fn read<T: Wire>(mut self) -> Result<T, Mismatch> {
         let reading = self.reading;
         T::read(Input { stream: &mut self, reading })
@@ -282,15 +282,15 @@ pub enum Sink<'s> {
     Nullable(&'s mut dyn Fill),
 }
 
-/// Where the members of an object go.
+/// The destinations of an object's members.
 pub trait Places {
-    /// Where the member under a key goes.
+    /// Returns the destination of the member under a key.
     ///
     /// # Errors
-    /// Where there must not be one.
+    /// Fails if the object may not have this key.
     fn place<'p>(&'p mut self, key: &str) -> Result<Place<'p>, Mismatch>;
 
-    /// Tells the fate of the member under a key without reading it, and whether the object must have it.
+    /// Returns how the member under a key is handled, without reading it, and whether the object requires it.
     fn fate(&self, key: &str) -> (Fate, bool);
 
     /// How many members have to be there.
@@ -333,7 +333,7 @@ pub trait Extra {
     /// Reads a member.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// Fails if it does not fit.
     fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch>;
 }
 
@@ -349,7 +349,7 @@ pub trait Fill {
     /// Reads the value.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// Fails if it does not fit.
     fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch>;
 }
 

@@ -15,7 +15,7 @@ const MOST_LISTED: usize = 12;
 /// Reads one of a fixed list of strings.
 ///
 /// # Errors
-/// Where the value is not a string, or not one of them.
+/// Fails if the value is not a string, or not one of them.
 pub fn read_text<T>(
     input: Input<'_>,
     variants: &[T],
@@ -33,7 +33,7 @@ pub fn read_text<T>(
 /// Reads one of a list of strings, or another.
 ///
 /// # Errors
-/// Where the value is not a string.
+/// Fails if the value is not a string.
 pub fn read_open_text<T>(
     input: Input<'_>,
     variant: fn(&str) -> Option<T>,
@@ -53,7 +53,7 @@ pub fn read_open_text<T>(
 /// Reads one of a fixed list of JSON values, each given as JSON text.
 ///
 /// # Errors
-/// Where the value is not one of them.
+/// Fails if the value is not one of them.
 pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -> Result<T, Mismatch> {
     let value = input.value()?;
     for (variant, json) in variants {
@@ -87,7 +87,7 @@ impl<'a> Recorded<'a> {
     /// Returns the tag of a union's branch: its text, or its JSON if tags are not strings.
     ///
     /// # Errors
-    /// Where it is missing, or of the other kind.
+    /// Fails if it is missing, or of the other kind.
     pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
         let mut found = self.members()?.filter(|(found, _)| *found == key);
         let Some((_, tag)) = found.next() else { return Err(self.without_tag(key)) };

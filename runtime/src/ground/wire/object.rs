@@ -40,7 +40,7 @@ impl Input<'_> {
     /// Gives the value to fields.
     ///
     /// # Errors
-    /// Where it is no object, or a member does not fit.
+    /// Fails if it is no object, or a member does not fit.
     pub fn object(self, fields: &mut Fields<'_, '_>) -> Result<(), Mismatch> {
         fields.is_shown = self.reading.trying.get() == 0;
         self.stream.give(Sink::Object(fields), self.reading)
@@ -88,7 +88,7 @@ impl<'f, 's> Fields<'f, 's> {
     /// Asks for at least one of several sets of properties.
     ///
     /// # Errors
-    /// Where none of the sets is complete.
+    /// Fails if none of the sets is complete.
     pub fn require_any(&self, sets: &[&[&str]]) -> Result<(), Mismatch> {
         let is_there = |key: &&str| {
             let known = self.keys.iter().position(|known| known == key);

@@ -57,7 +57,7 @@ pub trait Prefix: Default {
     /// Reads the item at an index.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// Fails if it does not fit.
     fn read(&mut self, index: usize, item: Input<'_>) -> Result<(), Mismatch>;
 
     /// How many there are before the first that is missing, and whether there are others after that.
@@ -66,7 +66,7 @@ pub trait Prefix: Default {
     /// Prints those that are there.
     ///
     /// # Errors
-    /// Where one of them cannot be printed.
+    /// Fails if one of them cannot be printed.
     fn print(&self, to: &mut Items<'_>) -> Result<(), Stopped>;
 }
 

@@ -18,7 +18,7 @@ pub trait Print {
     /// The items, where the form is an array.
     ///
     /// # Errors
-    /// Where one of them cannot be printed.
+    /// Fails if one of them cannot be printed.
     fn items(&self, _to: &mut Items<'_>) -> Result<(), Stopped> {
         Ok(())
     }
@@ -26,7 +26,7 @@ pub trait Print {
     /// The members, where the form is an object.
     ///
     /// # Errors
-    /// Where one of them cannot be printed.
+    /// Fails if one of them cannot be printed.
     fn members(&self, _to: &mut Members<'_>) -> Result<(), Stopped> {
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Items<'_> {
     /// The next item.
     ///
     /// # Errors
-    /// Where it cannot be printed.
+    /// Fails if it cannot be printed.
     pub fn item(&mut self, item: Form<'_>) -> Result<(), Stopped> {
         (self.0)(item)
     }
@@ -133,7 +133,7 @@ impl Members<'_> {
     /// A member.
     ///
     /// # Errors
-    /// Where it cannot be printed.
+    /// Fails if it cannot be printed.
     #[inline]
     pub fn member(&mut self, key: &str, value: Form<'_>) -> Result<(), Stopped> {
         (self.0)(key, value)
@@ -142,7 +142,7 @@ impl Members<'_> {
     /// The fields that have a value.
     ///
     /// # Errors
-    /// Where one cannot be printed.
+    /// Fails if one cannot be printed.
     pub fn fields(&mut self, fields: &[Member<'_>]) -> Result<(), Stopped> {
         let mut printed = fields.iter().filter_map(|field| Some((field.key, field.value?)));
         printed.try_for_each(|(key, value)| (self.0)(key, value.form()))
@@ -151,7 +151,7 @@ impl Members<'_> {
     /// The fields that have a value, then the members that have no field or one without a value.
     ///
     /// # Errors
-    /// Where one cannot be printed.
+    /// Fails if one cannot be printed.
     pub fn fields_and<T: Print>(&mut self, fields: &[Member<'_>], extra: &BTreeMap<String, T>) -> Result<(), Stopped> {
         self.fields(fields)?;
         let is_printed = |key: &str| fields.iter().any(|field| field.value.is_some() && field.key == key);
@@ -162,7 +162,7 @@ impl Members<'_> {
     /// The tag of a union's branch, then the branch.
     ///
     /// # Errors
-    /// Where the branch cannot be printed.
+    /// Fails if the branch cannot be printed.
     pub fn tagged(&mut self, key: &str, tag: Form<'_>, branch: &dyn Print) -> Result<(), Stopped> {
         (self.0)(key, tag)?;
         let Form::Object(object, _) = branch.form() else { return Ok(()) };

@@ -49,7 +49,7 @@ impl Index {
 /// that holds least of it without a type, or else the one that loses least.
 ///
 /// # Errors
-/// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
+/// Fails if no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
 pub fn pick<T: 'static>(
     input: Recorded<'_>,
     branches: &[ReadBranch<T>],

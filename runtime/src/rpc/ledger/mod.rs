@@ -80,7 +80,7 @@ impl Ledger {
     /// Takes in a request of about `size` bytes.
     ///
     /// # Errors
-    /// Where nothing more is sent over this connection, or too much waits already.
+    /// Fails if nothing more is sent over this connection, or too much waits already.
     pub(crate) fn admit(&self, size: usize, terms: TicketTerms) -> Result<Ticket, Failure> {
         let mut book = self.book();
         if let Some(ended) = &book.ended {

@@ -42,7 +42,7 @@ impl Bound {
     /// Returns the tool as the server declared it.
     ///
     /// # Errors
-    /// Where a schema of bindings is not JSON, as generated ones are.
+    /// Fails if a schema of bindings is not JSON, as generated ones are.
     pub(super) fn declared(&self) -> Result<Value, serde_json::Error> {
         let spec = match self {
             Self::Spec(spec) => spec,

@@ -117,7 +117,7 @@ impl LiveTools {
     /// have changed since.
     ///
     /// # Errors
-    /// Where they cannot be listed.
+    /// Fails if they cannot be listed.
     pub(crate) async fn refusal(
         &self,
         server: &str,

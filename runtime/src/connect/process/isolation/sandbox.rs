@@ -34,7 +34,7 @@ impl Sandbox {
     /// Prepares what is asked for.
     ///
     /// # Errors
-    /// Where it contradicts itself, names what is not there, or cannot be enforced here.
+    /// Fails if it contradicts itself, names what is not there, or cannot be enforced here.
     pub(crate) fn new(isolation: &Isolation, program: &Program<'_>) -> Result<Self, Refusal> {
         Self::with(isolation, program, bwrap::find)
     }

@@ -56,7 +56,7 @@ impl View {
     /// Shows what is at a path to be read, where it is not seen already.
     ///
     /// # Errors
-    /// Where nothing is there.
+    /// Fails if nothing is there.
     pub(super) fn show(&mut self, path: &Path) -> io::Result<()> {
         let way = follow(path)?;
         self.put_links(&way);

@@ -20,7 +20,7 @@ pub(super) struct Way {
 /// Follows an absolute path.
 ///
 /// # Errors
-/// Where nothing is at the end of it, or it cannot be followed.
+/// Fails if nothing is at the end of it, or it cannot be followed.
 pub(super) fn follow(path: &Path) -> io::Result<Way> {
     let mut rest: VecDeque<OsString> = parts(path).collect();
     let mut real = PathBuf::from("/");

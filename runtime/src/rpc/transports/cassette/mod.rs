@@ -74,7 +74,7 @@ impl Cassette {
     /// recorded.
     ///
     /// # Errors
-    /// Where there can be no such file.
+    /// Fails if there can be no such file.
     pub fn record(path: impl Into<PathBuf>) -> Result<Self, CassetteError> {
         let path = path.into();
         let cannot = |message: String| CassetteError::Write { path: path.clone(), message };
@@ -91,7 +91,7 @@ impl Cassette {
     /// Creates a cassette that replays a file.
     ///
     /// # Errors
-    /// Where the file cannot be read, is truncated, or has a newer format than this version knows.
+    /// Fails if the file cannot be read, is truncated, or has a newer format than this version knows.
     pub fn replay(path: impl Into<PathBuf>) -> Result<Self, CassetteError> {
         let path = path.into();
         let text = std::fs::read_to_string(&path)
@@ -134,7 +134,7 @@ impl Cassette {
     /// dropping its last clone, does the same, but can only log errors.
     ///
     /// # Errors
-    /// Where the file cannot be written; the old one is then still there.
+    /// Fails if the file cannot be written; the old one is then still there.
     pub fn save(&self) -> Result<(), CassetteError> {
         self.inner.save()
     }
@@ -152,7 +152,7 @@ impl Cassette {
     /// Makes it the cassette of a server.
     ///
     /// # Errors
-    /// Where it is another's.
+    /// Fails if it is another's.
     pub(crate) fn insert_for(&self, server: &str) -> Result<(), CassetteError> {
         let recorded = match &self.inner.mode {
             Mode::Record(recording) => lock(recording).tape.server.get_or_insert_with(|| server.to_owned()).clone(),

@@ -53,7 +53,7 @@ impl Player {
     /// more often than it did.
     ///
     /// # Errors
-    /// Where there is none: the nearest.
+    /// Fails if there is none: the nearest.
     pub(super) fn next(&self, request: &Request) -> Result<&Exchange, CassetteError> {
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         let mut alike = 0;

@@ -15,7 +15,7 @@ const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 /// The whole of a body.
 ///
 /// # Errors
-/// Where it is cut, or longer than a message may be.
+/// Fails if it is cut, or longer than a message may be.
 pub(super) async fn whole(response: reqwest::Response) -> Result<Vec<u8>, String> {
     within(MAX_MESSAGE, response).await?.ok_or_else(too_large)
 }
@@ -23,7 +23,7 @@ pub(super) async fn whole(response: reqwest::Response) -> Result<Vec<u8>, String
 /// The whole of a body; `None` if it is longer than `limit`.
 ///
 /// # Errors
-/// Where it is cut.
+/// Fails if it is cut.
 pub(crate) async fn within(limit: usize, mut response: reqwest::Response) -> Result<Option<Vec<u8>>, String> {
     if response.content_length().is_some_and(|announced| announced > limit as u64) {
         return Ok(None);
