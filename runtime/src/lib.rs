@@ -21,9 +21,10 @@ pub use call::validate;
 /// [`Servers::events`](crate::Servers::events).
 pub mod events {
     pub use crate::call::events::{
-        ApprovalAsked, CallOutcome, CallSource, DriftDetected, Event, Events, Lagged, ServerStateChanged, ToolInvoked,
-        ToolsChanged,
+        ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, Events, HostedObserver, Lagged,
+        ServerStateChanged, ToolInvoked, ToolsChanged,
     };
+    pub use crate::client::subscribe;
 }
 
 /// Items that only generated code needs. They change whenever generated code does, and no program should name them.
@@ -32,6 +33,8 @@ pub mod __private {
     pub use crate::generated::*;
 }
 
+#[doc(hidden)]
+pub use call::Offer;
 pub use call::events::ConnectionState;
 pub use call::{
     Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use mcp_bindgen_model::{ServerConfig, printable};
 use serde_json::{Map, Value, json};
 
-use super::Declaration;
 use super::credentials::Credentials;
 use super::declarations::{NotHostedReason, Refusal};
 use super::plan::{Approved, Plan};
+use super::{Declaration, HostedCall, items, text};
 
 /// The value of `anthropic-beta` without which the API knows neither field.
 const BETA: &str = "mcp-client-2025-11-20";
@@ -67,4 +67,20 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         left,
         notes: Vec::new(),
     })
+}
+
+/// The calls in a message: blocks `mcp_tool_use`, whose results are blocks `mcp_tool_result`.
+pub(super) fn calls(message: &Value) -> Vec<HostedCall> {
+    let blocks = items(message, "content");
+    let of_type = |kind: &'static str| blocks.iter().filter(move |block| text(block, "type") == kind);
+    let failed = |id: &str| {
+        let is_error = |block: &Value| block.get("is_error") == Some(&Value::Bool(true));
+        of_type("mcp_tool_result").any(|block| text(block, "tool_use_id") == id && is_error(block))
+    };
+    let calls = of_type("mcp_tool_use").map(|block| HostedCall {
+        server: text(block, "server_name"),
+        tool: text(block, "name"),
+        is_error: failed(&text(block, "id")),
+    });
+    calls.collect()
 }

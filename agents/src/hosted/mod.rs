@@ -11,6 +11,7 @@ mod plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_bindgen_model::{Config, Drift, FileError, ServerConfig, Snapshot, Transport};
+use mcp_bindgen_runtime::events::{Events, HostedObserver};
 use mcp_bindgen_runtime::{SecretSource, ServerSpec, with_secrets};
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ use self::credentials::Credentials;
 use self::declarations::Refusal;
 pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, NotHosted, NotHostedReason};
 use self::plan::Plan;
+use crate::provider::{items, text};
 use crate::{Provider, Toolset};
 
 /// The servers with `hosted = true` in `mcp.toml`: the provider connects to them itself.
@@ -72,6 +74,14 @@ use crate::{Provider, Toolset};
 #[derive(Clone, Debug, Default)]
 pub struct HostedServers {
     servers: BTreeMap<String, Server>,
+    observer: HostedObserver,
+}
+
+/// A call that a provider made itself, as its response shows it.
+struct HostedCall {
+    server: String,
+    tool: String,
+    is_error: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -209,6 +219,45 @@ impl HostedServers {
             }
         }
         declared
+    }
+}
+
+impl HostedServers {
+    /// Subscribes to events of the calls that providers make: [`ToolInvoked`](mcp_bindgen_runtime::events::ToolInvoked)
+    /// of kind [`Hosted`](mcp_bindgen_runtime::events::CallKind::Hosted), once [`report`](Self::report) has the response.
+    /// Clones share the subscribers.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.observer.events()
+    }
+
+    /// Reports the calls in a provider's response as [`events`](Self::events), in order, without duration and contents.
+    /// Pass each response once: the whole one, not its parts.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::{HostedServers, Provider};
+    ///
+    /// # async fn run() {
+    /// let servers = HostedServers::new();
+    /// let mut events = servers.events();
+    /// let response = serde_json::json!({ "output": [
+    ///     { "type": "mcp_call", "server_label": "tracker", "name": "list_issues", "arguments": "{}", "output": "[]" }
+    /// ] });
+    /// servers.report(Provider::OpenAiResponses, &response);
+    /// println!("{:?}", events.next().await);
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run());
+    /// ```
+    pub fn report(&self, provider: Provider, response: &Value) {
+        let (source, calls) = match provider {
+            Provider::OpenAiResponses => ("openai", openai::calls(response)),
+            Provider::Anthropic => ("anthropic", anthropic::calls(response)),
+            // These call no servers.
+            Provider::OpenAiChat | Provider::Gemini => return,
+        };
+        for HostedCall { server, tool, is_error } in calls {
+            self.observer.called(source, &server, &tool, is_error);
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value, json};
 
-use super::Declaration;
 use super::credentials::Credentials;
 use super::declarations::{HostedNoteKind, NotHostedReason, Refusal};
 use super::plan::{Approved, Plan};
+use super::{Declaration, HostedCall, items, text};
 
 /// Fields as in `MCPTool` of OpenAI's own `openapi.yaml`.
 pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
@@ -54,4 +54,15 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
     tool.insert("require_approval".to_owned(), approval);
     let (server, tool) = (config.name.clone(), tool.into());
     Ok(Declaration { server, tool, mcp_server: None, beta: None, calls: plan.allowed, left: None, notes })
+}
+
+/// The calls in a response: items `mcp_call`.
+pub(super) fn calls(response: &Value) -> Vec<HostedCall> {
+    let items = items(response, "output").iter();
+    let calls = items.filter(|item| text(item, "type") == "mcp_call").map(|item| HostedCall {
+        server: text(item, "server_label"),
+        tool: text(item, "name"),
+        is_error: item.get("error").is_some_and(|error| !error.is_null()),
+    });
+    calls.collect()
 }

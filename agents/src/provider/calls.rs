@@ -67,7 +67,7 @@ pub(super) fn ending<'v>(value: &'v Value, key: &str) -> Result<&'v str, End> {
     }
 }
 
-pub(super) fn text(value: &Value, key: &str) -> String {
+pub(crate) fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
@@ -77,6 +77,6 @@ pub(super) fn arguments(value: &Value, key: &str) -> Arguments {
 }
 
 /// Under a key of the value, or where the value itself is the list.
-pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+pub(crate) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).unwrap_or(value).as_array().map(Vec::as_slice).unwrap_or_default()
 }

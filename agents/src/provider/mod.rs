@@ -13,6 +13,7 @@ mod parts;
 pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::ModelCall;
+pub(crate) use calls::{items, text};
 pub(crate) use format::{Declaration, Format};
 pub(crate) use parts::with_message;
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::toolset::{Function, Functions, Running, Typed, schema_of};
-use mcp_bindgen_schema::names::PROGRAM;
+use crate::toolset::{Function, FunctionContext, Functions, Running, Typed, schema_of};
+use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 /// A function of the program that a model may call while its section is open.
 ///
@@ -31,12 +31,15 @@ use mcp_bindgen_schema::names::PROGRAM;
 /// ```
 #[derive(Clone)]
 pub struct SectionTool {
+    group: &'static str,
     name: String,
     description: String,
     input_schema: Value,
     /// The fault in the type of its parameters.
     fault: Option<String>,
     function: Arc<dyn Function>,
+    /// Runs it, with the layers around it.
+    caller: Arc<dyn DynCallTool>,
 }
 
 impl SectionTool {
@@ -49,22 +52,46 @@ impl SectionTool {
         F: Fn(P) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, E>> + Send + 'static,
     {
+        Self::function_with(name, description, move |_, parameters| function(parameters))
+    }
+
+    /// Creates a tool from a function that takes the call's [`FunctionContext`], as
+    /// [`ToolsetBuilder::function_with`](crate::ToolsetBuilder::function_with) does.
+    pub fn function_with<P, T, E, F, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
+    where
+        P: JsonSchema + DeserializeOwned + 'static,
+        T: Serialize + 'static,
+        E: Display + 'static,
+        F: Fn(FunctionContext, P) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+    {
         let (input_schema, fault) = match schema_of::<P>() {
             Ok(schema) => (schema, None),
             Err(fault) => (Value::Null, Some(fault)),
         };
         let function = Arc::new(Typed::new(function));
-        Self { name: name.into(), description: description.into(), input_schema, fault, function }
+        Self { fault, ..Self::of(PROGRAM, name.into(), description.into(), input_schema, function) }
     }
 
+    /// A tool that belongs to prompts themselves.
     pub(super) fn raw(
         name: &str,
         description: &str,
         input_schema: Value,
         run: impl Fn(Map<String, Value>) -> Running<'static> + Send + Sync + 'static,
     ) -> Self {
-        let (name, description) = (name.to_owned(), description.to_owned());
-        Self { name, description, input_schema, fault: None, function: Arc::new(run) }
+        Self::of(SECTIONS, name.to_owned(), description.to_owned(), input_schema, Arc::new(run))
+    }
+
+    fn of(
+        group: &'static str,
+        name: String,
+        description: String,
+        input_schema: Value,
+        function: Arc<dyn Function>,
+    ) -> Self {
+        let caller = Functions::alone(group, &name, function.clone());
+        Self { group, name, description, input_schema, fault: None, function, caller }
     }
 
     /// Why nobody could call it, whatever the arguments.
@@ -72,14 +99,17 @@ impl SectionTool {
         self.fault.as_deref()
     }
 
-    /// The same, run by what stands around the functions of its section.
+    /// The same, called through the layers around the functions of its section.
     pub(super) fn governed(&self, caller: Arc<dyn DynCallTool>) -> Self {
-        let function = Arc::new(Governed { name: self.name.clone(), caller });
-        Self { function, ..self.clone() }
+        Self { caller, ..self.clone() }
     }
 
-    pub(super) fn runner(&self) -> Arc<dyn Function> {
-        self.function.clone()
+    pub(super) fn caller(&self) -> &Arc<dyn DynCallTool> {
+        &self.caller
+    }
+
+    pub(super) const fn group(&self) -> &'static str {
+        self.group
     }
 
     /// Returns the tool's name.
@@ -105,7 +135,18 @@ impl SectionTool {
     /// # Errors
     /// In words for the model: the arguments do not fit, or what the function said.
     pub async fn run(&self, arguments: Map<String, Value>) -> Result<Value, String> {
-        self.function.run(arguments).await
+        let call = ToolCall::new(self.group, self.name.clone(), arguments);
+        let result = match self.caller.call_tool_dyn(call.with(CallOptions::new().source("toolset"))).await {
+            Ok(result) => result,
+            Err(CallError::Tool(result)) => *result,
+            Err(error) => return Err(error.to_string()),
+        };
+        match result {
+            result if result.is_error => Err(result.text()),
+            ToolResult { structured: Some(value), .. } => Ok(value),
+            ToolResult { content, .. } if content.is_empty() => Ok(Value::Null),
+            result => Ok(Value::String(result.text())),
+        }
     }
 }
 
@@ -114,36 +155,6 @@ pub(super) fn functions(tools: &[SectionTool]) -> Functions {
     let functions = Functions::default();
     tools.iter().for_each(|tool| functions.add(PROGRAM.into(), tool.name.as_str().into(), tool.function.clone()));
     functions
-}
-
-/// A function behind layers; for sets it is the caller alone.
-struct Governed {
-    name: String,
-    caller: Arc<dyn DynCallTool>,
-}
-
-impl Function for Governed {
-    fn caller(&self) -> Option<Arc<dyn DynCallTool>> {
-        Some(self.caller.clone())
-    }
-
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
-        Box::pin(async move {
-            let call = ToolCall::new(PROGRAM, self.name.clone(), arguments);
-            let call = call.with(CallOptions::new().source("toolset"));
-            let result = match self.caller.call_tool_dyn(call).await {
-                Ok(result) => result,
-                Err(CallError::Tool(result)) => *result,
-                Err(error) => return Err(error.to_string()),
-            };
-            match result {
-                result if result.is_error => Err(result.text()),
-                ToolResult { structured: Some(value), .. } => Ok(value),
-                ToolResult { content, .. } if content.is_empty() => Ok(Value::Null),
-                result => Ok(Value::String(result.text())),
-            }
-        })
-    }
 }
 
 impl fmt::Debug for SectionTool {

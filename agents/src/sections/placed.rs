@@ -80,13 +80,24 @@ impl Inner {
 
     /// The servers that were made of configurations, those for earlier parameters too.
     pub(super) fn own_servers(&self) -> Vec<Arc<Handle>> {
+        self.all_servers().into_iter().filter(|handle| handle.config.is_some()).collect()
+    }
+
+    /// Returns what calls the tools of its servers and its functions.
+    pub(super) fn callers(&self) -> Vec<Arc<dyn DynCallTool>> {
+        let servers = self.all_servers().into_iter().map(|handle| handle.caller());
+        let functions = self.nodes.iter().flat_map(|node| &node.parts.tools).map(|tool| tool.caller().clone());
+        servers.chain(self.functions.values().cloned()).chain(functions).collect()
+    }
+
+    fn all_servers(&self) -> Vec<Arc<Handle>> {
         let fixed = fixed(&self.nodes).map(SectionServer::handle);
         let made = locked(&self.made);
         let of_parameters = made.values().flat_map(|made| {
             let earlier = made.earlier.iter().filter_map(Weak::upgrade);
             made.recent.iter().cloned().chain(earlier)
         });
-        fixed.chain(of_parameters).filter(|handle| handle.config.is_some()).collect()
+        fixed.chain(of_parameters).collect()
     }
 
     /// The names of the tools of all servers that sections declare, and of those that sections made of their parameters.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_bindgen_runtime::events::{Events, subscribe};
+
 use super::error::{PromptError, RenderError};
 use super::names::RESERVED_NAMES;
 use super::params::PromptParams;
@@ -87,6 +89,14 @@ impl Prompt {
     /// be.
     pub fn render(&self, params: &PromptParams, state: &PromptState) -> Result<RenderedPrompt, RenderError> {
         render::render(&self.inner, params, state)
+    }
+
+    /// Subscribes to events of the calls of its functions, and of its servers: those that sections declare, and those that
+    /// were made from parameters so far. [`Toolset::events`](crate::Toolset::events) has those of one rendering.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        let callers = self.inner.callers();
+        subscribe(callers.iter().map(|caller| &**caller))
     }
 
     /// Closes the connections that this prompt created from configurations, for all parameters so far, and waits for

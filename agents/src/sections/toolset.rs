@@ -6,11 +6,9 @@ use mcp_bindgen_runtime::ConnectError;
 use serde_json::Value;
 
 use super::offered::RenderedServer;
-use super::opening::{OPEN_SECTIONS, READ_SECTION};
 use super::render::RenderedPrompt;
 use super::tools::{Group, What};
 use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
-use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 impl RenderedPrompt {
     /// Returns the offered tools as a toolset: the tools of servers with the layers of their sections, functions, and
@@ -71,9 +69,8 @@ fn with(builder: ToolsetBuilder, group: &Group) -> ToolsetBuilder {
             builder.bound(spec, &bound, caller.clone()).server_live(server, &others, caller.clone())
         }
         What::Function(tool) => {
-            // Those two have names that no other tool has.
-            let group = if [OPEN_SECTIONS, READ_SECTION].contains(&tool.name()) { SECTIONS } else { PROGRAM };
-            builder.runs(group.into(), tool.name(), tool.description(), tool.input_schema().clone(), tool.runner())
+            let (schema, caller) = (tool.input_schema().clone(), tool.caller().clone());
+            builder.runs(tool.group().into(), tool.name(), tool.description(), schema, caller)
         }
     }
 }

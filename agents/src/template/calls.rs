@@ -17,9 +17,6 @@ use super::{Inner, Template};
 use crate::Toolset;
 use crate::toolset::{Entry, NoResult};
 
-/// The caller's name, for observers.
-const SOURCE: &str = "template";
-
 /// The tools that the actions of a template may call.
 pub(super) struct Callable {
     toolset: Toolset,
@@ -96,7 +93,7 @@ impl Callable {
             let message = "the tool of an action is missing".to_owned();
             return Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::UnknownTool, message)));
         };
-        let options = CallOptions::new().source(SOURCE);
+        let options = CallOptions::new().of_template();
         let options = if inner.is_remote { options.remote() } else { options };
         let mut arguments = self.respelled(slot, entry, &filled.values);
         let (server, tool) = entry.identity();

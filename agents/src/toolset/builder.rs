@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
+use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
@@ -16,8 +17,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::carried::Carried;
+use super::context::FunctionContext;
 use super::direct;
-use super::entry::{Entry, Function, Handler, opens_sections};
+use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
 use super::functions::Functions;
@@ -309,7 +311,7 @@ impl ToolsetBuilder {
     /// ```
     pub fn functions_through<C: CallTool + 'static>(mut self, layers: impl FnOnce(Functions) -> C) -> Self {
         let functions = Functions::default();
-        let calls = Calls::through(layers(functions.clone()));
+        let calls = Calls::through(Stack::new(layers(functions.clone())));
         self.layers = Some(Layers { functions, calls });
         self
     }
@@ -338,7 +340,7 @@ impl ToolsetBuilder {
     /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["find_order"]);
     /// # Ok::<(), ToolsetError>(())
     /// ```
-    pub fn function<P, T, E, F, R>(mut self, name: &str, description: &str, function: F) -> Self
+    pub fn function<P, T, E, F, R>(self, name: &str, description: &str, function: F) -> Self
     where
         P: JsonSchema + DeserializeOwned + 'static,
         T: Serialize + 'static,
@@ -346,16 +348,37 @@ impl ToolsetBuilder {
         F: Fn(P) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, E>> + Send + 'static,
     {
-        match schema_of::<P>() {
-            Ok(schema) => {
-                let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
-                self.runs(group, name, description, schema, Arc::new(Typed::new(function)))
-            }
+        self.function_with(name, description, move |_, parameters| function(parameters))
+    }
+
+    /// Adds a function like [`function`](Self::function) that takes the call's [`FunctionContext`] too: by it, it calls
+    /// other tools, reports progress, and reads the values that the toolset carries.
+    pub fn function_with<P, T, E, F, R>(mut self, name: &str, description: &str, function: F) -> Self
+    where
+        P: JsonSchema + DeserializeOwned + 'static,
+        T: Serialize + 'static,
+        E: Display + 'static,
+        F: Fn(FunctionContext, P) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let schema = match schema_of::<P>() {
+            Ok(schema) => schema,
             Err(message) => {
                 self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message });
-                self
+                return self;
             }
-        }
+        };
+        let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
+        let function = Arc::new(Typed::new(function));
+        let caller = match &self.layers {
+            Some(layers) if !layers.calls.admits(name) => return self,
+            Some(layers) => {
+                layers.functions.add(group.clone(), name.into(), function);
+                layers.calls.caller.clone()
+            }
+            None => Functions::alone(&group, name, function),
+        };
+        self.runs(group, name, description, schema, caller)
     }
 
     /// Adds a function whose schema is at hand.
@@ -365,19 +388,9 @@ impl ToolsetBuilder {
         name: &str,
         description: &str,
         schema: Value,
-        function: Arc<dyn Function>,
+        caller: Arc<dyn DynCallTool>,
     ) -> Self {
-        let name: Arc<str> = name.into();
-        let layers = self.layers.as_ref().filter(|_| !opens_sections(&group, &name));
-        let handler = match layers {
-            Some(layers) if !layers.calls.admits(&name) => return self,
-            Some(layers) => {
-                layers.functions.add(group.clone(), name.clone(), function);
-                Handler::Layered(layers.calls.caller.clone())
-            }
-            None => function.caller().map_or_else(|| Handler::Function(function.clone()), Handler::Layered),
-        };
-        self.entries.push(Entry::of_program(group, name, description, schema, handler));
+        self.entries.push(Entry::of_program(group, name.into(), description, schema, Handler::Function(caller)));
         self
     }
 

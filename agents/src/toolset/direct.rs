@@ -7,7 +7,6 @@ use mcp_bindgen_schema::WRAPPER_FIELD;
 use serde_json::{Map, Value};
 
 use super::dispatch::{Failure, fitted};
-use super::function::answered;
 use super::{Entry, Handler, Toolset};
 
 /// Why a call has no result.
@@ -33,17 +32,7 @@ impl Toolset {
         options: CallOptions,
     ) -> Result<ToolResult, NoResult> {
         let arguments = fitted(entry, arguments).map_err(|misfit| NoResult::Arguments(in_words(&misfit.violation)))?;
-        let (caller, live) = match &entry.handler {
-            Handler::Function(function) => {
-                let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
-                return result.success().map_err(NoResult::Call);
-            }
-            Handler::Layered(caller) => (caller, None),
-            Handler::Server { caller, live, .. } => (caller, live.as_ref()),
-            // It has no result, but words for a model.
-            Handler::Reply(_) => return Err(NoResult::Call(CallError::tool_not_found(&*entry.server, &*entry.tool))),
-        };
-        let result = self.carried_out(entry, caller, live, arguments, options).await;
+        let result = self.carried_out(entry, self.call_of(entry, arguments).with(options)).await;
         result.and_then(|result| result.success().map_err(Failure::Call)).map_err(|failure| match failure {
             Failure::Call(error) => NoResult::Call(error),
             Failure::Gone(_) => NoResult::Call(CallError::tool_not_found(&*entry.server, &*entry.tool)),

@@ -1,14 +1,12 @@
 //! Makes a model's call and replies to it.
 
-use std::sync::Arc;
-
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::validate::Violation;
-use mcp_bindgen_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallOptions, Client, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
 use super::contained::{Panicked, contained};
-use super::function::answered;
+use super::context::Through;
 use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::provider::{Arguments, with_message};
@@ -45,10 +43,31 @@ impl Toolset {
     /// # }
     /// ```
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
+        self.dispatch_with(name, arguments, CallOptions::new())
+    }
+
+    /// Calls a tool like [`dispatch`](Self::dispatch), with options: a timeout, a listener for progress, a token that
+    /// cancels the call, a name for the caller.
+    ///
+    /// ```
+    /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) {
+    /// use mcp_bindgen_runtime::CallOptions;
+    ///
+    /// let options = CallOptions::new().on_progress(|progress| println!("{}", progress.progress));
+    /// let reply = toolset.dispatch_with("files_index", "{}", options).await;
+    /// println!("{}", reply.message);
+    /// # }
+    /// ```
+    pub fn dispatch_with(
+        &self,
+        name: &str,
+        arguments: impl Into<Arguments>,
+        options: CallOptions,
+    ) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {
             match self.entry(name) {
-                Some(entry) => self.call(entry, arguments).await,
+                Some(entry) => self.call(entry, arguments, options.or(&CallOptions::new().source(SOURCE)), None).await,
                 None => ToolReply::failure(unknown_tool(name, self.public_names())),
             }
         }
@@ -58,26 +77,28 @@ impl Toolset {
         self.entries().iter().map(|entry| entry.public.as_str())
     }
 
-    async fn call(&self, entry: &Entry, arguments: Arguments) -> ToolReply {
-        let callers = match &entry.handler {
+    /// Makes a model's call; `within` is the call of a function that makes this one.
+    pub(super) async fn call(
+        &self,
+        entry: &Entry,
+        arguments: Arguments,
+        options: CallOptions,
+        within: Option<&ToolCall>,
+    ) -> ToolReply {
+        if let Handler::Reply(replies) = &entry.handler {
             // Replies check their own arguments.
-            Handler::Reply(replies) => return replies.reply(&entry.public, arguments).await,
-            Handler::Function(function) => Err(function),
-            Handler::Layered(caller) => Ok((caller, None)),
-            Handler::Server { caller, live, .. } => Ok((caller, live.as_ref())),
-        };
+            return replies.reply(&entry.public, arguments, options).await;
+        }
         let arguments = match readied(entry, arguments) {
             Ok(arguments) => arguments,
             Err(words) => return ToolReply::failure(words),
         };
-        let (caller, live) = match callers {
-            Ok(callers) => callers,
-            Err(function) => {
-                let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
-                return with_message(result.into());
-            }
+        let call = self.call_of(entry, arguments).with(options);
+        let call = match within {
+            Some(within) => call.with_extensions_of(within),
+            None => call,
         };
-        match self.carried_out(entry, caller, live, arguments, CallOptions::new().source(SOURCE)).await {
+        match self.carried_out(entry, call).await {
             Ok(result) => with_message(result.into()),
             Err(Failure::Call(error)) => of_error_of_server(entry, error),
             Err(Failure::Gone(words)) => ToolReply::failure(words),
@@ -85,23 +106,32 @@ impl Toolset {
         }
     }
 
-    /// Calls a tool through what calls it, once more where its server has listed it anew.
-    pub(super) async fn carried_out(
-        &self,
-        entry: &Entry,
-        caller: &Arc<dyn DynCallTool>,
-        live: Option<&Client>,
-        arguments: Map<String, Value>,
-        options: CallOptions,
-    ) -> Result<ToolResult, Failure> {
+    /// Makes a call of a tool through its layers. Panics are not caught.
+    pub(super) async fn through(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, CallError> {
+        match &entry.handler {
+            Handler::Server { caller, .. } => caller.call_tool_dyn(call).await,
+            Handler::Function(caller) => {
+                let through = Through { toolset: self.clone(), public: entry.public.clone() };
+                caller.call_tool_dyn(call.with_extension(through)).await
+            }
+            // It has no result, but words for a model.
+            Handler::Reply(_) => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
+        }
+    }
+
+    /// Makes a call, once more where the tool's server has listed it anew.
+    pub(super) async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, Failure> {
+        let live = match &entry.handler {
+            Handler::Server { live: Some(live), .. } => Some(live),
+            _ => None,
+        };
         // Only where it may have to be sent again.
-        let again = live.map(|live| (live, arguments.clone()));
-        let call = |arguments| self.call_of(entry, arguments).with(options.clone());
-        let outcome = contained(|| caller.call_tool_dyn(call(arguments))).await;
+        let again = live.map(|live| (live, call.clone()));
+        let outcome = contained(|| self.through(entry, call)).await;
         let outcome = match (outcome, again) {
-            (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
+            (Ok(Err(CallError::ToolNotFound { .. })), Some((live, call))) => {
                 self.listed_anew(entry, live).await.map_err(Failure::Gone)?;
-                contained(|| caller.call_tool_dyn(call(arguments))).await
+                contained(|| self.through(entry, call)).await
             }
             (outcome, _) => outcome,
         };
@@ -111,7 +141,7 @@ impl Toolset {
         }
     }
 
-    fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
+    pub(super) fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
         let call = match &entry.handler {
             Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
             _ => {

@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use mcp_bindgen_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
+use mcp_bindgen_runtime::{Annotations, CallOptions, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
+use super::context::FunctionContext;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use crate::provider::Arguments;
@@ -44,9 +45,8 @@ pub(crate) enum Handler {
         /// Where the list can be asked for anew.
         live: Option<Client>,
     },
-    Function(Arc<dyn Function>),
-    /// A function, called through what the program has put around it.
-    Layered(Arc<dyn DynCallTool>),
+    /// A function of the program, with the layers around it.
+    Function(Arc<dyn DynCallTool>),
     /// A call of another tool, which has the reply as it is.
     Reply(Arc<dyn Replies>),
 }
@@ -56,18 +56,13 @@ pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>>
 /// A function that makes the reply to a call itself.
 pub(crate) trait Replies: Send + Sync {
     /// Replies to a call under this name, whatever the arguments are.
-    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments) -> BoxFuture<'a, ToolReply>;
+    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments, options: CallOptions) -> BoxFuture<'a, ToolReply>;
 }
 
 /// A function of the program.
 pub(crate) trait Function: Send + Sync {
     /// Runs it; an error is in words for the model.
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_>;
-
-    /// Returns the caller, where layers stand around it: else a set makes the call itself, with all that goes along.
-    fn caller(&self) -> Option<Arc<dyn DynCallTool>> {
-        None
-    }
+    fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_>;
 }
 
 impl Entry {
@@ -97,7 +92,7 @@ impl Entry {
     /// Returns `true` if it is one of those by which models open and read sections.
     pub(crate) fn opens_sections(&self) -> bool {
         let is_function = matches!(self.handler, Handler::Function(_));
-        is_function && opens_sections(&self.server, &self.tool)
+        is_function && *self.server == *SECTIONS && SET_CALLS.contains(&&*self.tool)
     }
 
     /// Returns its identity.
@@ -106,13 +101,8 @@ impl Entry {
     }
 }
 
-/// Returns `true` if a function is one of those by which models open and read sections.
-pub(super) fn opens_sections(group: &str, name: &str) -> bool {
-    group == SECTIONS && SET_CALLS.contains(&name)
-}
-
 impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for F {
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+    fn run(&self, _: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
         self(arguments)
     }
 }

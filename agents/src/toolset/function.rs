@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::future::ready;
 use std::marker::PhantomData;
 
-use mcp_bindgen_runtime::{Content, ToolResult};
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
@@ -12,9 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::contained::{Panicked, contained};
+use super::context::FunctionContext;
 use super::entry::{Function, Running};
-use super::words::broken;
 use crate::text::line;
 
 /// The schema of a function's parameters.
@@ -64,27 +62,6 @@ fn may_be_null(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// Returns the output of a function in the form of a tool's result; `shown` is the name for the model.
-pub(super) async fn answered(
-    function: &dyn Function,
-    (group, name): (&str, &str),
-    shown: &str,
-    arguments: Map<String, Value>,
-) -> ToolResult {
-    let outcome = contained(|| function.run(arguments)).await;
-    let mut result = ToolResult::new(group, name);
-    match outcome.unwrap_or_else(|Panicked| Err(broken(shown))) {
-        Ok(Value::Null) => {}
-        Ok(Value::String(text)) => result.content = vec![Content::text(text)],
-        Ok(value) => result.structured = Some(value),
-        Err(words) => {
-            result.content = vec![Content::text(words)];
-            result.is_error = true;
-        }
-    }
-    result
-}
-
 /// A function with the types that its arguments are read as.
 pub(crate) struct Typed<P, F> {
     function: F,
@@ -100,12 +77,12 @@ impl<P, F> Typed<P, F> {
 impl<P, T, E, F, R> Function for Typed<P, F>
 where
     P: DeserializeOwned + 'static,
-    F: Fn(P) -> R + Send + Sync,
+    F: Fn(FunctionContext, P) -> R + Send + Sync,
     R: Future<Output = Result<T, E>> + Send + 'static,
     T: Serialize,
     E: Display,
 {
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+    fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
         let parameters = serde_json::from_value::<P>(Value::Object(arguments));
         let parameters = match parameters {
             Ok(parameters) => parameters,
@@ -114,7 +91,7 @@ where
                 return Box::pin(ready(Err(message)));
             }
         };
-        let running = (self.function)(parameters);
+        let running = (self.function)(context, parameters);
         Box::pin(async move { outcome(running.await) })
     }
 }
@@ -136,16 +113,20 @@ mod tests {
         }
     }
 
+    fn context() -> FunctionContext {
+        FunctionContext::new(mcp_bindgen_runtime::ToolCall::new("program", "double", Map::new()))
+    }
+
     #[tokio::test]
     async fn a_function_answers_or_says_what_does_not_fit() {
-        let double = Typed::new(async |numbers: std::collections::BTreeMap<String, i64>| match numbers.get("n") {
+        let double = Typed::new(async |_, numbers: std::collections::BTreeMap<String, i64>| match numbers.get("n") {
             Some(n) if *n < 0 => Err("it is negative"),
             Some(n) => Ok(n * 2),
             None => Err("there is no `n`"),
         });
-        assert_eq!(double.run(object(json!({ "n": 4 }))).await, Ok(json!(8)));
-        assert_eq!(double.run(object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
-        let unfit = double.run(object(json!({ "n": "four" }))).await.unwrap_err();
+        assert_eq!(double.run(context(), object(json!({ "n": 4 }))).await, Ok(json!(8)));
+        assert_eq!(double.run(context(), object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
+        let unfit = double.run(context(), object(json!({ "n": "four" }))).await.unwrap_err();
         assert!(unfit.contains("invalid arguments") && unfit.contains("i64"), "{unfit}");
     }
 

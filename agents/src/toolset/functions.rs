@@ -3,20 +3,25 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use mcp_bindgen_runtime::middleware::Stack;
+use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool, Offer, ToolCall, ToolResult};
+use serde_json::Value;
 
+use super::contained::{Panicked, contained};
+use super::context::FunctionContext;
 use super::entry::Function;
-use super::function::answered;
+use super::words::broken;
 
 /// Functions of the program, as a service that calls tools. The server of a call is the function's group, or
 /// `program`; the tool is its name. [`ToolsetBuilder::functions_through`](crate::ToolsetBuilder::functions_through)
 /// passes it to the closure that adds layers.
 ///
 /// A function that fails or panics returns an error result (`isError`). A call of an unknown function fails with
-/// [`CallError::ToolNotFound`].
-#[derive(Clone, Default)]
+/// [`CallError::ToolNotFound`], a cancelled one with [`CallError::Cancelled`].
+#[derive(Clone)]
 pub struct Functions {
     added: Arc<Mutex<Vec<Added>>>,
+    offer: Offer,
 }
 
 struct Added {
@@ -25,7 +30,20 @@ struct Added {
     function: Arc<dyn Function>,
 }
 
+impl Default for Functions {
+    fn default() -> Self {
+        Self { added: Arc::default(), offer: Offer::of_functions() }
+    }
+}
+
 impl Functions {
+    /// The service of one function, whose calls are reported as events.
+    pub(crate) fn alone(group: &str, name: &str, function: Arc<dyn Function>) -> Arc<dyn DynCallTool> {
+        let functions = Self::default();
+        functions.add(group.into(), name.into(), function);
+        Arc::new(Stack::new(functions))
+    }
+
     pub(crate) fn add(&self, group: Arc<str>, name: Arc<str>, function: Arc<dyn Function>) {
         self.added.lock().unwrap_or_else(PoisonError::into_inner).push(Added { group, name, function });
     }
@@ -38,11 +56,36 @@ impl Functions {
 }
 
 impl CallTool for Functions {
-    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let Some(function) = self.find(&call) else {
             return Err(CallError::tool_not_found(&*call.server, &*call.tool));
         };
-        Ok(answered(&*function, (&call.server, &call.tool), &call.tool, call.arguments).await)
+        let arguments = std::mem::take(&mut call.arguments);
+        let context = FunctionContext::new(call.clone());
+        let shown = context.tool().to_owned();
+        let running = contained(|| function.run(context, arguments));
+        let outcome = match call.options.cancellation() {
+            Some(token) => token.run_until_cancelled(running).await,
+            None => Some(running.await),
+        };
+        let Some(outcome) = outcome else {
+            return Err(CallError::cancelled(&*call.server, &*call.tool, Dispatched::Unknown));
+        };
+        let mut result = ToolResult::new(&*call.server, &*call.tool);
+        match outcome.unwrap_or_else(|Panicked| Err(broken(&shown))) {
+            Ok(Value::Null) => {}
+            Ok(Value::String(text)) => result.content = vec![Content::text(text)],
+            Ok(value) => result.structured = Some(value),
+            Err(words) => {
+                result.content = vec![Content::text(words)];
+                result.is_error = true;
+            }
+        }
+        Ok(result)
+    }
+
+    fn offer(&self) -> Offer {
+        self.offer.clone()
     }
 }
 

@@ -4,6 +4,7 @@ mod builder;
 mod carried;
 mod ceilings;
 mod contained;
+mod context;
 mod cost;
 mod definitions;
 mod direct;
@@ -30,8 +31,11 @@ mod words;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mcp_bindgen_runtime::events::{Events, subscribe};
+
 pub use builder::ToolsetBuilder;
 use carried::Carried;
+pub use context::FunctionContext;
 #[cfg(feature = "tokens")]
 pub use cost::TOKENIZER;
 pub use cost::{Cost, ToolCost};
@@ -120,6 +124,29 @@ impl Toolset {
     #[must_use]
     pub fn name_of(&self, server: &str, tool: &str) -> Option<&str> {
         self.entry_of(server, tool).map(|entry| entry.public.as_str())
+    }
+
+    /// Subscribes to events of the calls of its tools, also of those that others make through the same clients, and of the
+    /// connections of these clients.
+    ///
+    /// ```
+    /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) {
+    /// use mcp_bindgen_runtime::events::Event;
+    ///
+    /// let mut events = toolset.events();
+    /// while let Some(event) = events.next().await {
+    ///     if let Event::ToolInvoked(call) = event {
+    ///         println!("{} {}/{}: {}", call.kind, call.server, call.tool, call.outcome);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn events(&self) -> Events {
+        subscribe(self.entries.iter().filter_map(|entry| match &entry.handler {
+            Handler::Server { caller, .. } | Handler::Function(caller) => Some(&**caller),
+            Handler::Reply(_) => None,
+        }))
     }
 
     /// Returns the items of servers' lists that were skipped, because they are invalid or repeated.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::entry::Running;
 use super::rewrites::Rewrites;
-use super::{Entry, Handler, Prepared, Toolset};
+use super::{Entry, Functions, Handler, Prepared, Toolset};
 
 type Answer = dyn Fn(&ToolCall) -> Result<Value, CallError> + Send + Sync;
 
@@ -86,7 +86,7 @@ pub(super) fn live_on(caller: impl CallTool + 'static, live: Client) -> Handler 
 }
 
 pub(super) fn function(run: impl Fn(Map<String, Value>) -> Running<'static> + Send + Sync + 'static) -> Handler {
-    Handler::Function(Arc::new(run))
+    Handler::Function(Functions::alone("github", "create_issue", Arc::new(run)))
 }
 
 pub(super) fn toolset(entries: impl IntoIterator<Item = Entry>) -> Toolset {

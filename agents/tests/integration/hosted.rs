@@ -7,6 +7,7 @@ use mcp_bindgen_agents::{
     Section, SectionServer, Toolset, Visibility,
 };
 use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::middleware::Policy;
 use mcp_bindgen_runtime::{Client, SecretError, SecretRef, SecretSource, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
@@ -347,4 +348,39 @@ async fn a_request_is_the_same_whatever_the_order_of_the_tools() {
         };
         assert_eq!(texts[0], texts[1]);
     }
+}
+
+#[tokio::test]
+async fn calls_of_providers_are_events() {
+    let servers = HostedServers::new().with_tools(tracker(), TOOLS);
+    let mut events = servers.clone().events();
+    let openai = json!({ "output": [
+        { "type": "mcp_list_tools", "server_label": "tracker" },
+        { "type": "mcp_call", "server_label": "tracker", "name": "merge", "error": null, "output": "done" },
+        { "type": "mcp_call", "server_label": "tracker", "name": "merge", "error": { "type": "http_error" } },
+        { "type": "function_call", "name": "ours" },
+    ] });
+    let anthropic = json!({ "content": [
+        { "type": "mcp_tool_use", "id": "1", "server_name": "tracker", "name": "list_issues", "input": {} },
+        { "type": "mcp_tool_use", "id": "2", "server_name": "tracker", "name": "merge", "input": {} },
+        { "type": "mcp_tool_result", "tool_use_id": "1", "is_error": false },
+        { "type": "mcp_tool_result", "tool_use_id": "2", "is_error": true },
+    ] });
+    servers.report(Provider::OpenAiResponses, &openai);
+    servers.report(Provider::Anthropic, &anthropic);
+    servers.report(Provider::Gemini, &anthropic);
+    drop(servers);
+    let mut told = Vec::new();
+    while let Some(Event::ToolInvoked(call)) = events.next().await {
+        told.push(format!("{} {} {}/{}: {}", call.kind, call.source, call.server, call.tool, call.outcome));
+    }
+    assert_eq!(
+        told,
+        [
+            "hosted openai tracker/merge: success",
+            "hosted openai tracker/merge: tool_error",
+            "hosted anthropic tracker/list_issues: success",
+            "hosted anthropic tracker/merge: tool_error",
+        ]
+    );
 }

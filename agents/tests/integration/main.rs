@@ -4,6 +4,7 @@
 
 mod dispatch;
 mod dispatch_harness;
+mod functions;
 mod hosted;
 mod mcp_section;
 mod opening;

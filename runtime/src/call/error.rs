@@ -294,6 +294,11 @@ impl CallError {
         Self::Timeout { server: server.into(), tool: tool.into(), after, dispatched }
     }
 
+    /// [`Cancelled`](Self::Cancelled).
+    pub fn cancelled(server: impl Into<String>, tool: impl Into<String>, dispatched: Dispatched) -> Self {
+        Self::Cancelled { server: server.into(), tool: tool.into(), dispatched }
+    }
+
     /// [`Transport`](Self::Transport).
     pub fn transport(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Transport {
@@ -329,10 +334,6 @@ impl CallError {
     ) -> Self {
         let (server, tool) = (server.to_owned(), tool.to_owned());
         Self::InvalidArguments { server, tool, pointer: pointer.into(), message: message.into() }
-    }
-
-    pub(crate) fn cancelled(server: &str, tool: &str, dispatched: Dispatched) -> Self {
-        Self::Cancelled { server: server.to_owned(), tool: tool.to_owned(), dispatched }
     }
 }
 

@@ -4,6 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use super::events::Observer;
+
 type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Which tools something that calls them lets be called at all.
@@ -13,6 +15,8 @@ pub struct Offer {
     /// The client behind all layers. `Client` is in a module above this one.
     client: Option<Arc<dyn Any + Send + Sync>>,
     is_governed: bool,
+    /// The observer of the calls.
+    observer: Option<Arc<Observer>>,
     admits: Vec<Admits>,
     remote: Vec<Admits>,
 }
@@ -20,6 +24,23 @@ pub struct Offer {
 impl Offer {
     pub(crate) fn of(client: impl Any + Send + Sync) -> Self {
         Self { client: Some(Arc::new(client)), ..Self::default() }
+    }
+
+    /// The offer of functions of the program, whose calls one observer reports.
+    #[must_use]
+    pub fn of_functions() -> Self {
+        Self::default().observed_by(Arc::new(Observer::of_functions()))
+    }
+
+    /// The same, where the calls have no observer yet.
+    pub(crate) fn observed_by(mut self, observer: Arc<Observer>) -> Self {
+        self.observer.get_or_insert(observer);
+        self
+    }
+
+    /// Returns the observer of the calls.
+    pub(crate) const fn observer(&self) -> Option<&Arc<Observer>> {
+        self.observer.as_ref()
     }
 
     /// The same of the tools that this admits as well.

@@ -44,6 +44,7 @@ pub(crate) struct Given {
     pub(crate) input: Option<PassedInput>,
     pub(crate) capabilities: Option<Arc<Value>>,
     pub(crate) is_remote: bool,
+    pub(crate) is_template: bool,
 }
 
 impl CallOptions {
@@ -161,6 +162,12 @@ impl CallOptions {
         self.set(|given| given.capabilities = Some(Arc::new(capabilities.into())))
     }
 
+    /// Marks a call as made by an action of a template.
+    #[doc(hidden)]
+    pub fn of_template(self) -> Self {
+        self.source("template").set(|given| given.is_template = true)
+    }
+
     /// Marks a call as made for a template that is not a local file: the client only makes it if `remote_use` of the
     /// server's configuration names the tool.
     #[doc(hidden)]
@@ -203,8 +210,17 @@ impl CallOptions {
         given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote
     }
 
-    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
+    /// Returns the token that cancels the call, if there is one.
+    #[must_use]
+    pub fn cancellation(&self) -> Option<&CancellationToken> {
         self.given().cancellation.as_ref()
+    }
+
+    /// Passes progress to the call's listener, if there is one: for services that run tools themselves.
+    pub fn report(&self, progress: Progress) {
+        if let Some(listener) = &self.given().progress {
+            progress.tell(listener);
+        }
     }
 
     /// Returns `true` if the caller hears of progress.
@@ -240,6 +256,7 @@ impl Given {
             input: self.input.or_else(|| defaults.input.clone()),
             capabilities: self.capabilities.or_else(|| defaults.capabilities.clone()),
             is_remote: self.is_remote || defaults.is_remote,
+            is_template: self.is_template || defaults.is_template,
         }
     }
 }

@@ -25,6 +25,24 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Creates a report without a total and a message.
+    #[must_use]
+    pub const fn new(progress: f64) -> Self {
+        Self { progress, total: None, message: None }
+    }
+
+    /// Sets the total.
+    #[must_use]
+    pub fn of(self, total: f64) -> Self {
+        Self { total: Some(total), ..self }
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub fn message(self, message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), ..self }
+    }
+
     /// Reads the parameters of a `notifications/progress`.
     pub(crate) fn from_params(params: &Value) -> Option<Self> {
         Some(Self {

@@ -126,6 +126,18 @@ impl ToolCall {
         self
     }
 
+    /// Adds the values of another call, except those of types that this call already has.
+    #[doc(hidden)]
+    pub fn with_extensions_of(mut self, other: &Self) -> Self {
+        if let Some(values) = &other.extensions.0 {
+            let own = Arc::make_mut(self.extensions.0.get_or_insert_default());
+            for (kind, value) in &**values {
+                own.entry(*kind).or_insert_with(|| value.clone());
+            }
+        }
+        self
+    }
+
     /// The attached value of a type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {

@@ -78,7 +78,7 @@ async fn bounded<F: Future>(call: &ToolCall, end: Deadline, future: F) -> Result
 }
 
 fn given_up(call: &ToolCall) -> CallError {
-    CallError::cancelled(&call.server, &call.tool, Dispatched::No)
+    CallError::cancelled(&*call.server, &*call.tool, Dispatched::No)
 }
 
 fn late(call: &ToolCall, after: Duration) -> CallError {

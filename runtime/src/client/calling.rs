@@ -51,6 +51,7 @@ impl CallTool for Client {
     fn offer(&self) -> Offer {
         let (config, remote) = (self.supervisor.config.clone(), self.supervisor.config.clone());
         Offer::of(self.clone())
+            .observed_by(self.observer().clone())
             .if_admitted(move |tool| config.selects(tool))
             .if_remote(move |tool| remote.lets_remote_use(tool))
     }

@@ -21,17 +21,41 @@ use mcp_bindgen_model::{ServerConfig, Snapshot};
 
 use self::lease::Lease;
 use self::supervisor::Supervisor;
-use crate::call::events::{Events, Observer};
+use crate::call::events::{Events, Observer, subscribe_to_all};
 use crate::client::catalog::changes::Changes;
 use crate::client::catalog::drift::Baseline;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 
 use crate::ground::deadline::Patience;
-use crate::{CallTool, ClientOptions, ConnectError, ConnectionState, ServerSpec};
+use crate::{CallTool, ClientOptions, ConnectError, ConnectionState, DynCallTool, ServerSpec};
 
 pub use servers::{ConnectReport, Servers};
 pub use state::StateWatch;
+
+/// Subscribes to the events of several callers at once: to those of the clients behind them, else of their stacks. Callers
+/// without either have none.
+///
+/// ```
+/// use mcp_bindgen_runtime::middleware::Stack;
+/// use mcp_bindgen_runtime::{DynCallTool, Fake, events};
+///
+/// let (files, notes) = (Stack::new(Fake::new()), Stack::new(Fake::new()));
+/// let events = events::subscribe([&files as &dyn DynCallTool, &notes]);
+/// # let _ = events;
+/// ```
+#[must_use]
+pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> Events {
+    let mut observers: Vec<Arc<Observer>> = Vec::new();
+    for offer in callers.into_iter().map(DynCallTool::offer_dyn) {
+        if let Some(client) = offer.client::<Client>() {
+            client.changes().watch();
+        }
+        let observer = offer.observer().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
+        observers.extend(observer.cloned());
+    }
+    subscribe_to_all(observers.iter().map(|observer| &**observer))
+}
 
 /// A client of one server. Clones share one connection, which is opened by the first call and closed with the last
 /// clone.
@@ -213,8 +237,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        self.changes().watch();
-        self.observer().subscribe()
+        subscribe([self as &dyn DynCallTool])
     }
 
     /// Closes the connection, even while it is being opened, and waits for a child process and its descendants to

@@ -8,8 +8,9 @@ use std::task::Poll;
 use mcp_bindgen_model::{Config, FileError, ServerConfig, nearest};
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
-use crate::call::events::{Events, subscribe_to_all};
-use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind};
+use super::subscribe;
+use crate::call::events::Events;
+use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, DynCallTool};
 
 /// Several servers by name, each with one shared connection.
 #[derive(Clone, Debug, Default)]
@@ -152,8 +153,7 @@ impl Servers {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        self.clients.iter().for_each(|client| client.changes().watch());
-        subscribe_to_all(self.clients.iter().map(|client| &**client.observer()))
+        subscribe(self.clients.iter().map(|client| client as &dyn DynCallTool))
     }
 
     /// Closes all connections side by side.

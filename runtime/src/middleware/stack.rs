@@ -147,8 +147,8 @@ impl<C: CallTool + 'static> Stack<C> {
 
 impl<C: CallTool> Stack<C> {
     /// Subscribes to events of this stack's calls, one for each call. Around a client these are the client's
-    /// [`events`](crate::Client::events); around anything else, such as a [`Fake`](crate::Fake), they are the stack's
-    /// own.
+    /// [`events`](crate::Client::events), around another stack those of that stack; around anything else, such as a
+    /// [`Fake`](crate::Fake), they are the stack's own.
     ///
     /// ```
     /// use mcp_bindgen_runtime::Fake;
@@ -181,7 +181,7 @@ fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
 impl Layers {
     /// Returns the observer of this stack.
     fn observer_of(&self, inner: &impl CallTool) -> Arc<Observer> {
-        inner.offer().ungoverned::<Client>().map_or_else(|| self.observer.clone(), |client| client.observer().clone())
+        inner.offer().observer().unwrap_or(&self.observer).clone()
     }
 
     /// The one place that has the order, from the client outwards.
@@ -213,7 +213,8 @@ impl<C: CallTool> CallTool for Stack<C> {
 
     fn offer(&self) -> Offer {
         let policies = self.layers.policies.clone();
-        self.inner.offer().governed().if_admitted(move |tool| policies.iter().all(|policy| policy.admits(tool)))
+        let offer = self.inner.offer().governed().observed_by(self.layers.observer.clone());
+        offer.if_admitted(move |tool| policies.iter().all(|policy| policy.admits(tool)))
     }
 }
 

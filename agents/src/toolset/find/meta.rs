@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::{nearest, printable};
-use mcp_bindgen_runtime::ToolReply;
+use mcp_bindgen_runtime::{CallOptions, ToolReply};
 use serde_json::{Map, Value, json};
 
 use super::super::cost::bytes;
 use super::super::entry::{Function, Replies, Running};
 use super::super::words::invalid;
-use super::super::{Entry, Handler, Toolset};
+use super::super::{Entry, FunctionContext, Functions, Handler, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
 use crate::text;
 use mcp_bindgen_schema::visible_texts;
 
+/// The group of the two tools.
+const TOOLS: &str = "tools";
 const MOST_FOUND: usize = 5;
 /// As much JSON of parameters as one search gives, in bytes.
 const MOST_PARAMETERS: usize = 50_000;
@@ -45,7 +47,8 @@ pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller
         "properties": {"query": {"type": "string", "description": "A few words that describe the task, or a tool name."}},
     });
     let found = Found { all: all.clone(), index: index.clone() };
-    let mut entry = meta(finder, &description, schema, Handler::Function(Arc::new(found)));
+    let mut entry =
+        meta(finder, &description, schema, Handler::Function(Functions::alone(TOOLS, finder, Arc::new(found))));
     entry.annotations.read_only = Some(true);
     entry
 }
@@ -60,7 +63,7 @@ pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
 }
 
 fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry {
-    let entry = Entry::of_program("tools".into(), name.into(), description, schema, handler);
+    let entry = Entry::of_program(TOOLS.into(), name.into(), description, schema, handler);
     Entry { public: name.to_owned(), ..entry }
 }
 
@@ -84,7 +87,7 @@ struct Found {
 }
 
 impl Function for Found {
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+    fn run(&self, _: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
         let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
         let end = query.char_indices().nth(LONGEST_QUERY).map_or(query.len(), |(end, _)| end);
         let found = self.find(query.get(..end).unwrap_or_default());
@@ -163,10 +166,10 @@ struct Called {
 }
 
 impl Replies for Called {
-    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments) -> BoxFuture<'a, ToolReply> {
+    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments, options: CallOptions) -> BoxFuture<'a, ToolReply> {
         Box::pin(async move {
             match asked(arguments) {
-                Ok(Asked { name, arguments }) => self.all.dispatch(&name, arguments).await,
+                Ok(Asked { name, arguments }) => self.all.dispatch_with(&name, arguments, options).await,
                 Err(what) => ToolReply::failure(invalid(public, &what)),
             }
         })

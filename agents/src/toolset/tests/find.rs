@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::provider::{ModelCall, Provider};
 use crate::toolset::testing::{Server, entry, on_server, toolset};
-use crate::toolset::{Deferred, Entry, Running, Toolset};
+use crate::toolset::{Deferred, Entry, Functions, Running, Toolset};
 
 fn described(server: &str, tool: &str, description: &str, caller: &Server) -> Entry {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string", "description": "where"}}});
@@ -94,10 +94,11 @@ async fn there_is_one_way_through_the_two_tools() {
 async fn what_opens_sections_is_told_from_the_beginning() {
     let server = Server::saying("done");
     let run = |_: serde_json::Map<String, Value>| -> Running<'static> { Box::pin(async { Ok(Value::Null) }) };
+    let run = Functions::alone("sections", "open_sections", Arc::new(run));
     let listed = [json!({"name": "open_sections"}), json!({"name": "read"})];
     let all = Toolset::builder()
         .server("fs", &listed, server)
-        .runs("sections".into(), "open_sections", "Opens.", json!({"type": "object"}), Arc::new(run))
+        .runs("sections".into(), "open_sections", "Opens.", json!({"type": "object"}), run)
         .build()
         .expect("it is built");
     let deferred = all.deferred();

@@ -39,6 +39,8 @@ pub struct ToolInvoked {
     pub server: String,
     /// The tool's wire name.
     pub tool: String,
+    /// The kind of the tool or of its caller.
+    pub kind: CallKind,
     /// The caller.
     pub source: CallSource,
     /// How long it took, from when it was made: connecting, approvals, tries and pauses included.
@@ -106,6 +108,40 @@ pub struct ApprovalAsked {
 pub struct Lagged {
     /// How many events it has missed.
     pub missed: u64,
+}
+
+/// Who ran a tool, and for whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallKind {
+    /// A server ran it, called by this program.
+    #[default]
+    Mcp,
+    /// A function of the program.
+    Native,
+    /// A server ran it for an action of a template.
+    Template,
+    /// A server ran it, called by the model's provider. Read from the provider's response, so the duration is zero.
+    Hosted,
+}
+
+impl CallKind {
+    /// `mcp`, `native`, `template` or `hosted`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Native => "native",
+            Self::Template => "template",
+            Self::Hosted => "hosted",
+        }
+    }
+}
+
+impl fmt::Display for CallKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// The caller.

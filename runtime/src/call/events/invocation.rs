@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tracing::Span;
 
-use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
+use super::event::{CallKind, CallOutcome, CallSource, Event, ToolInvoked};
 use super::metrics::{self, Timing};
 use super::observer::Observer;
 use super::spans::CallSpan;
@@ -19,6 +19,7 @@ pub(crate) struct Invocation {
     server: String,
     tool: String,
     is_bound: bool,
+    kind: CallKind,
     source: CallSource,
     arguments: Option<Map<String, Value>>,
     begun: Instant,
@@ -34,6 +35,7 @@ impl Invocation {
             server: observer.server_of(call).to_owned(),
             tool: observer.name(&call.tool),
             is_bound: call.spec.is_some(),
+            kind: observer.kind_of(call),
             source: match CallSource::of(call) {
                 CallSource::Named(name) => CallSource::Named(observer.name(&name)),
                 other => other,
@@ -56,9 +58,10 @@ impl Invocation {
         let duration: Duration = self.begun.elapsed();
         let (server, tool) = (std::mem::take(&mut self.server), std::mem::take(&mut self.tool));
         let source = std::mem::replace(&mut self.source, CallSource::Untyped);
-        let arguments = self.arguments.take();
-        self.observer
-            .publish(|| Event::ToolInvoked(ToolInvoked { server, tool, source, duration, outcome, arguments, result }));
+        let (kind, arguments) = (self.kind, self.arguments.take());
+        self.observer.publish(|| {
+            Event::ToolInvoked(ToolInvoked { server, tool, kind, source, duration, outcome, arguments, result })
+        });
     }
 }
 

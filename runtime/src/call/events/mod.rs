@@ -4,6 +4,7 @@ mod bus;
 mod content;
 mod endpoint;
 mod event;
+mod hosted;
 mod invocation;
 #[cfg(feature = "metrics")]
 mod metrics;
@@ -15,8 +16,10 @@ mod spans;
 
 pub use bus::Events;
 pub use event::{
-    ApprovalAsked, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked, ToolsChanged,
+    ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked,
+    ToolsChanged,
 };
+pub use hosted::HostedObserver;
 pub(crate) use invocation::{Invocation, Try};
 pub(crate) use observer::{Observer, subscribe_to_all};
 pub(crate) use spans::CallSpan;

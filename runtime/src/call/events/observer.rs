@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::bus::{Bus, Events, listen};
 use super::content;
 use super::endpoint::Endpoint;
-use super::event::{ApprovalAsked, DriftDetected, Event, ServerStateChanged, ToolsChanged};
+use super::event::{ApprovalAsked, CallKind, DriftDetected, Event, ServerStateChanged, ToolsChanged};
 use super::metrics;
 use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
 use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
@@ -23,6 +23,7 @@ const LONGEST_NAME: usize = 200;
 pub(crate) struct Observer {
     /// Where there is none, calls say.
     server: Option<String>,
+    kind: CallKind,
     bus: Bus,
     records_content: bool,
     /// Knows the secrets of the last connection, or of a configuration that has all of them itself.
@@ -36,11 +37,17 @@ impl Observer {
         let redactor = has_all.then(|| Redactor::new(&PrivateValues::of(config)));
         Self {
             server: Some(config.name.clone()),
+            kind: CallKind::Mcp,
             bus: Bus::default(),
             records_content,
             redactor: RwLock::new(redactor),
             endpoint: Endpoint::of(config),
         }
+    }
+
+    /// An observer of functions of the program.
+    pub(crate) fn of_functions() -> Self {
+        Self { kind: CallKind::Native, ..Self::default() }
     }
 
     pub(crate) fn subscribe(&self) -> Events {
@@ -63,6 +70,13 @@ impl Observer {
     /// The server of a call.
     pub(super) fn server_of<'c>(&'c self, call: &'c ToolCall) -> &'c str {
         self.server.as_deref().unwrap_or(&call.server)
+    }
+
+    pub(super) fn kind_of(&self, call: &ToolCall) -> CallKind {
+        match self.kind {
+            CallKind::Mcp if call.options.given().is_template => CallKind::Template,
+            kind => kind,
+        }
     }
 
     pub(super) fn server(&self) -> &str {
