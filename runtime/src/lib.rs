@@ -62,6 +62,7 @@ pub use connect::process::isolation::bubblewrap;
 pub use connect::process::tree::kill_servers;
 pub use connect::resolve::{KnownSecrets, with_secrets};
 pub use connect::secrets::{LocalSecrets, Or, SecretError, SecretSource};
+pub use connect::stores::look_up;
 pub use ground::wire::{Mismatch, Nullable, Prefixed};
 pub use mcp_bindgen_model::SecretRef;
 pub use rpc::handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};

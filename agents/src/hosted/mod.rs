@@ -27,7 +27,7 @@ use crate::{Provider, Toolset};
 ///
 /// The provider's own client then lists and calls their tools, without this process. URLs, headers and the secrets in
 /// them go to the provider with every request. `tools`, `exclude` and `approve` are translated for the provider; if
-/// that is impossible, the server is not declared. Policies, transactions, timeouts, drift checks and events of this
+/// that is impossible, the server is not declared. Policies, transactions, timeouts and drift checks of this
 /// program do not apply to those calls; [`notes`](HostedDeclarations::notes) lists this.
 ///
 /// A server that cannot be declared as configured is in [`not_hosted`](HostedDeclarations::not_hosted) with the
@@ -327,8 +327,8 @@ fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials)
     ];
     let idle: Vec<&str> = idle.into_iter().flatten().collect();
     let mut text =
-        "the provider calls its tools: this program's policies, transactions, timeouts, drift checks and events do \
-         not apply"
+        "the provider calls its tools: this program's policies, transactions, timeouts and drift checks do not apply, and \
+         only `HostedServers::report` gives events"
             .to_owned();
     if !idle.is_empty() {
         text.push_str(&format!(", so {} of its configuration has no effect", idle.join(", ")));

@@ -54,7 +54,7 @@ impl Inner {
     pub(super) fn new(sections: Vec<AnySection>, reserved: Vec<String>) -> Result<Self, PromptError> {
         let environment = template::environment();
         let nodes = check::placed(sections, &environment, &reserved)?;
-        let kinds = nodes.iter().map(|node| node.parts.kind).collect();
+        let kinds = nodes.iter().filter(|node| node.parts.own.is_none()).map(|node| node.parts.kind).collect();
         unite(&nodes);
         let governed = nodes.iter().enumerate().filter(|(_, node)| {
             let parts = &node.parts;
@@ -120,8 +120,8 @@ impl Inner {
         };
         let of_node = |node: &Placed| {
             let parts = &node.parts;
-            let found =
-                params.get(parts.kind).or(parts.default.as_ref()).or_else(|| first_default(parts.kind)).cloned();
+            let given = || params.get(parts.kind).or(parts.default.as_ref());
+            let found = parts.own.as_ref().or_else(given).or_else(|| first_default(parts.kind)).cloned();
             let made = || parts.construct.map(|construct| construct());
             let unit = || parts.kind.is_unit().then(|| Held::new(()));
             found

@@ -37,38 +37,70 @@ use super::state::{PromptState, Visibility};
 ///     .policy(Policy::deny(["drop_*"]));
 /// # let _ = section;
 /// ```
+///
+/// A clone declares the same servers, functions and layers. Give it a [key](Self::key) and
+/// [parameters of its own](Self::own_params) to show one section for several values:
+///
+/// ```
+/// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section};
+/// use schemars::JsonSchema;
+/// use serde::Serialize;
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Repo { name: String }
+///
+/// let repo = |key: &str, name: &str| {
+///     let section = Section::with_params::<Repo>("repo", "Repository").template("Work in {{ name }}.");
+///     section.key(key).own_params(Repo { name: name.to_owned() })
+/// };
+/// let prompt = Prompt::new().section(repo("front", "web")).section(repo("back", "api")).build()?;
+/// let rendered = prompt.render(&PromptParams::new(), &PromptState::new())?;
+/// assert!(rendered.text().contains("Work in web.") && rendered.text().contains("Work in api."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a section does nothing until a prompt has it"]
 pub struct Section<P = ()> {
     parts: Parts,
     params: PhantomData<fn() -> P>,
 }
 
+impl<P> Clone for Section<P> {
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone(), params: PhantomData }
+    }
+}
+
 /// A section with any type of parameters, for children and prompts.
+#[derive(Clone)]
 #[must_use = "a section does nothing until a prompt has it"]
 pub struct AnySection {
     pub(super) parts: Parts,
 }
 
-pub(super) type Predicate = Box<dyn Fn(&dyn Any, &PromptState) -> bool + Send + Sync>;
-pub(super) type Choice = Box<dyn Fn(&dyn Any, &PromptState) -> Visibility + Send + Sync>;
-pub(super) type Declaring = Box<dyn Fn(&dyn Any) -> Vec<SectionServer> + Send + Sync>;
+pub(super) type Predicate = Arc<dyn Fn(&dyn Any, &PromptState) -> bool + Send + Sync>;
+pub(super) type Choice = Arc<dyn Fn(&dyn Any, &PromptState) -> Visibility + Send + Sync>;
+pub(super) type Declaring = Arc<dyn Fn(&dyn Any) -> Vec<SectionServer> + Send + Sync>;
 
+#[derive(Clone)]
 pub(super) enum Declared {
     Fixed(SectionServer),
     FromParams(Declaring),
 }
 
+#[derive(Clone)]
 pub(super) enum Body {
     Template(String),
     /// The inventory of an [`McpSection`](super::McpSection).
     Inventory(Inventory),
 }
 
+#[derive(Clone)]
 pub(super) enum Shown {
     Always(Visibility),
     By(Choice),
 }
 
+#[derive(Clone)]
 pub(super) struct Parts {
     pub(super) key: String,
     pub(super) title: String,
@@ -77,6 +109,8 @@ pub(super) struct Parts {
     pub(super) kind: Kind,
     pub(super) names: Names,
     pub(super) default: Option<Held>,
+    /// Parameters that nothing replaces.
+    pub(super) own: Option<Held>,
     pub(super) construct: Option<fn() -> Held>,
     pub(super) enabled: Option<Predicate>,
     pub(super) shown: Shown,
@@ -104,6 +138,7 @@ impl Section {
             kind,
             names: Names::of::<P>(),
             default: None,
+            own: None,
             construct: None,
             enabled: None,
             shown: Shown::Always(Visibility::Full),
@@ -117,6 +152,18 @@ impl Section {
 }
 
 impl<P: SectionParams> Section<P> {
+    /// Replaces the key, for a clone beside the original.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.parts.key = key.into();
+        self
+    }
+
+    /// Replaces the title.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.parts.title = title.into();
+        self
+    }
+
     /// Sets the text: a [minijinja](https://docs.rs/minijinja) template whose variables are the fields of the
     /// parameters. Undefined variables are an error, nothing is escaped, and other templates cannot be included. For
     /// text from outside use the filter `line`, which makes it a single line without markup: `{{ title|line }}`.
@@ -142,6 +189,13 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
+    /// Sets parameters that neither [`PromptParams`](super::PromptParams) nor defaults replace: for clones, each with values of
+    /// its own.
+    pub fn own_params(mut self, params: P) -> Self {
+        self.parts.own = Some(Held::new(params));
+        self
+    }
+
     /// Uses `P::default()` if there are neither parameters nor defaults of that type.
     pub fn or_default(mut self) -> Self
     where
@@ -154,7 +208,7 @@ impl<P: SectionParams> Section<P> {
     /// Includes the section, with its children, only if the closure returns `true`.
     pub fn enabled(mut self, holds: impl Fn(&P, &PromptState) -> bool + Send + Sync + 'static) -> Self {
         let holds = move |params: &dyn Any, state: &_| params.downcast_ref().is_some_and(|params| holds(params, state));
-        self.parts.enabled = Some(Box::new(holds));
+        self.parts.enabled = Some(Arc::new(holds));
         self
     }
 
@@ -169,7 +223,7 @@ impl<P: SectionParams> Section<P> {
         let choose = move |params: &dyn Any, state: &_| {
             params.downcast_ref().map_or(Visibility::Summary, |params| choose(params, state))
         };
-        self.parts.shown = Shown::By(Box::new(choose));
+        self.parts.shown = Shown::By(Arc::new(choose));
         self
     }
 
@@ -199,7 +253,7 @@ impl<P: SectionParams> Section<P> {
             Some(params) => servers(params).into_iter().map(Into::into).collect(),
             None => Vec::new(),
         };
-        self.parts.servers.push(Declared::FromParams(Box::new(servers)));
+        self.parts.servers.push(Declared::FromParams(Arc::new(servers)));
         self
     }
 

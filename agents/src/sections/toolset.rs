@@ -40,8 +40,36 @@ impl RenderedPrompt {
     /// # Errors
     /// Fails if two of the tools are one.
     pub async fn toolset(&self) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
+        self.toolset_on(&Toolset::builder().build()?).await
+    }
+
+    /// Returns the offered tools like [`toolset`](Self::toolset), after those of another set, which keep their names and
+    /// places. Pass the same set on every turn.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Toolset};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Nothing {}
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let base = Toolset::builder().function("now", "The time.", async |_: Nothing| Ok::<_, String>("noon")).build()?;
+    /// let stop = SectionTool::function("stop", "Stops the work.", async |_: Nothing| Ok::<_, String>("stopped"));
+    /// let prompt = Prompt::new().section(Section::new("work", "Work").tool(stop)).build()?;
+    ///
+    /// let rendered = prompt.render(&PromptParams::new(), &PromptState::new())?;
+    /// let (toolset, _) = rendered.toolset_on(&base).await?;
+    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["now", "stop"]);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if two of the tools are one.
+    pub async fn toolset_on(&self, base: &Toolset) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
         let (groups, failed) = self.groups().await;
-        let mut toolset = Toolset::builder().build()?;
+        let mut toolset = base.clone();
         for round in groups.chunk_by(|one, other| one.since == other.since) {
             let named = self.servers.iter().fold(toolset.extend().names_around(self.names.clone()), listing);
             toolset = round.iter().fold(named, with).build()?;

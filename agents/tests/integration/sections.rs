@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::support::{self, *};
 use mcp_bindgen_agents::{
     McpSection, Prompt, PromptError, PromptParams, PromptState, PromptWarning, RenderError, Section, SectionServer,
-    Visibility,
+    Toolset, Visibility,
 };
 use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_runtime::middleware::{Policy, SequentialDependency};
@@ -442,4 +442,45 @@ fn nothing_shows_what_is_secret() {
     assert!(rendered.text().contains("hunter2"), "the template asked for it");
     shown += &format!("{prompt:?} {rendered:?} {:?} {}", rendered.warnings(), rendered.warnings()[0]);
     assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_clone_has_parameters_of_its_own_and_shares_its_server() {
+    let repo = |owner: &str| Repo { owner: owner.to_owned(), name: "it".to_owned() };
+    let section = Section::with_params::<Repo>("one", "One")
+        .template("{{ owner }}")
+        .server(server("git", &[("log", "Shows commits.")]))
+        .enabled(|repo: &Repo, _| repo.owner != "nobody");
+    let other = section.clone().key("other").title("Other").own_params(repo("rust-lang"));
+    let hidden = section.clone().key("hidden").own_params(repo("nobody"));
+    let prompt = Prompt::new().section(section).section(other).section(hidden).build().unwrap();
+    let params = PromptParams::new().with(repo("ada"));
+    let rendered = prompt.render(&params, &PromptState::new()).unwrap();
+    assert_eq!(rendered.text(), "## 1. One (one)\n\nada\n\n## 2. Other (other)\n\nrust-lang");
+    assert_eq!(rendered.servers().len(), 1);
+    assert!(rendered.warnings().is_empty());
+
+    let alone = Section::with_params::<Repo>("own", "Own").template("{{ owner }}").own_params(repo("ada"));
+    let prompt = Prompt::new().section(alone).build().unwrap();
+    let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    assert_eq!(rendered.text(), "## 1. Own (own)\n\nada");
+    assert!(prompt.render(&params, &PromptState::new()).is_err(), "nothing takes these parameters");
+}
+
+#[tokio::test]
+async fn tools_of_a_base_set_come_first_under_their_names() {
+    let base = Toolset::builder()
+        .function("note", "Notes.", async |_: Nothing| Ok::<_, String>("base"))
+        .function("read", "Reads.", async |_: Nothing| Ok::<_, String>("base"))
+        .build()
+        .unwrap();
+    let section = Section::new("git", "Git").server(server("git", &[("log", "Shows commits.")])).tool(tool("git_log_"));
+    let prompt = Prompt::new().section(section).build().unwrap();
+    let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    let (toolset, _) = rendered.toolset_on(&base).await.unwrap();
+    assert_eq!(toolset.names().collect::<Vec<_>>(), ["note", "read", "git_log_", "git_log"]);
+    let twice = Prompt::new().section(Section::new("note", "Note").tool(tool("note"))).build().unwrap();
+    let rendered = twice.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    let error = rendered.toolset_on(&base).await.unwrap_err().to_string();
+    assert!(error.contains("note"), "{error}");
 }

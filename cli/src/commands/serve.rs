@@ -5,10 +5,10 @@ use std::env;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
 use mcp_bindgen_proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_bindgen_runtime::events::{CallOutcome, Event};
-use mcp_bindgen_runtime::{Client, ConnectionState};
+use mcp_bindgen_runtime::{Client, ConnectionState, LocalSecrets, look_up};
 use serde_json::json;
 
 use crate::args;
@@ -28,13 +28,13 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let config = project::load_for(config, &arguments.servers.servers, output)?;
     let servers = project::servers(&config, &arguments.servers.servers)?;
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
-    let servers = complete(servers, output)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let servers = runtime.block_on(complete(servers, output))?;
     let states = States::default();
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
     let proxy = proxy(&config, servers)?;
     let events = proxy.events();
     let mut signals = Signals::listen(if options.is_some() { DRAIN } else { Duration::ZERO })?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let outcome = match options {
             Some(options) => over_http(&proxy, options, &names, &mut signals, (events, states), output).await,
@@ -100,23 +100,27 @@ async fn over_http(
 ///
 /// # Errors
 /// Fails if no server is left.
-fn complete(mut servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>, Failure> {
-    let value = |secret: &SecretRef| match secret {
-        SecretRef::Variable(name) => env::var(name).ok(),
-        // A keyring may have to ask somebody: it is read when a connection is opened.
-        _ => Some(String::new()),
-    };
-    servers.retain(|server| match server.expand_with(value) {
-        Ok(_) => true,
-        Err(error) => {
-            output.warning(&format!("server `{}` is not served: {error}", server.name));
-            false
+async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>, Failure> {
+    let mut complete = Vec::new();
+    for server in servers {
+        let mut missing = Vec::new();
+        for secret in server.placeholders() {
+            // A keyring may have to ask somebody: it is read when a connection is opened.
+            let may_ask = server.secret_stores.contains(&SecretStore::Keyring);
+            let is_variable = matches!(secret, SecretRef::Variable(_));
+            if is_variable && !may_ask && !matches!(look_up(&server, &secret, &LocalSecrets).await, Ok(Some(_))) {
+                missing.push(secret);
+            }
         }
-    });
-    if servers.is_empty() {
+        match server.expand_with(|secret| (!missing.contains(secret)).then(String::new)) {
+            Ok(_) => complete.push(server),
+            Err(error) => output.warning(&format!("server `{}` is not served: {error}", server.name)),
+        }
+    }
+    if complete.is_empty() {
         return Err(Failure::new("no servers to serve\n  = help: run `mcp-bindgen doctor` to find missing settings"));
     }
-    Ok(servers)
+    Ok(complete)
 }
 
 /// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone.

@@ -4,6 +4,8 @@ use std::env;
 
 use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, is_secret_key};
 
+use mcp_bindgen_runtime::{LocalSecrets, look_up};
+
 use super::Finding;
 use super::filled::needs;
 
@@ -12,7 +14,7 @@ const OFTEN_NEEDED: [&str; 6] =
     ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "npm_config_registry", "UV_INDEX_URL", "VOLTA_HOME"];
 
 /// Whether all variables are set that the configuration names.
-pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
+pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
     const SUBJECT: &str = "variables";
     let missing: Vec<String> =
         server.expand_with(|_| Some(String::new())).err().map(|error| error.to_string()).into_iter().collect();
@@ -20,14 +22,23 @@ pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
         missing.into_iter().map(|error| Finding::error(SUBJECT, error, "fix the placeholder")).collect();
     for secret in server.placeholders() {
         let SecretRef::Variable(name) = &secret else { continue };
-        if env::var_os(name).is_some() {
-            found.push(Finding::fine(SUBJECT, format!("`{name}` is set")));
-            continue;
+        match look_up(server, &secret, &LocalSecrets).await {
+            Ok(Some(_)) => {
+                found.push(Finding::fine(SUBJECT, format!("`{name}` is set")));
+                continue;
+            }
+            Ok(None) => {}
+            Err(error) => found.push(Finding::error(SUBJECT, error.to_string(), "fix it, or change `secrets`")),
         }
         // A default stands in where there is one.
         if needs(server, &secret) {
             let default = format!(", or give it a default: `${{{name}:-..}}`");
-            let help = format!("`export {name}=..`{}", if is_secret_key(name) { "" } else { &default });
+            let stores: Vec<String> = server.secret_stores.iter().map(|store| format!("`{store}`")).collect();
+            let set = match stores.as_slice() {
+                [] => format!("`export {name}=..`"),
+                stores => format!("set it in one of {}", stores.join(", ")),
+            };
+            let help = format!("{set}{}", if is_secret_key(name) { "" } else { &default });
             found.push(Finding::error(SUBJECT, format!("`{name}` is not set"), help));
         } else {
             found.push(Finding::fine(SUBJECT, format!("`{name}` is not set, and has a default")));

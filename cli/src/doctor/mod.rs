@@ -67,7 +67,7 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &L
     found.extend(bindings::named_in_sources(config));
     for server in servers {
         let mut of_server = foreign::passed_over(config, server);
-        of_server.extend(environment::variables(server));
+        of_server.extend(environment::variables(server).await);
         let filled = filled::Filled::of(server).await;
         of_server.extend(reach::program(&filled));
         of_server.extend(environment::passed_on(server));

@@ -34,6 +34,8 @@ pub(crate) enum Form {
     Texts,
     /// Codes of diagnostics: `"MCP0006"`.
     Codes,
+    /// Places of secrets: `"env"`, `"keyring"`, `"dotenv:.env"`.
+    Stores,
     /// Texts by names.
     TextMap,
     /// Words by ids of rules.
@@ -104,7 +106,7 @@ pub(crate) static FILE: [Key; 4] = [
     key("allow", Form::Codes, "[]", "diagnostic codes that are hidden").page("diagnostics.md"),
 ];
 
-pub(super) static DEFAULTS: [Key; 6] = [
+pub(super) static DEFAULTS: [Key; 7] = [
     key("snapshots", Form::Text, "\"mcp\"", "folder of the snapshots, relative to the file"),
     key("timeout", Form::Duration, "\"30s\"", "`timeout` of servers that set none"),
     key("drift", Form::Words(drift_words), "\"warn\"", "`drift` of servers that set none"),
@@ -118,9 +120,10 @@ pub(super) static DEFAULTS: [Key; 6] = [
     .page("drift.md"),
     key("isolation", Form::Table(&ISOLATION), "", "`isolation` of child processes whose servers set none")
         .page("#isolation"),
+    key("secrets", Form::Stores, "[\"env\"]", "`secrets` of servers that set none").page("#secrets"),
 ];
 
-pub(super) static SERVER: [Key; 26] = [
+pub(super) static SERVER: [Key; 27] = [
     key(
         "command",
         Form::Text,
@@ -202,6 +205,13 @@ pub(super) static SERVER: [Key; 26] = [
         "`\"schema\"`, or `\"all\"`: descriptions and annotations may not change either",
     ),
     key("isolation", Form::Table(&ISOLATION), "", "what the child can access").child().page("#isolation"),
+    key(
+        "secrets",
+        Form::Stores,
+        "of `[defaults]`",
+        "where `${NAME}` is looked up, in order: `\"env\"`, `\"keyring\"` and `\"dotenv:PATH\"`",
+    )
+    .page("#secrets"),
     key("hosted", Form::Boolean, "false", "`true` allows `HostedServers` to hand the server to the model's provider")
         .remote()
         .page("agents.md#hosted-servers"),

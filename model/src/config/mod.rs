@@ -27,7 +27,7 @@ use self::read::{Reader, suggestion};
 pub use self::schema::config_schema;
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Drift, Isolation, Live, Pin, ServerConfig, Transport};
+use crate::server::{Drift, Isolation, Live, Pin, SecretStore, ServerConfig, Transport};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -93,6 +93,8 @@ pub struct Defaults {
     pub live: Live,
     /// The isolation of child processes, unless their server sets its own.
     pub isolation: Option<Isolation>,
+    /// The places where the values of `${NAME}` are looked up, unless a server sets its own.
+    pub secret_stores: Vec<SecretStore>,
     /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
     says_timeout: bool,
 }
@@ -106,6 +108,7 @@ impl Default for Defaults {
             pin: Pin::default(),
             live: Live::default(),
             isolation: None,
+            secret_stores: Vec::new(),
             says_timeout: false,
         }
     }
@@ -275,6 +278,9 @@ impl Config {
         if matches!(server.transport, Transport::Stdio { .. }) && server.isolation.is_none() {
             server.isolation.clone_from(&self.defaults.isolation);
         }
+        if server.secret_stores.is_empty() {
+            server.secret_stores.clone_from(&self.defaults.secret_stores);
+        }
         server
     }
 
@@ -317,6 +323,7 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
             "pin" => defaults.pin = reader.pin(&entry.value, &what)?,
             "live" => defaults.live = reader.live(&entry.value, &what)?,
+            "secrets" => defaults.secret_stores = reader.secret_stores(&entry.value, &what)?,
             "isolation" => defaults.isolation = Some(isolation::read(reader, &entry.value, &what)?),
             _ => {}
         }

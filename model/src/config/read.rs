@@ -8,7 +8,9 @@ use super::keys::{Key, has};
 use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::{ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Types, UnknownKeys, duration, nearest};
+use crate::{
+    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, SecretStore, Types, UnknownKeys, duration, nearest,
+};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
@@ -80,6 +82,26 @@ impl<'a> Reader<'a> {
     pub(super) fn texts(&self, node: &Node, what: &str) -> Result<Vec<String>, FileError> {
         let elements = self.list(node, what, "an array of strings")?;
         elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
+    }
+
+    pub(super) fn secret_stores(&self, node: &Node, what: &str) -> Result<Vec<SecretStore>, FileError> {
+        let nodes = self.list(node, what, "an array of strings")?;
+        if nodes.is_empty() {
+            let expected = SecretStore::WORDS.map(|word| format!("`\"{word}\"`")).join(", ");
+            return Err(self
+                .error(node.at, format!("{what} is empty"))
+                .with_help(format!("expected some of {expected}")));
+        }
+        let known = SecretStore::WORDS.map(|word| (word, ()));
+        let store = |node: &Node| {
+            let what = format!("every element of {what}");
+            let word = self.text(node, &what)?;
+            match SecretStore::parse(&word) {
+                Some(store) => Ok(store),
+                None => self.one_of(node, &what, &word, &known).map(|()| SecretStore::Env),
+            }
+        };
+        nodes.iter().map(store).collect()
     }
 
     /// As [`texts`](Self::texts), of a key whose elements are found to be wrong only beside a snapshot.

@@ -36,6 +36,10 @@ fn property(key: &Key) -> Value {
         Form::Prefix => json!({ "type": ["string", "boolean"], "not": { "const": true } }),
         Form::Words(words) => json!({ "enum": words() }),
         Form::Texts => texts(),
+        Form::Stores => json!({
+            "type": "array", "minItems": 1,
+            "items": { "anyOf": [{ "enum": ["env", "keyring"] }, { "type": "string", "pattern": "^dotenv:." }] },
+        }),
         Form::Codes => json!({ "type": "array", "items": { "type": "string", "pattern": "^MCP[0-9]{4}$" } }),
         Form::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Form::RuleMap(words) => json!({ "type": "object", "additionalProperties": { "enum": words() } }),

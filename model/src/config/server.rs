@@ -92,6 +92,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
         table.read("drift", |node, what| drift::read(reader, node, what))?.unwrap_or_default();
     server.pin = table.read("pin", |node, what| reader.pin(node, what))?;
     server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
+    server.secret_stores = table.read("secrets", |node, what| reader.secret_stores(node, what))?.unwrap_or_default();
     server.hosted = table.read("hosted", |node, what| reader.boolean(node, what))?.unwrap_or_default();
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
     let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number);

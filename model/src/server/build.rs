@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
-    Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys,
+    Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, RustConfig, SecretStore, ServerConfig, Transport, Types,
+    UnknownKeys,
 };
 
 impl ServerConfig {
@@ -29,6 +30,7 @@ impl ServerConfig {
             drift_rules: DriftRules::default(),
             pin: None,
             isolation: None,
+            secret_stores: Vec::new(),
             hosted: false,
             folder: None,
             pattern_places: PatternPlaces::default(),
@@ -113,6 +115,13 @@ impl ServerConfig {
     #[must_use]
     pub fn exclude<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.exclude.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Looks up the values of `${NAME}` in these places, in order, instead of the environment alone.
+    #[must_use]
+    pub fn secret_stores(mut self, stores: impl IntoIterator<Item = SecretStore>) -> Self {
+        self.secret_stores.extend(stores);
         self
     }
 

@@ -73,6 +73,8 @@ impl ServerConfig {
         if let Some(isolation) = &shown.isolation {
             put(&mut json, "isolation", isolation.to_json());
         }
+        let stores: Vec<String> = shown.secret_stores.iter().map(ToString::to_string).collect();
+        put_list(&mut json, "secrets", &stores);
         if shown.hosted {
             put(&mut json, "hosted", true);
         }

@@ -7,6 +7,7 @@ pub(crate) mod json;
 mod paths;
 mod patterns;
 mod rust;
+mod secret_store;
 mod show;
 mod values;
 
@@ -18,6 +19,7 @@ pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
+pub use self::secret_store::SecretStore;
 use crate::matching::matches_globs;
 
 /// How to reach a server.
@@ -205,6 +207,8 @@ pub struct ServerConfig {
     pub pin: Option<Pin>,
     /// The isolation of the child process; `None` for none.
     pub isolation: Option<Isolation>,
+    /// The places where the values of `${NAME}` are looked up, in order; empty for the environment alone.
+    pub secret_stores: Vec<SecretStore>,
     /// Whether a model provider may connect to the server itself. Its URL and headers, including secrets, are then
     /// sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
     pub hosted: bool,

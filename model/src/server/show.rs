@@ -30,6 +30,7 @@ impl fmt::Debug for ServerConfig {
             .field("drift_rules", &shown.drift_rules)
             .field("pin", &shown.pin)
             .field("isolation", &shown.isolation)
+            .field("secret_stores", &shown.secret_stores)
             .field("hosted", &shown.hosted)
             .finish()
     }

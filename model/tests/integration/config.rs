@@ -165,7 +165,7 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
     );
     toml_error(
         "[defaults]\nzzz = 1\n",
-        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`, `pin`, `live`, `isolation`",
+        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`, `pin`, `live`, `isolation`, `secrets`",
     );
     toml_error(
         "[servers.github]\ncommand = 5\n",

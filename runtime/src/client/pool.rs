@@ -34,9 +34,9 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
 /// A digest, because the values that it is made of are secret. A connection belongs to the runtime that it was opened in.
 fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
-    // Keyrings are read when a connection is opened; an entry is the same for all.
+    // Keyrings and files are read when a connection is opened; an entry is the same for all.
     let value = |secret: &SecretRef| match secret {
-        SecretRef::Variable(name) => variable(name),
+        SecretRef::Variable(name) if config.secret_stores.is_empty() => variable(name),
         other => Some(other.to_string()),
     };
     let resolved = config.expand_with(value).ok()?;

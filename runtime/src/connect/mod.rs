@@ -15,3 +15,4 @@ pub(crate) mod process;
 pub(crate) mod resolve;
 mod rounds;
 pub(crate) mod secrets;
+pub(crate) mod stores;

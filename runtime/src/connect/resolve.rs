@@ -3,6 +3,7 @@
 use mcp_bindgen_model::{SecretRef, ServerConfig};
 
 use super::secrets::SecretSource;
+use super::stores::look_up;
 use crate::ground::redact::{PrivateValues, Redactor};
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -78,7 +79,7 @@ impl KnownSecrets {
 pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
-        let value = secrets.secret(&secret).await.map_err(|error| {
+        let value = look_up(config, &secret, secrets).await.map_err(|error| {
             let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
             // The error of a program's own source may contain values that it returned before.
             let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
@@ -88,9 +89,11 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
             found.push((secret, value));
         }
     }
-    let ready = config
-        .expand_with(|secret| value_of(&found, secret))
-        .map_err(|error| ConnectError::new(&config.name, Kind::Config, error.to_string()))?;
+    let ready = config.expand_with(|secret| value_of(&found, secret)).map_err(|error| {
+        let places = config.secret_stores.iter().map(|store| format!("`{store}`")).collect::<Vec<_>>();
+        let looked = if places.is_empty() { String::new() } else { format!(" (looked up in {})", places.join(", ")) };
+        ConnectError::new(&config.name, Kind::Config, format!("{error}{looked}"))
+    })?;
     let redactor = Redactor::new(&private_values(&ready, &found));
     Ok(Resolved { config: ready, redactor })
 }
@@ -100,7 +103,7 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
 pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
-        if let Ok(Some(value)) = secrets.secret(&secret).await {
+        if let Ok(Some(value)) = look_up(config, &secret, secrets).await {
             found.push((secret, value));
         }
     }

@@ -28,6 +28,7 @@ const ROWS: &[Row] = &[
     ("defaults.pin", bindings::default_pin),
     ("defaults.live", bindings::live),
     ("defaults.isolation", isolation::default),
+    ("defaults.secrets", reach::secrets),
     ("servers.*.command", reach::command),
     ("servers.*.args", reach::args),
     ("servers.*.cwd", reach::cwd),
@@ -67,6 +68,7 @@ const ROWS: &[Row] = &[
     ("servers.*.isolation.network", isolation::network),
     ("servers.*.isolation.read", isolation::read),
     ("servers.*.isolation.write", isolation::write),
+    ("servers.*.secrets", reach::secrets),
     ("servers.*.hosted", reach::hosted),
 ];
 

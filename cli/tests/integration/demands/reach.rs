@@ -28,8 +28,12 @@ fn tools(project: &Project) -> Vec<String> {
 fn attempt(config: &str, what: &str, at: &str) -> Result<String, CallError> {
     let project = Project::new(&format!("{SERVER}args = [\"--attempts\"]\n{config}"));
     std::fs::create_dir(project.path("data")).unwrap();
+    attempt_in(&project, what, at)
+}
+
+fn attempt_in(project: &Project, what: &str, at: &str) -> Result<String, CallError> {
     let arguments = json!({ "do": what, "at": at }).as_object().unwrap().clone();
-    let result = with_client(&project, ClientOptions::new(), async |client| client.call("attempt", arguments).await)?;
+    let result = with_client(project, ClientOptions::new(), async |client| client.call("attempt", arguments).await)?;
     if result.is_error { Err(CallError::Tool(Box::new(result))) } else { Ok(result.text().to_owned()) }
 }
 
@@ -83,6 +87,26 @@ pub(crate) fn env() {
     assert!(attempt("", "variable", "DEMANDED").is_err());
     let unset = attempt("env = { A = \"${CERTAINLY_NOT_SET}\" }\n", "variable", "A").unwrap_err();
     assert!(unset.to_string().contains("`CERTAINLY_NOT_SET` is not set"), "{unset}");
+}
+
+pub(crate) fn secrets() {
+    let read = |config: &str| {
+        let project = Project::new(config);
+        std::fs::create_dir(project.path("data")).unwrap();
+        std::fs::write(project.path("local.env"), "DEMANDED_SECRET=\"from the file\"\n").unwrap();
+        attempt_in(&project, "variable", "A").map_err(|error| error.to_string())
+    };
+    let server = format!("{SERVER}args = [\"--attempts\"]\nenv = {{ A = \"${{DEMANDED_SECRET}}\" }}\n");
+    let file = "secrets = [\"env\", \"dotenv:local.env\"]\n";
+    assert_eq!(read(&format!("{server}{file}")).unwrap(), "from the file");
+    assert_eq!(read(&format!("[defaults]\n{file}{server}")).unwrap(), "from the file");
+    let replaced = read(&format!("[defaults]\n{file}{server}secrets = [\"env\"]\n")).unwrap_err();
+    assert!(replaced.contains("`DEMANDED_SECRET` is not set") && replaced.contains("looked up in `env`"), "{replaced}");
+    assert!(read(&server).is_err(), "the environment alone does not have it");
+    let wrong = refusal("[servers.hub]\ncommand = \"x\"\nsecrets = [\"keyrings\"]\n");
+    assert!(wrong.contains("did you mean `keyring`?"), "{wrong}");
+    let empty = refusal("[servers.hub]\ncommand = \"x\"\nsecrets = []\n");
+    assert!(empty.contains("is empty"), "{empty}");
 }
 
 /// Cargo sets a variable for every test.
