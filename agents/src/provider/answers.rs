@@ -45,6 +45,12 @@ impl Answers {
     pub fn results_within(&self, provider: Provider, characters: usize) -> Vec<Value> {
         provider.results_within(self, characters)
     }
+
+    /// Like [`results`](Self::results), for a certain model; see [`Provider::results_for`].
+    #[must_use]
+    pub fn results_for(&self, provider: Provider, model: &str) -> Vec<Value> {
+        provider.results_for(model, self)
+    }
 }
 
 impl Deref for Answers {
@@ -173,7 +179,11 @@ mod tests {
         let source = json!({"type": "base64", "media_type": "image/png", "data": "AAAA"});
         assert_eq!(anthropic[0]["content"], json!([{"type": "image", "source": source}]));
         assert!(anthropic[1]["content"].is_string() && anthropic[1]["is_error"] == true, "{anthropic}");
-        let gemini = &Provider::Gemini.results(&answers)[0]["parts"];
+        for unknown in [Provider::Gemini.results(&answers), Provider::Gemini.results_for("gemini-2.5-pro", &answers)] {
+            let response = &unknown[0]["parts"][0]["functionResponse"];
+            assert!(response.get("parts").is_none() && response.to_string().contains("left out"), "{response}");
+        }
+        let gemini = &Provider::Gemini.results_for("models/gemini-3-pro-preview", &answers)[0]["parts"];
         let media = json!([{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]);
         assert_eq!(gemini[0]["functionResponse"]["parts"], media);
         assert!(gemini[0]["functionResponse"]["response"]["output"].as_str().is_some_and(|said| !said.is_empty()));

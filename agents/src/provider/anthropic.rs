@@ -7,7 +7,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, items, text};
-use super::format::{Declaration, Format};
+use super::format::{Declaration, Format, Role};
 use super::parts::{Part, Takes};
 
 pub(super) const FORMAT: Format = Format {
@@ -20,6 +20,9 @@ pub(super) const FORMAT: Format = Format {
     },
     result,
     messages,
+    images_for: |_| true,
+    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    message,
     declaration,
     list: std::convert::identity,
     dialect: Dialect::Anthropic,
@@ -61,21 +64,26 @@ fn messages(results: Vec<Value>) -> Vec<Value> {
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
     let content = match parts.as_slice() {
         [Part::Text(text)] => json!(text),
-        _ => parts
-            .into_iter()
-            .map(|part| match part {
-                Part::Text(text) => json!({"type": "text", "text": text}),
-                Part::Image { mime_type, data } => {
-                    json!({"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}})
-                }
-            })
-            .collect(),
+        _ => parts.into_iter().map(block).collect(),
     };
     let mut result = json!({"type": "tool_result", "tool_use_id": group.id, "content": content});
     if let (false, Value::Object(fields)) = (group.is_success(), &mut result) {
         fields.insert("is_error".to_owned(), true.into());
     }
     result
+}
+
+fn block(part: Part) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image { mime_type, data } => {
+            json!({"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}})
+        }
+    }
+}
+
+fn message(role: Role, parts: Vec<Part>) -> Value {
+    json!({"role": role.name(), "content": parts.into_iter().map(block).collect::<Vec<_>>()})
 }
 
 fn declaration(tool: Declaration<'_>) -> Value {

@@ -17,6 +17,12 @@ pub(crate) struct Format {
     pub(super) result: fn(&Group<'_>, Vec<Part>) -> Value,
     /// Formats the messages with the results of a turn.
     pub(super) messages: fn(Vec<Value>) -> Vec<Value>,
+    /// Returns `true` if results for a model, where it is known, can have images.
+    pub(super) images_for: fn(Option<&str>) -> bool,
+    /// The media types of images in a user's message. An assistant's has text only.
+    pub(super) images_of_users: &'static [&'static str],
+    /// Formats a message.
+    pub(super) message: fn(Role, Vec<Part>) -> Value,
     /// Formats the declaration of a tool.
     pub(crate) declaration: fn(Declaration<'_>) -> Value,
     /// Formats the value of `tools` in a request.
@@ -35,6 +41,23 @@ pub(crate) struct Format {
     pub(crate) strict_mode: Option<&'static str>,
     /// The provider's tool that searches deferred ones.
     pub(crate) search: Option<fn() -> Value>,
+}
+
+/// The author of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    User,
+    Assistant,
+}
+
+impl Role {
+    /// Most APIs name them so.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
 }
 
 /// No limit.

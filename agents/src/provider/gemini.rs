@@ -7,7 +7,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format};
+use super::format::{ANY_NUMBER, Declaration, Format, Role};
 use super::parts::{Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
@@ -16,6 +16,9 @@ pub(super) const FORMAT: Format = Format {
     takes: Takes { images: &["image/png", "image/jpeg", "image/webp"], images_of_errors: true, marks_errors: true },
     result,
     messages,
+    images_for: takes_images,
+    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
+    message,
     declaration,
     list,
     dialect: Dialect::Gemini,
@@ -54,13 +57,7 @@ fn messages(results: Vec<Value>) -> Vec<Value> {
 }
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
-    let media: Vec<Value> = parts
-        .iter()
-        .filter_map(|part| match part {
-            Part::Text(_) => None,
-            Part::Image { mime_type, data } => Some(json!({"inlineData": {"mimeType": mime_type, "data": data}})),
-        })
-        .collect();
+    let media: Vec<Value> = parts.iter().filter(|part| !part.is_text()).map(part).collect();
     let said = match joined(&parts) {
         said if said.is_empty() => format!("the result is in the attached media ({})", media.len()),
         said => said,
@@ -76,6 +73,28 @@ fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
         response.insert("parts".to_owned(), media.into());
     }
     json!({"functionResponse": response})
+}
+
+/// Models before Gemini 3 refuse `parts` in a response.
+fn takes_images(model: Option<&str>) -> bool {
+    let version = model.and_then(|model| model.rsplit('/').next()?.strip_prefix("gemini-"));
+    let major = version.and_then(|version| version.split(['.', '-']).next()?.parse::<u32>().ok());
+    major.is_some_and(|major| major >= 3)
+}
+
+fn part(part: &Part) -> Value {
+    match part {
+        Part::Text(text) => json!({"text": text}),
+        Part::Image { mime_type, data } => json!({"inlineData": {"mimeType": mime_type, "data": data}}),
+    }
+}
+
+fn message(role: Role, parts: Vec<Part>) -> Value {
+    let role = match role {
+        Role::User => "user",
+        Role::Assistant => "model",
+    };
+    json!({"role": role, "parts": parts.iter().map(part).collect::<Vec<_>>()})
 }
 
 /// Of the two places for a schema the one for JSON Schema.

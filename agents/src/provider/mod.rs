@@ -17,7 +17,9 @@ pub(crate) use calls::{items, text};
 pub(crate) use format::{Declaration, Format};
 pub(crate) use parts::with_message;
 
-use parts::{Part, Room, capped, parts};
+use format::Role;
+use mcp_bindgen_runtime::PromptResult;
+use parts::{Part, Room, Takes, capped, of_content, parts};
 use serde_json::Value;
 
 /// A provider's API.
@@ -100,7 +102,22 @@ impl Provider {
     /// the rest.
     #[must_use]
     pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
+        self.printed(answers, characters, None)
+    }
+
+    /// Like [`results`](Self::results), for a certain model, by its name in the API. For Gemini, results have images only
+    /// if the model is known to take them: `gemini-3` and later.
+    #[must_use]
+    pub fn results_for(self, model: &str, answers: &[Answered]) -> Vec<Value> {
+        self.printed(answers, answers::LONGEST_RESULT, Some(model))
+    }
+
+    fn printed(self, answers: &[Answered], characters: usize, model: Option<&str>) -> Vec<Value> {
         let format = self.format();
+        let takes = match (format.images_for)(model) {
+            true => format.takes,
+            false => Takes { images: &[], ..format.takes },
+        };
         let groups = answers::grouped(answers);
         let mut room = Room::of_a_turn();
         let printed = groups.iter().map(|group| {
@@ -110,12 +127,49 @@ impl Provider {
                 if is_shared {
                     all.push(Part::Text(format!("`{}`:", mcp_bindgen_model::printable(&answer.name))));
                 }
-                all.extend(parts(&answer.reply, format.takes, group.is_success(), &mut room));
+                all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
             }
             capped(&mut all, characters);
             (format.result)(group, all)
         });
         (format.messages)(printed.collect())
+    }
+
+    /// Returns the messages of a server's prompt in the provider's format, to put before or into a conversation. Messages of
+    /// one role that follow each other are one. Images are passed on where the provider accepts them, up to 20 and 15
+    /// million base64 characters; embedded resources become their text. Roles other than `assistant` count as `user`.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Provider;
+    /// use mcp_bindgen_runtime::PromptResult;
+    /// use serde_json::json;
+    ///
+    /// let prompt = PromptResult::from_json("notes", "review", json!({ "messages": [
+    ///     { "role": "user", "content": { "type": "text", "text": "Review this." } },
+    ///     { "role": "user", "content": { "type": "resource", "resource": { "uri": "file:///a.rs", "text": "fn a() {}" } } },
+    /// ] }));
+    /// let messages = Provider::Anthropic.prompt_messages(&prompt);
+    /// assert_eq!(messages.len(), 1);
+    /// assert_eq!(messages[0]["content"][1]["text"], "file:///a.rs:\nfn a() {}");
+    /// ```
+    #[must_use]
+    pub fn prompt_messages(self, prompt: &PromptResult) -> Vec<Value> {
+        let format = self.format();
+        let mut room = Room::of_a_turn();
+        let mut messages: Vec<(Role, Vec<Part>)> = Vec::new();
+        for message in &prompt.messages {
+            let (role, images) = match message.role.as_str() {
+                "assistant" => (Role::Assistant, &[][..]),
+                _ => (Role::User, format.images_of_users),
+            };
+            let parts = of_content(&message.content, images, &mut room);
+            match messages.last_mut() {
+                Some((last, all)) if *last == role => all.extend(parts),
+                _ if parts.is_empty() => {}
+                _ => messages.push((role, parts)),
+            }
+        }
+        messages.into_iter().map(|(role, parts)| (format.message)(role, parts)).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, text};
-use super::format::{ANY_NUMBER, Declaration, Format};
+use super::format::{ANY_NUMBER, Declaration, Format, Role};
 use super::parts::{Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
@@ -16,6 +16,9 @@ pub(super) const FORMAT: Format = Format {
     takes: Takes { images: &[], images_of_errors: false, marks_errors: false },
     result,
     messages: std::convert::identity,
+    images_for: |_| false,
+    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    message,
     declaration,
     list: std::convert::identity,
     dialect: Dialect::OpenAi,
@@ -62,6 +65,23 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
     json!({"role": "tool", "tool_call_id": group.id, "content": joined(&parts)})
+}
+
+fn message(role: Role, parts: Vec<Part>) -> Value {
+    let has_images = parts.iter().any(|part| !part.is_text());
+    let content = match role {
+        Role::User if has_images => parts
+            .into_iter()
+            .map(|part| match part {
+                Part::Text(text) => json!({"type": "text", "text": text}),
+                Part::Image { mime_type, data } => {
+                    json!({"type": "image_url", "image_url": {"url": format!("data:{mime_type};base64,{data}")}})
+                }
+            })
+            .collect(),
+        _ => json!(joined(&parts)),
+    };
+    json!({"role": role.name(), "content": content})
 }
 
 /// Without `strict` it would be taken for false.

@@ -7,7 +7,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format};
+use super::format::{ANY_NUMBER, Declaration, Format, Role};
 use super::parts::{Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
@@ -20,6 +20,9 @@ pub(super) const FORMAT: Format = Format {
     },
     result,
     messages: std::convert::identity,
+    images_for: |_| true,
+    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    message,
     declaration,
     list: std::convert::identity,
     dialect: Dialect::OpenAi,
@@ -60,20 +63,26 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
 }
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
-    let output = if parts.iter().all(Part::is_text) {
-        json!(joined(&parts))
-    } else {
-        parts
-            .into_iter()
-            .map(|part| match part {
-                Part::Text(text) => json!({"type": "input_text", "text": text}),
-                Part::Image { mime_type, data } => {
-                    json!({"type": "input_image", "image_url": format!("data:{mime_type};base64,{data}")})
-                }
-            })
-            .collect()
-    };
+    let output =
+        if parts.iter().all(Part::is_text) { json!(joined(&parts)) } else { parts.into_iter().map(input).collect() };
     json!({"type": "function_call_output", "call_id": group.id, "output": output})
+}
+
+fn input(part: Part) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "input_text", "text": text}),
+        Part::Image { mime_type, data } => {
+            json!({"type": "input_image", "image_url": format!("data:{mime_type};base64,{data}")})
+        }
+    }
+}
+
+fn message(role: Role, parts: Vec<Part>) -> Value {
+    let content: Vec<Value> = match role {
+        Role::User => parts.into_iter().map(input).collect(),
+        Role::Assistant => vec![json!({"type": "output_text", "text": joined(&parts)})],
+    };
+    json!({"role": role.name(), "content": content})
 }
 
 /// Without `strict` the provider would make the schema strict by itself.

@@ -1,6 +1,6 @@
 //! The parts of a result that a model receives: text and images, never empty, within limits.
 
-use mcp_bindgen_runtime::ToolReply;
+use mcp_bindgen_runtime::{Content, ToolReply};
 use serde_json::{Map, Value};
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
@@ -53,6 +53,17 @@ pub(super) struct Takes {
     pub(super) images_of_errors: bool,
     /// Whether there is a flag for errors; the text says it where there is none.
     pub(super) marks_errors: bool,
+}
+
+/// The content of a message: text, and the images that the provider takes.
+pub(super) fn of_content(content: &Content, images: &[&'static str], room: &mut Room) -> Vec<Part> {
+    let block = serde_json::to_value(content).unwrap_or_default();
+    let part = match text_of(&block) {
+        Some(text) => Part::Text(cleaned(text)),
+        None => image(&block, images, room).unwrap_or_else(|| Part::Text(cleaned(&shown(&block)))),
+    };
+    let is_empty = matches!(&part, Part::Text(text) if text.trim().is_empty());
+    if is_empty { Vec::new() } else { vec![part] }
 }
 
 /// The texts, one below the other.

@@ -12,13 +12,17 @@ use super::server::{SectionServer, selects};
 use super::template;
 
 /// The variables of an inventory's template.
-const VARIABLES: [&str; 3] = ["server_names", "tool_count", "tools_by_server"];
+const VARIABLES: [&str; 4] = ["server_names", "tool_count", "tools_by_server", "instructions_by_server"];
+/// The longest instructions of a server that are shown, in characters.
+const LONGEST_INSTRUCTIONS: usize = 4_000;
 
 /// The servers of a section that shows what they offer.
 #[derive(Clone)]
 pub(super) struct Inventory {
     pub(super) servers: Arc<[SectionServer]>,
     pub(super) template: Option<Arc<str>>,
+    /// Whether the instructions of servers are shown.
+    pub(super) instructs: bool,
 }
 
 /// One tool as it is shown: nothing of it is markup any more.
@@ -51,6 +55,7 @@ impl Inventory {
         let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
         for server in self.servers.iter() {
             blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
+            blocks.extend(self.instructions(server));
             blocks.push(match lines(server, admitted) {
                 None => "Its tools are listed once it is connected.".to_owned(),
                 Some(lines) if lines.is_empty() => "It has no tools.".to_owned(),
@@ -58,6 +63,16 @@ impl Inventory {
             });
         }
         blocks.join("\n\n")
+    }
+
+    /// The instructions of a server as a quotation in which nothing is markup, where they are asked for.
+    fn instructions(&self, server: &SectionServer) -> Option<String> {
+        let text = server.handle().instructions().filter(|_| self.instructs)?;
+        let head: String = text.chars().take(LONGEST_INSTRUCTIONS).collect();
+        let cut = if head.len() < text.len() { "\n…" } else { "" };
+        let plain = format!("{}{cut}", crate::text::plain(&head));
+        let quoted = plain.lines().map(|line| format!("> {}", crate::text::unmarked(line)).trim_end().to_owned());
+        Some(quoted.collect::<Vec<_>>().join("\n")).filter(|quoted| !plain.is_empty() && !quoted.is_empty())
     }
 
     fn variables(&self, admitted: &Admitted) -> Value {
@@ -72,7 +87,15 @@ impl Inventory {
             .collect();
         let count: usize = by_server.values().filter_map(Value::as_array).map(Vec::len).sum();
         let names: Vec<String> = self.servers.iter().map(|server| plain::name(server.name())).collect();
-        json!({ "server_names": names.join(", "), "tool_count": count, "tools_by_server": by_server })
+        let instructions = self
+            .servers
+            .iter()
+            .filter_map(|server| Some((plain::name(server.name()), Value::String(self.instructions(server)?))));
+        let instructions: Map<String, Value> = instructions.collect();
+        json!({
+            "server_names": names.join(", "), "tool_count": count, "tools_by_server": by_server,
+            "instructions_by_server": instructions,
+        })
     }
 }
 

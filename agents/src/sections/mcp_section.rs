@@ -51,7 +51,7 @@ impl McpSection {
         Self {
             key: "mcp".to_owned(),
             title: "MCP Integrations".to_owned(),
-            inventory: Inventory { servers, template: None },
+            inventory: Inventory { servers, template: None, instructs: false },
         }
     }
 
@@ -73,6 +73,14 @@ impl McpSection {
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
+        self
+    }
+
+    /// Shows the instructions of the servers too, from their snapshots or last connections: as quotations in which nothing is
+    /// markup, of up to 4,000 characters each. In templates they are `instructions_by_server`.
+    #[must_use]
+    pub fn with_instructions(mut self) -> Self {
+        self.inventory.instructs = true;
         self
     }
 

@@ -85,7 +85,7 @@ impl Opener {
                 self.open(&keys, reason).reply
             });
             let told = match opened {
-                Ok(ToolReply { success: true, message, .. }) => Ok(Value::String(message)),
+                Ok(ToolReply { success: true, message, .. }) => Ok(Value::String(message).into()),
                 Ok(ToolReply { message, .. }) | Err(message) => Err(message),
             };
             Box::pin(std::future::ready(told))
@@ -107,7 +107,7 @@ impl Opener {
         });
         SectionTool::raw(READ_SECTION, description, schema, move |arguments| {
             let told = match arguments.get("section_key") {
-                Some(Value::String(key)) => self.read(key).map(Value::String),
+                Some(Value::String(key)) => self.read(key).map(|text| Value::String(text).into()),
                 _ => Err("expected a string for `section_key`".to_owned()),
             };
             Box::pin(std::future::ready(told))

@@ -167,6 +167,8 @@ pub(super) struct Handle {
     pub(super) bound: Option<&'static ServerSpec>,
     known: Mutex<Option<Arc<Snapshot>>>,
     live: Mutex<Option<Arc<[Value]>>>,
+    /// The instructions of the server at its last connection.
+    instructions: Mutex<Option<String>>,
     failed: Mutex<Option<(Instant, ConnectError)>>,
     /// The equal one that serves in its place.
     root: Mutex<Option<Arc<Handle>>>,
@@ -188,6 +190,7 @@ impl Handle {
             bound: None,
             known: Mutex::default(),
             live: Mutex::default(),
+            instructions: Mutex::default(),
             failed: Mutex::default(),
             root: Mutex::default(),
         }
@@ -256,10 +259,12 @@ impl Handle {
     /// Lists the tools anew; connects where there is no connection.
     pub(super) async fn list(&self) -> Result<(), ConnectError> {
         if let Some(client) = &self.client {
-            let outcome = match client.connect().await {
-                Ok(()) => client.list_tools_raw().await,
-                Err(error) => Err(error),
+            let listing = async {
+                client.connect().await?;
+                *locked(&self.instructions) = client.declared().await?.instructions;
+                client.list_tools_raw().await
             };
+            let outcome = listing.await;
             *locked(&self.failed) = outcome.as_ref().err().map(|error| (Instant::now(), error.clone()));
             self.note(outcome?);
         }
@@ -273,6 +278,12 @@ impl Handle {
             Some((_, error)) => Err(error),
             None => self.list().await,
         }
+    }
+
+    /// Returns the server's instructions, from its last connection or its snapshot.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let live = locked(&self.instructions).clone();
+        live.or_else(|| locked(&self.known).as_ref().and_then(|snapshot| snapshot.instructions.clone()))
     }
 
     pub(super) fn note(&self, tools: Vec<Value>) {

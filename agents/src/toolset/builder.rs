@@ -19,11 +19,12 @@ use serde_json::{Value, json};
 use super::carried::Carried;
 use super::context::FunctionContext;
 use super::direct;
-use super::entry::{Entry, Handler};
+use super::entry::{Entry, Function, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
 use super::functions::Functions;
 use super::names::{NameStyle, Naming};
+use super::resources;
 use super::rewrites::Rewrites;
 use super::{Prepared, Toolset};
 use mcp_bindgen_schema::names::PROGRAM;
@@ -369,7 +370,43 @@ impl ToolsetBuilder {
             }
         };
         let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
-        let function = Arc::new(Typed::new(function));
+        self.with_function(group, name, description, schema, Arc::new(Typed::new(function)))
+    }
+
+    /// Adds two tools by which a model lists and reads the resources of a server: `SERVER_list_resources` and
+    /// `SERVER_read_resource`. They go through the layers of [`functions_through`](Self::functions_through), as functions of a
+    /// group with the server's name: `Policy::new` sees the URI in the arguments. They are read-only.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_model::ServerConfig;
+    /// use mcp_bindgen_runtime::Client;
+    ///
+    /// let client = Client::new(ServerConfig::stdio("notes", "notes-server"));
+    /// let toolset = Toolset::builder().resources(client).build()?;
+    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["notes_list_resources", "notes_read_resource"]);
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
+    /// ```
+    pub fn resources(self, client: Client) -> Self {
+        resources::tools(&client).into_iter().fold(self, |builder, (name, description, schema, function)| {
+            let mut builder = builder.with_function(client.name().into(), name, &description, schema, function);
+            let added = builder.entries.last_mut().filter(|entry| entry.identity() == (client.name(), name));
+            if let Some(entry) = added {
+                entry.annotations.read_only = Some(true);
+            }
+            builder
+        })
+    }
+
+    /// Adds a function with the layers that stand around functions now.
+    fn with_function(
+        self,
+        group: Arc<str>,
+        name: &str,
+        description: &str,
+        schema: Value,
+        function: Arc<dyn Function>,
+    ) -> Self {
         let caller = match &self.layers {
             Some(layers) if !layers.calls.admits(name) => return self,
             Some(layers) => {

@@ -1,11 +1,10 @@
 //! A tool of a toolset.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use mcp_bindgen_runtime::{Annotations, CallOptions, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
+use mcp_bindgen_runtime::{Annotations, CallOptions, Client, Content, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::context::FunctionContext;
@@ -51,7 +50,24 @@ pub(crate) enum Handler {
     Reply(Arc<dyn Replies>),
 }
 
-pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'f>>;
+pub(crate) type Running<'f> = BoxFuture<'f, Result<Output, String>>;
+
+/// The output of a function.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Output {
+    Value(Value),
+    Content(Vec<Content>),
+}
+
+impl From<Value> for Output {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Content(Vec::new()),
+            Value::String(text) => Self::Content(vec![Content::text(text)]),
+            value => Self::Value(value),
+        }
+    }
+}
 
 /// A function that makes the reply to a call itself.
 pub(crate) trait Replies: Send + Sync {

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::FunctionContext;
-use super::entry::{Function, Running};
+use super::entry::{Function, Output, Running};
 use crate::text::line;
 
 /// The schema of a function's parameters.
@@ -92,7 +92,7 @@ where
             }
         };
         let running = (self.function)(context, parameters);
-        Box::pin(async move { outcome(running.await) })
+        Box::pin(async move { outcome(running.await).map(Output::from) })
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
             Some(n) => Ok(n * 2),
             None => Err("there is no `n`"),
         });
-        assert_eq!(double.run(context(), object(json!({ "n": 4 }))).await, Ok(json!(8)));
+        assert_eq!(double.run(context(), object(json!({ "n": 4 }))).await, Ok(Output::Value(json!(8))));
         assert_eq!(double.run(context(), object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
         let unfit = double.run(context(), object(json!({ "n": "four" }))).await.unwrap_err();
         assert!(unfit.contains("invalid arguments") && unfit.contains("i64"), "{unfit}");

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool, Offer, ToolCall, ToolResult};
-use serde_json::Value;
 
 use super::contained::{Panicked, contained};
 use super::context::FunctionContext;
-use super::entry::Function;
+use super::entry::{Function, Output};
 use super::words::broken;
 
 /// Functions of the program, as a service that calls tools. The server of a call is the function's group, or
@@ -73,9 +72,8 @@ impl CallTool for Functions {
         };
         let mut result = ToolResult::new(&*call.server, &*call.tool);
         match outcome.unwrap_or_else(|Panicked| Err(broken(&shown))) {
-            Ok(Value::Null) => {}
-            Ok(Value::String(text)) => result.content = vec![Content::text(text)],
-            Ok(value) => result.structured = Some(value),
+            Ok(Output::Content(content)) => result.content = content,
+            Ok(Output::Value(value)) => result.structured = Some(value),
             Err(words) => {
                 result.content = vec![Content::text(words)];
                 result.is_error = true;

@@ -18,6 +18,7 @@ mod mend;
 pub(crate) mod names;
 mod places;
 mod prepared;
+mod resources;
 mod rewrites;
 mod subset;
 mod summary;

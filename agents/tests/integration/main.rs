@@ -7,6 +7,7 @@ mod dispatch_harness;
 mod functions;
 mod hosted;
 mod mcp_section;
+mod offers;
 mod opening;
 mod section_servers;
 mod sections;

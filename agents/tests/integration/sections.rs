@@ -257,7 +257,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         "the tools of `mute`",
         "`m.n` has a tool `same`, which section `m` also has",
         "`o` has a tool `no name`, a name that some providers refuse",
-        "`p` has a template that uses the unknown parameter `tool_names`; there are `server_names`",
+        "`p` has a template that uses the unknown parameter `tool_names`; there are `instructions_by_server`",
         "`q` has a summary that uses the unknown parameter `ownr`; did you mean `owner`?",
     ];
     for wanted in wanted {

@@ -91,7 +91,7 @@ impl Function for Found {
         let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
         let end = query.char_indices().nth(LONGEST_QUERY).map_or(query.len(), |(end, _)| end);
         let found = self.find(query.get(..end).unwrap_or_default());
-        Box::pin(async move { Ok(found) })
+        Box::pin(async move { Ok(found.into()) })
     }
 }
 

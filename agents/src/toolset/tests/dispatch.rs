@@ -219,7 +219,7 @@ async fn policies_below_hold() {
 fn of_function(run: impl Fn(Map<String, Value>) -> Result<Value, String> + Clone + Send + Sync + 'static) -> Toolset {
     issues(function(move |arguments| {
         let run = run.clone();
-        Box::pin(async move { run(arguments) })
+        Box::pin(async move { run(arguments).map(Into::into) })
     }))
 }
 
