@@ -14,7 +14,8 @@ use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_bindgen::agents::{
-    Answers, Definitions, Prompt, PromptParams, PromptState, Provider, Section, SectionServer, Toolset, Visibility,
+    Model, Prompt, PromptParams, PromptState, Provider, Reply, Run, RunEvent, RunTools, Section, SectionServer,
+    Toolset, Visibility,
 };
 use mcp_bindgen::middleware::{Approval, ApprovalAnswer, Stack, Transaction};
 use mcp_bindgen::model::ServerConfig;
@@ -22,7 +23,7 @@ use mcp_bindgen::{CallError, CallTool, Client, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use scripted_model::{ScriptedModel, Seen, Turn};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 mcp_bindgen::mcp_tools!("fixture");
 
@@ -30,7 +31,6 @@ const AS_SERVER: &str = "--as-server";
 const PROVIDERS: [Provider; 4] =
     [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
 const QUESTION: &str = "The pump is leaking. Open a ticket, and order a new seal.";
-const MOST_TURNS: usize = 12;
 
 #[derive(Serialize, JsonSchema)]
 struct Team {
@@ -100,10 +100,14 @@ async fn run() -> Result<(), Box<dyn Error>> {
     for provider in PROVIDERS {
         println!("{provider:?}");
         let model = ScriptedModel::start(with_sections).await?;
-        let said = with_prompt(&model, provider, &prompt, &params).await?;
-        println!("    answer           {said}; {} requests\n", model.answered());
+        let tools = RunTools::prompt(prompt.clone(), params.clone(), PromptState::new());
+        let answer = Run::new(&Api { model: &model, provider }, tools)
+            .on_event(tell)
+            .messages(vec![provider.user_message(QUESTION)])
+            .await?;
+        println!("    answer           {}; {} replies\n", answer.text, answer.turns);
         // Only the formats differ.
-        if *expected.get_or_insert((said.clone(), model.answered())) != (said, model.answered()) {
+        if *expected.get_or_insert((answer.text.clone(), answer.turns)) != (answer.text, answer.turns) {
             return Err(format!("the conversation with {provider:?} went another way").into());
         }
     }
@@ -114,133 +118,56 @@ async fn run() -> Result<(), Box<dyn Error>> {
     }
 
     let toolset = Toolset::builder().bindings(&fixture::SERVER, desk).build()?;
+    let deferred = toolset.deferred();
     for provider in PROVIDERS {
         let model = ScriptedModel::start(with_search).await?;
-        let (said, listed, all) = with_deferred(&model, provider, &toolset).await?;
+        let size = |toolset: &Toolset| Value::from(toolset.definitions(provider).tools).to_string().len();
+        let answer = Run::new(&Api { model: &model, provider }, deferred.clone())
+            .instructions("Search for what you need.")
+            .messages(vec![provider.user_message(QUESTION)])
+            .await?;
         println!(
-            "{provider:?}: found among {} tools with {listed} of {all} bytes in the request: {said}",
-            toolset.len()
+            "{provider:?}: found among {} tools with {} of {} bytes in the request: {}",
+            toolset.len(),
+            size(deferred.listed()),
+            size(&toolset),
+            answer.text
         );
     }
     client.close().await;
     Ok(())
 }
 
-/// A conversation. The prompt is rendered for each turn, with the sections that the model has opened.
-async fn with_prompt(
-    model: &ScriptedModel,
+/// A client of the provider's API.
+struct Api<'m> {
+    model: &'m ScriptedModel,
     provider: Provider,
-    prompt: &Prompt,
-    params: &PromptParams,
-) -> Result<String, Box<dyn Error>> {
-    let mut conversation = Conversation::begin(provider);
-    let mut state = PromptState::new();
-    for _ in 0..MOST_TURNS {
-        let rendered = prompt.render(params, &state)?;
-        let (toolset, failed) = rendered.toolset().await?;
-        if let Some(error) = failed.into_iter().next() {
-            return Err(error.into());
-        }
-        let request = conversation.request(rendered.text(), toolset.definitions(provider));
-        let reply = model.ask(provider, &request).await?;
-        let calls = provider.calls(&reply);
-        if calls.is_empty() {
-            return conversation.text_of(&reply);
-        }
-        let answers = toolset.turn(calls).await;
-        tell(&answers);
-        conversation.goes_on(&reply, &answers);
-        state = rendered.state();
-    }
-    Err("the model does not come to an end".into())
 }
 
-/// A conversation with a deferred toolset, whose definitions never change.
-async fn with_deferred(
-    model: &ScriptedModel,
-    provider: Provider,
-    toolset: &Toolset,
-) -> Result<(String, usize, usize), Box<dyn Error>> {
-    let deferred = toolset.deferred();
-    let size = |definitions: Definitions| Value::from(definitions.tools).to_string().len();
-    let sizes = (size(deferred.listed().definitions(provider)), size(toolset.definitions(provider)));
-    let mut conversation = Conversation::begin(provider);
-    for _ in 0..MOST_TURNS {
-        let request = conversation.request("Search for what you need.", deferred.listed().definitions(provider));
-        let reply = model.ask(provider, &request).await?;
-        let calls = provider.calls(&reply);
-        if calls.is_empty() {
-            return Ok((conversation.text_of(&reply)?, sizes.0, sizes.1));
-        }
-        let answers = deferred.turn(calls).await;
-        conversation.goes_on(&reply, &answers);
+impl Model for Api<'_> {
+    type Error = std::io::Error;
+
+    fn provider(&self) -> Provider {
+        self.provider
     }
-    Err("the model does not come to an end".into())
+
+    async fn reply(&self, mut request: Map<String, Value>, _: Reply) -> Result<Value, Self::Error> {
+        match self.provider {
+            Provider::Anthropic => {
+                request.extend([("model".to_owned(), json!("scripted")), ("max_tokens".to_owned(), json!(1024))])
+            }
+            Provider::Gemini => {}
+            _ => request.extend([("model".to_owned(), json!("scripted"))]),
+        }
+        self.model.ask(self.provider, &request.into()).await.map_err(std::io::Error::other)
+    }
 }
 
-fn tell(answers: &Answers) {
-    for answer in answers.iter() {
+fn tell(event: RunEvent) {
+    if let RunEvent::Answered(answer) = event {
         let said: String = answer.reply.message.replace('\n', " ").chars().take(110).collect();
         let outcome = if answer.reply.success { "done" } else { "failed" };
         println!("    {outcome:<16} {}: {said}", answer.name);
-    }
-}
-
-/// The messages so far, in the provider's format.
-struct Conversation {
-    provider: Provider,
-    messages: Vec<Value>,
-}
-
-impl Conversation {
-    fn begin(provider: Provider) -> Self {
-        let question = match provider {
-            Provider::Gemini => json!({ "role": "user", "parts": [{ "text": QUESTION }] }),
-            _ => json!({ "role": "user", "content": QUESTION }),
-        };
-        Self { provider, messages: vec![question] }
-    }
-
-    fn request(&self, system: &str, definitions: Definitions) -> Value {
-        let (messages, tools) = (&self.messages, definitions.tools);
-        match self.provider {
-            Provider::OpenAiChat => {
-                let system = vec![json!({ "role": "system", "content": system })];
-                let messages = [system, messages.clone()].concat();
-                json!({ "model": "scripted", "messages": messages, "tools": tools })
-            }
-            Provider::OpenAiResponses => {
-                json!({ "model": "scripted", "instructions": system, "input": messages, "tools": tools, "store": false })
-            }
-            Provider::Gemini => {
-                let system = json!({ "parts": [{ "text": system }] });
-                json!({ "systemInstruction": system, "contents": messages, "tools": tools })
-            }
-            _ => {
-                json!({ "model": "scripted", "max_tokens": 1024, "system": system, "messages": messages, "tools": tools })
-            }
-        }
-    }
-
-    /// Appends the model's reply, unchanged, and the results of its calls.
-    fn goes_on(&mut self, reply: &Value, answers: &Answers) {
-        match self.provider {
-            Provider::OpenAiChat => self.messages.extend(reply.pointer("/choices/0/message").cloned()),
-            Provider::OpenAiResponses => self.messages.extend(reply["output"].as_array().cloned().unwrap_or_default()),
-            Provider::Gemini => self.messages.extend(reply.pointer("/candidates/0/content").cloned()),
-            _ => self.messages.push(json!({ "role": "assistant", "content": reply["content"] })),
-        }
-        self.messages.extend(answers.results(self.provider));
-    }
-
-    fn text_of(&self, reply: &Value) -> Result<String, Box<dyn Error>> {
-        let place = match self.provider {
-            Provider::OpenAiChat => "/choices/0/message/content",
-            Provider::OpenAiResponses => "/output/0/content/0/text",
-            Provider::Gemini => "/candidates/0/content/parts/0/text",
-            _ => "/content/0/text",
-        };
-        Ok(reply.pointer(place).and_then(Value::as_str).ok_or("a reply without a text")?.to_owned())
     }
 }
 

@@ -77,6 +77,7 @@
 mod hosted;
 mod jinja;
 mod provider;
+mod run;
 mod sections;
 pub mod template;
 mod text;
@@ -92,6 +93,7 @@ pub use hosted::{
     HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
 };
 pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
+pub use run::{Answer, Model, Reply, Run, RunError, RunEvent, RunTools, run};
 pub use sections::*;
 pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, TemplateError, TemplateRun};
 #[cfg(feature = "tokens")]

@@ -1,13 +1,13 @@
 //! Anthropic's Messages: calls are blocks `tool_use`, results blocks `tool_result` of one user message.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, items, text};
-use super::format::{Declaration, Format, Role};
+use super::format::{Declaration, Format, Piece, Role, grown, members, push_text};
 use super::parts::{Part, Takes};
 
 pub(super) const FORMAT: Format = Format {
@@ -23,6 +23,10 @@ pub(super) const FORMAT: Format = Format {
     images_for: |_| true,
     images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     message,
+    request,
+    reply,
+    text: said,
+    add,
     declaration,
     list: std::convert::identity,
     dialect: Dialect::Anthropic,
@@ -84,6 +88,92 @@ fn block(part: Part) -> Value {
 
 fn message(role: Role, parts: Vec<Part>) -> Value {
     json!({"role": role.name(), "content": parts.into_iter().map(block).collect::<Vec<_>>()})
+}
+
+fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
+    members([
+        ("system", system.map(Value::from)),
+        ("messages", Some(messages.to_vec().into())),
+        ("tools", Some(tools.into())),
+    ])
+}
+
+fn reply(reply: &Value) -> Vec<Value> {
+    let content = reply.get("content").filter(|content| content.as_array().is_some_and(|blocks| !blocks.is_empty()));
+    content.map(|content| json!({"role": "assistant", "content": content})).into_iter().collect()
+}
+
+fn said(reply: &Value) -> String {
+    let blocks = items(reply, "content").iter().filter(|block| text(block, "type") == "text");
+    blocks.map(|block| text(block, "text")).collect()
+}
+
+/// Events begin, extend and end the blocks of a message. The input of a call is text until its block ends.
+fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+    let place = event.get("index").and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok());
+    let piece = match (text(event, "type").as_str(), event.get("delta")) {
+        ("message_start", _) => {
+            *reply = event.get("message").cloned().unwrap_or_else(|| json!({}));
+            if let Value::Object(message) = reply {
+                message.insert("content".to_owned(), json!([]));
+            }
+            None
+        }
+        ("content_block_start", _) => {
+            let block = event.get("content_block").cloned().unwrap_or_default();
+            let is_call = text(&block, "type") == "tool_use";
+            let piece = is_call.then(|| Piece::Call(text(&block, "id"), text(&block, "name")));
+            let piece = piece.or_else(|| Piece::text(&text(&block, "text")));
+            if let Some(kept) = block_at(reply, place) {
+                *kept = block;
+            }
+            piece
+        }
+        ("content_block_delta", Some(delta)) => {
+            let kept = block_at(reply, place);
+            let more = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+            match (text(delta, "type").as_str(), kept) {
+                ("text_delta", Some(kept)) => {
+                    push_text(kept, "text", more("text"));
+                    Piece::text(more("text"))
+                }
+                ("input_json_delta", Some(kept)) => {
+                    push_text(kept, "input", more("partial_json"));
+                    Piece::arguments(more("partial_json"))
+                }
+                ("thinking_delta", Some(kept)) => {
+                    push_text(kept, "thinking", more("thinking"));
+                    None
+                }
+                ("signature_delta", Some(kept)) => {
+                    push_text(kept, "signature", more("signature"));
+                    None
+                }
+                _ => None,
+            }
+        }
+        ("content_block_stop", _) => {
+            if let Some(input) = block_at(reply, place).and_then(|block| block.get_mut("input"))
+                && let Value::String(json) = &*input
+            {
+                // What was cut is marked by the reason of the stop.
+                *input = serde_json::from_str(json).unwrap_or_else(|_| json!({}));
+            }
+            None
+        }
+        ("message_delta", Some(Value::Object(delta))) => {
+            if let Value::Object(message) = reply {
+                message.extend(delta.clone());
+            }
+            None
+        }
+        _ => None,
+    };
+    piece.into_iter().collect()
+}
+
+fn block_at(reply: &mut Value, place: Option<usize>) -> Option<&mut Value> {
+    grown(reply.get_mut("content")?.as_array_mut()?, place?)
 }
 
 fn declaration(tool: Declaration<'_>) -> Value {

@@ -23,6 +23,14 @@ pub(crate) struct Format {
     pub(super) images_of_users: &'static [&'static str],
     /// Formats a message.
     pub(super) message: fn(Role, Vec<Part>) -> Value,
+    /// Formats a request: the instructions, the messages and the tools.
+    pub(crate) request: fn(Option<&str>, &[Value], Vec<Value>) -> Map<String, Value>,
+    /// Returns the messages of a reply, as they go into the next request.
+    pub(crate) reply: fn(&Value) -> Vec<Value>,
+    /// Returns the text of a reply.
+    pub(crate) text: fn(&Value) -> String,
+    /// Adds an event of a stream to the reply so far.
+    pub(crate) add: fn(&mut Value, &Value) -> Vec<Piece>,
     /// Formats the declaration of a tool.
     pub(crate) declaration: fn(Declaration<'_>) -> Value,
     /// Formats the value of `tools` in a request.
@@ -41,6 +49,60 @@ pub(crate) struct Format {
     pub(crate) strict_mode: Option<&'static str>,
     /// The provider's tool that searches deferred ones.
     pub(crate) search: Option<fn() -> Value>,
+}
+
+/// A piece of a streamed reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Text(String),
+    /// A call begins: its id and the tool's name.
+    Call(String, String),
+    /// More of the arguments of the call that began last.
+    Arguments(String),
+}
+
+impl Piece {
+    /// A piece of text, unless it is empty.
+    pub(super) fn text(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self::Text(text.to_owned()))
+    }
+
+    /// A piece of arguments, unless it is empty.
+    pub(super) fn arguments(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self::Arguments(text.to_owned()))
+    }
+}
+
+/// Adds a string to the one under a key.
+pub(super) fn push_text(object: &mut Value, key: &str, more: &str) {
+    match object.get_mut(key) {
+        Some(Value::String(text)) => text.push_str(more),
+        Some(other) => *other = more.into(),
+        None => {
+            if let Value::Object(members) = object {
+                members.insert(key.to_owned(), more.into());
+            }
+        }
+    }
+}
+
+/// Returns the object at a place of a list, which grows up to there.
+pub(super) fn grown(list: &mut Vec<Value>, place: usize) -> Option<&mut Value> {
+    // Far more than any reply has.
+    const MOST: usize = 4096;
+    if place >= MOST {
+        return None;
+    }
+    if list.len() <= place {
+        list.resize_with(place + 1, || json!({}));
+    }
+    list.get_mut(place)
+}
+
+/// The members of a request, without those that are empty.
+pub(super) fn members<const N: usize>(members: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    let is_there = |value: &Value| !value.as_array().is_some_and(Vec::is_empty);
+    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.filter(is_there)?))).collect()
 }
 
 /// The author of a message.

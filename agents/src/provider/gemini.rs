@@ -7,7 +7,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Role};
+use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, members, push_text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
@@ -19,6 +19,10 @@ pub(super) const FORMAT: Format = Format {
     images_for: takes_images,
     images_of_users: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
     message,
+    request,
+    reply,
+    text: said,
+    add,
     declaration,
     list,
     dialect: Dialect::Gemini,
@@ -95,6 +99,57 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
         Role::Assistant => "model",
     };
     json!({"role": role, "parts": parts.iter().map(part).collect::<Vec<_>>()})
+}
+
+fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
+    members([
+        ("systemInstruction", system.map(|text| json!({"parts": [{"text": text}]}))),
+        ("contents", Some(messages.to_vec().into())),
+        ("tools", Some(tools.into())),
+    ])
+}
+
+fn reply(reply: &Value) -> Vec<Value> {
+    reply.pointer("/candidates/0/content").cloned().into_iter().collect()
+}
+
+fn said(reply: &Value) -> String {
+    let parts = reply.pointer("/candidates/0/content").map(|content| items(content, "parts")).unwrap_or_default();
+    parts.iter().filter(|part| !is_thought(part)).map(|part| text(part, "text")).collect()
+}
+
+fn is_thought(part: &Value) -> bool {
+    part.get("thought") == Some(&Value::Bool(true))
+}
+
+/// Events are responses with some more parts each.
+fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+    if reply.is_null() {
+        *reply = json!({"candidates": [{"content": {"role": "model", "parts": []}}]});
+    }
+    let Some(more) = event.pointer("/candidates/0") else { return Vec::new() };
+    if let (Some(Value::Object(candidate)), Value::Object(members)) = (reply.pointer_mut("/candidates/0"), more) {
+        candidate.extend(
+            members.iter().filter(|(key, _)| *key != "content").map(|(key, value)| (key.clone(), value.clone())),
+        );
+    }
+    let mut pieces = Vec::new();
+    let Some(Value::Array(parts)) = reply.pointer_mut("/candidates/0/content/parts") else { return pieces };
+    for part in more.get("content").map(|content| items(content, "parts")).unwrap_or_default() {
+        if let Some(call) = part.get("functionCall") {
+            pieces.push(Piece::Call(text(call, "id"), text(call, "name")));
+            pieces.extend(call.get("args").and_then(|args| Piece::arguments(&args.to_string())));
+        } else if !is_thought(part) {
+            pieces.extend(Piece::text(&text(part, "text")));
+        }
+        // Text goes on in the part before it, unless it has more to it than text.
+        let is_plain = |part: &Value| part.as_object().is_some_and(|part| part.len() == 1 && part.contains_key("text"));
+        match parts.last_mut().filter(|last| is_plain(last) && is_plain(part)) {
+            Some(last) => push_text(last, "text", &text(part, "text")),
+            None => parts.push(part.clone()),
+        }
+    }
+    pieces
 }
 
 /// Of the two places for a schema the one for JSON Schema.

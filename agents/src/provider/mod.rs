@@ -14,7 +14,7 @@ pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::ModelCall;
 pub(crate) use calls::{items, text};
-pub(crate) use format::{Declaration, Format};
+pub(crate) use format::{Declaration, Format, Piece};
 pub(crate) use parts::with_message;
 
 use format::Role;
@@ -133,6 +133,30 @@ impl Provider {
             (format.result)(group, all)
         });
         (format.messages)(printed.collect())
+    }
+
+    /// Returns a message of the user, to begin or go on with a conversation.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Provider;
+    ///
+    /// let messages = vec![Provider::Gemini.user_message("Who am I?")];
+    /// assert_eq!(messages[0]["parts"][0]["text"], "Who am I?");
+    /// ```
+    #[must_use]
+    pub fn user_message(self, text: &str) -> Value {
+        (self.format().message)(Role::User, vec![Part::Text(text.to_owned())])
+    }
+
+    /// Returns `true` if the provider paused in a reply without calls, and wants it back as it is: its own tools took long.
+    pub(crate) fn goes_on(self, reply: &Value) -> bool {
+        self == Self::Anthropic && text(reply, "stop_reason") == "pause_turn"
+    }
+
+    /// Returns the text of a model's reply: the body of a response.
+    #[must_use]
+    pub fn text(self, reply: &Value) -> String {
+        (self.format().text)(reply)
     }
 
     /// Returns the messages of a server's prompt in the provider's format, to put before or into a conversation. Messages of

@@ -1,13 +1,13 @@
 //! OpenAI's Chat Completions: calls in `tool_calls` of a message, results as messages of the role `tool`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Role};
+use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, grown, members, push_text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
@@ -19,6 +19,10 @@ pub(super) const FORMAT: Format = Format {
     images_for: |_| false,
     images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     message,
+    request,
+    reply,
+    text: said,
+    add,
     declaration,
     list: std::convert::identity,
     dialect: Dialect::OpenAi,
@@ -82,6 +86,72 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
         _ => json!(joined(&parts)),
     };
     json!({"role": role.name(), "content": content})
+}
+
+fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
+    let system = system.map(|text| json!({"role": "system", "content": text}));
+    let messages: Vec<Value> = system.into_iter().chain(messages.iter().cloned()).collect();
+    members([("messages", Some(messages.into())), ("tools", Some(tools.into()))])
+}
+
+fn reply(reply: &Value) -> Vec<Value> {
+    reply.pointer("/choices/0/message").cloned().into_iter().collect()
+}
+
+fn said(reply: &Value) -> String {
+    reply.pointer("/choices/0/message").map(|message| text(message, "content")).unwrap_or_default()
+}
+
+/// Events are chunks: the deltas of a message.
+fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+    if reply.is_null() {
+        *reply = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": null}, "finish_reason": null}]});
+    }
+    let mut pieces = Vec::new();
+    let choices = event.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let Some(choice) = choices.into_iter().find(|choice| choice.get("index").is_none_or(|index| *index == 0)) else {
+        return pieces;
+    };
+    if let (Some(reason @ Value::String(_)), Some(kept)) =
+        (choice.get("finish_reason"), reply.pointer_mut("/choices/0/finish_reason"))
+    {
+        *kept = reason.clone();
+    }
+    let Some(message) = reply.pointer_mut("/choices/0/message") else { return pieces };
+    for (key, value) in choice.get("delta").and_then(Value::as_object).into_iter().flatten() {
+        match (key.as_str(), value) {
+            ("tool_calls", Value::Array(calls)) => calls.iter().for_each(|call| add_call(message, call, &mut pieces)),
+            ("role", _) | (_, Value::Null) => {}
+            (key, Value::String(more)) => {
+                push_text(message, key, more);
+                pieces.extend(Piece::text(more).filter(|_| key == "content"));
+            }
+            (key, value) => {
+                if let Value::Object(members) = &mut *message {
+                    members.insert(key.to_owned(), value.clone());
+                }
+            }
+        }
+    }
+    pieces
+}
+
+fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<Piece>) {
+    let Value::Object(members) = message else { return };
+    let Value::Array(calls) = members.entry("tool_calls").or_insert_with(|| json!([])) else { return };
+    let place = delta.get("index").and_then(Value::as_u64).unwrap_or_default();
+    let Some(call) = grown(calls, usize::try_from(place).unwrap_or(usize::MAX)) else { return };
+    let (id, name) = (text(delta, "id"), delta.get("function").map(|function| text(function, "name")));
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        *call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": ""}});
+        pieces.push(Piece::Call(id, name));
+    }
+    if let (Some(function), Some(more)) =
+        (call.get_mut("function"), delta.pointer("/function/arguments").and_then(Value::as_str))
+    {
+        push_text(function, "arguments", more);
+        pieces.extend(Piece::arguments(more));
+    }
 }
 
 /// Without `strict` it would be taken for false.

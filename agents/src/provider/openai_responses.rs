@@ -7,7 +7,7 @@ use mcp_bindgen_schema::provider::Dialect;
 use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Role};
+use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, members};
 use super::parts::{Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
@@ -23,6 +23,10 @@ pub(super) const FORMAT: Format = Format {
     images_for: |_| true,
     images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
     message,
+    request,
+    reply,
+    text: said,
+    add,
     declaration,
     list: std::convert::identity,
     dialect: Dialect::OpenAi,
@@ -83,6 +87,54 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
         Role::Assistant => vec![json!({"type": "output_text", "text": joined(&parts)})],
     };
     json!({"role": role.name(), "content": content})
+}
+
+fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
+    members([
+        ("instructions", system.map(Value::from)),
+        ("input", Some(messages.to_vec().into())),
+        ("tools", Some(tools.into())),
+    ])
+}
+
+fn reply(reply: &Value) -> Vec<Value> {
+    items(reply, "output").to_vec()
+}
+
+fn said(reply: &Value) -> String {
+    let messages = items(reply, "output").iter().filter(|item| text(item, "type") == "message");
+    let parts = messages.flat_map(|message| items(message, "content"));
+    parts.filter(|part| text(part, "type") == "output_text").map(|part| text(part, "text")).collect()
+}
+
+/// The last event has the whole response. Where a stream breaks off before it, the items that are whole stay.
+fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+    if reply.is_null() {
+        *reply = json!({"status": "in_progress", "output": []});
+    }
+    let delta = || event.get("delta").and_then(Value::as_str).unwrap_or_default();
+    let piece = match text(event, "type").as_str() {
+        "response.completed" | "response.incomplete" | "response.failed" => {
+            if let Some(response) = event.get("response") {
+                *reply = response.clone();
+            }
+            None
+        }
+        "response.output_text.delta" => Piece::text(delta()),
+        "response.function_call_arguments.delta" => Piece::arguments(delta()),
+        "response.output_item.added" => {
+            let call = event.get("item").filter(|item| text(item, "type") == "function_call");
+            call.map(|call| Piece::Call(text(call, "call_id"), text(call, "name")))
+        }
+        "response.output_item.done" => {
+            if let (Some(Value::Array(output)), Some(item)) = (reply.get_mut("output"), event.get("item")) {
+                output.push(item.clone());
+            }
+            None
+        }
+        _ => None,
+    };
+    piece.into_iter().collect()
 }
 
 /// Without `strict` the provider would make the schema strict by itself.

@@ -1,0 +1,92 @@
+//! The tools of a run, turn by turn.
+
+use std::error::Error;
+
+use crate::toolset::Definitions;
+use crate::{Answers, Deferred, ModelCall, Prompt, PromptParams, PromptState, Provider, Toolset};
+
+/// The tools of a [`Run`](super::Run): the same for each turn, or those of a prompt whose sections the model opens.
+pub struct RunTools(Kind);
+
+enum Kind {
+    Toolset(Toolset),
+    Deferred(Deferred),
+    Prompt(Box<Turning>),
+}
+
+/// A prompt, and its rendering for the current turn.
+struct Turning {
+    prompt: Prompt,
+    params: PromptParams,
+    state: PromptState,
+    rendered: Option<(crate::RenderedPrompt, Toolset)>,
+}
+
+/// The instructions and tools of one request.
+pub(super) struct Turn {
+    pub(super) text: Option<String>,
+    pub(super) definitions: Definitions,
+}
+
+impl RunTools {
+    /// The tools and the text of a prompt. It is rendered for each turn, with the sections that the model has opened. Servers
+    /// without a list of tools are left out, as [`RenderedPrompt::toolset`](crate::RenderedPrompt::toolset) does.
+    #[must_use]
+    pub fn prompt(prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
+        Self(Kind::Prompt(Box::new(Turning { prompt, params, state, rendered: None })))
+    }
+
+    pub(super) async fn offer(&mut self, provider: Provider) -> Result<Turn, Box<dyn Error + Send + Sync>> {
+        Ok(match &mut self.0 {
+            Kind::Toolset(toolset) => Turn { text: None, definitions: toolset.definitions(provider) },
+            Kind::Deferred(deferred) => Turn { text: None, definitions: deferred.listed().definitions(provider) },
+            Kind::Prompt(turning) => {
+                let rendered = turning.prompt.render(&turning.params, &turning.state)?;
+                let (toolset, _) = rendered.toolset().await?;
+                let turn = Turn { text: Some(rendered.text().to_owned()), definitions: toolset.definitions(provider) };
+                turning.rendered = Some((rendered, toolset));
+                turn
+            }
+        })
+    }
+
+    pub(super) async fn turn(&mut self, calls: Vec<ModelCall>) -> Answers {
+        match &mut self.0 {
+            Kind::Toolset(toolset) => toolset.turn(calls).await,
+            Kind::Deferred(deferred) => deferred.turn(calls).await,
+            Kind::Prompt(turning) => match &turning.rendered {
+                Some((rendered, toolset)) => {
+                    let answers = toolset.turn(calls).await;
+                    turning.state = rendered.state();
+                    answers
+                }
+                None => Answers::default(),
+            },
+        }
+    }
+
+    pub(super) fn state(&self) -> Option<PromptState> {
+        match &self.0 {
+            Kind::Prompt(turning) => Some(turning.state.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl From<Toolset> for RunTools {
+    fn from(toolset: Toolset) -> Self {
+        Self(Kind::Toolset(toolset))
+    }
+}
+
+impl From<&Toolset> for RunTools {
+    fn from(toolset: &Toolset) -> Self {
+        toolset.clone().into()
+    }
+}
+
+impl From<Deferred> for RunTools {
+    fn from(deferred: Deferred) -> Self {
+        Self(Kind::Deferred(deferred))
+    }
+}
