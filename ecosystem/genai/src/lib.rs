@@ -1,21 +1,17 @@
-//! A [`Toolset`] with `genai`, which speaks to many providers by one set of types of its own: a definition is a name, a
-//! description and a schema there, a result is a text.
+//! A [`Toolset`] with `genai`, which has one set of types for many providers. [`GenAi`] runs a model with tools until it has an
+//! answer; [`tools`] and [`answers`] are for loops of your own.
+
+mod model;
 
 use genai::chat::{Tool, ToolCall, ToolResponse};
 use mcp_bindgen::agents::{ModelCall, Provider, Toolset};
 
+pub use model::GenAi;
+
 /// `ChatRequest::with_tools`. The declarations of Chat Completions are the ones that suit any of its providers: names and
 /// descriptions are within everybody's limits, and `genai` says `strict` in each provider's own way.
 pub fn tools(toolset: &Toolset) -> Vec<Tool> {
-    let declared = toolset.definitions(Provider::OpenAiChat).tools;
-    let functions = declared.iter().filter_map(|tool| {
-        let function = tool.get("function")?;
-        let text = |key: &str| function.get(key).and_then(|text| text.as_str());
-        let is_strict = function.get("strict").and_then(|strict| strict.as_bool()).unwrap_or_default();
-        let tool = Tool::new(text("name")?).with_description(text("description").unwrap_or_default());
-        Some(tool.with_schema(function.get("parameters")?.clone()).with_strict(is_strict))
-    });
-    functions.collect()
+    toolset.definitions(Provider::OpenAiChat).tools.iter().filter_map(model::tool).collect()
 }
 
 /// Answers the calls of a response, `ChatResponse::into_tool_calls`. `ChatRequest::append_message` takes calls and answers.

@@ -1,7 +1,8 @@
 //! A [`Toolset`] with `rig`: each tool is a [`DynamicTool`] that dispatches to the set.
 
+use mcp_bindgen::ToolReply;
 use mcp_bindgen::agents::{Provider, Toolset};
-use rig_core::message::{EmptyToolName, ToolName};
+use rig_core::message::{EmptyToolName, ImageMediaType, MimeType, ToolName, ToolResultContent};
 use rig_core::tool::{DynamicTool, ToolExecutionError, ToolOutput};
 use serde_json::Value;
 
@@ -23,15 +24,27 @@ pub fn tools(toolset: &Toolset) -> Result<Vec<DynamicTool>, EmptyToolName> {
                 let (toolset, called) = (toolset.clone(), called.clone());
                 Box::pin(async move {
                     let reply = toolset.dispatch(&called, arguments).await;
-                    if reply.success {
-                        Ok(ToolOutput::text(reply.message))
-                    } else {
-                        Err(ToolExecutionError::other(reply.message))
-                    }
+                    if reply.success { output(&reply) } else { Err(ToolExecutionError::other(reply.message)) }
                 })
             }))
         })
         .collect()
+}
+
+/// The text of a reply, with the images where it has some.
+fn output(reply: &ToolReply) -> Result<ToolOutput, ToolExecutionError> {
+    let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let image = |block: &Value| {
+        let text = |key: &str| block.get(key).and_then(Value::as_str);
+        let kind = ImageMediaType::from_mime_type(text("mimeType").filter(|_| text("type") == Some("image"))?)?;
+        Some(ToolResultContent::image_base64(text("data")?, Some(kind), None))
+    };
+    let images: Vec<ToolResultContent> = blocks.iter().filter_map(image).collect();
+    if images.is_empty() {
+        return Ok(ToolOutput::text(reply.message.as_str()));
+    }
+    let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str()).map(ToolResultContent::text);
+    ToolOutput::content(texts.chain(images).collect())
 }
 
 #[cfg(test)]
@@ -55,5 +68,14 @@ mod tests {
         let output = tools[0].execute(json!({ "a": 1, "b": null })).await.expect("a sum");
         assert_eq!(output.as_text(), Some("1"));
         assert!(tools[0].execute(json!({ "a": "one" })).await.is_err());
+    }
+
+    #[test]
+    fn images_stay_images() {
+        let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+        let result = json!({ "content": [{ "type": "text", "text": "see" }, picture] });
+        let reply = ToolReply::from(mcp_bindgen::ToolResult::from_json("s", "t", result));
+        let output = output(&reply).expect("an output");
+        assert!(matches!(output.as_content(), [ToolResultContent::Text(_), ToolResultContent::Image(_)]), "{output:?}");
     }
 }
