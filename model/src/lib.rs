@@ -43,8 +43,8 @@ pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    Acceptance, ConfigPlace, Drift, DriftRules, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig, RustRule,
-    SecretStore, ServerConfig, Transport, Types, UnknownKeys, is_server_name,
+    Acceptance, ConfigPlace, Domain, Drift, DriftRules, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig,
+    RustRule, SecretStore, ServerConfig, Transport, Types, UnknownKeys, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;

@@ -40,6 +40,8 @@ pub(crate) enum Form {
     TextMap,
     /// Words by ids of rules.
     RuleMap(fn() -> Vec<&'static str>),
+    /// One of the words, or texts.
+    WordsOrTexts(fn() -> Vec<&'static str>),
     /// One of the words, or a table.
     WordsOrTable(fn() -> Vec<&'static str>, &'static [Key]),
     Table(&'static [Key]),
@@ -230,7 +232,13 @@ pub(super) static RUST: [Key; 7] = [
 
 pub(super) static ISOLATION: [Key; 4] = [
     key("home", Form::Words(|| vec!["temp"]), "", "an empty home in memory, deleted when the server ends"),
-    key("network", Form::Words(|| vec!["none"]), "", "no network, and no connections to this machine"),
+    key(
+        "network",
+        Form::WordsOrTexts(|| vec!["none"]),
+        "",
+        "no network, and no connections to this machine; or the domains that it may reach, and nothing else",
+    )
+    .page("#domains"),
     key("read", Form::Texts, "[]", "files and folders that the child can read"),
     key("write", Form::Texts, "[]", "files and folders that the child can read and write"),
 ];

@@ -25,6 +25,9 @@ pub struct Isolation {
     pub temp_home: bool,
     /// Whether the network is blocked, including this machine.
     pub no_network: bool,
+    /// The domains that it may reach, by HTTP and HTTPS through a proxy, instead of the whole network: see
+    /// [`Domain`](crate::Domain). Empty for no such limit.
+    pub domains: Vec<String>,
     /// Folders and files that it may read. With this or `write`, it can access nothing else but the system's programs
     /// and libraries.
     pub read: Option<Vec<String>>,
@@ -51,6 +54,21 @@ impl Isolation {
     pub fn no_network(mut self) -> Self {
         self.no_network = true;
         self
+    }
+
+    /// Adds domains that it may reach, and nothing else of the network: `api.github.com`, `*.example.com`,
+    /// `example.com:8443`. The server is told of a proxy by `HTTPS_PROXY` and similar variables; what does not use it has no
+    /// network. Private addresses are refused.
+    #[must_use]
+    pub fn domains<S: Into<String>>(mut self, domains: impl IntoIterator<Item = S>) -> Self {
+        self.domains.extend(domains.into_iter().map(Into::into));
+        self
+    }
+
+    /// Returns `true` if it has no network but that of a proxy, if any.
+    #[must_use]
+    pub fn restricts_network(&self) -> bool {
+        self.no_network || !self.domains.is_empty()
     }
 
     /// Adds folders and files that it may read. It can then access nothing else but the system's programs and
@@ -83,6 +101,8 @@ impl Isolation {
         }
         if self.no_network {
             json.insert("network".to_owned(), "none".into());
+        } else if !self.domains.is_empty() {
+            json.insert("network".to_owned(), self.domains.clone().into());
         }
         for (key, folders) in [("read", &self.read), ("write", &self.write)] {
             if let Some(folders) = folders {

@@ -1,6 +1,7 @@
 //! The configuration of a server: how to reach it, and which parts to use.
 
 mod build;
+mod domain;
 mod drift;
 mod isolation;
 pub(crate) mod json;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::domain::Domain;
 pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;

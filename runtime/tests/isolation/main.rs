@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod network;
 mod programs;
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};

@@ -17,7 +17,7 @@ fn attempt(project: &Project, isolation: &str, what: &str, at: &str) -> Option<b
         Some(0) => Some(true),
         Some(3) => Some(false),
         _ => {
-            let reasons = ["its `isolation` needs bubblewrap", "cannot be enforced here"];
+            let reasons = ["requires bubblewrap", "requires socat", "cannot be enforced here"];
             assert!(reasons.iter().any(|reason| called.stderr.contains(reason)), "{}", called.stderr);
             None
         }
@@ -65,7 +65,13 @@ pub(crate) fn network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     differ(&project(), Some("isolation = {}"), "isolation = { network = \"none\" }", "connect", &address);
-    assert!(refusal("[servers.hub]\ncommand = \"x\"\nisolation.network = \"all\"\n").contains("expected `none`"));
+    let domains = "isolation = { network = [\"api.example.com\"] }";
+    differ(&project(), None, domains, "connect", &address);
+    let refused = |network: &str| refusal(&format!("[servers.hub]\ncommand = \"x\"\nisolation.network = {network}\n"));
+    assert!(refused("\"all\"").contains("expected `none`"));
+    assert!(refused("[]").contains("is empty"));
+    assert!(refused("[\"https://x.org\"]").contains("`https://x.org`, which is not a domain"));
+    assert!(refused("[\"10.0.0.1\"]").contains("addresses are not supported"));
 }
 
 pub(crate) fn home() {

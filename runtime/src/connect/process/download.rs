@@ -38,7 +38,7 @@ pub(crate) struct Download<'c> {
 
 /// The cache of a server that does not see the home goes with it, and one without a network downloads nothing.
 fn allows_download(isolation: &Isolation) -> bool {
-    !(isolation.temp_home || isolation.no_network || isolation.read.is_some() || isolation.write.is_some())
+    !(isolation.temp_home || isolation.restricts_network() || isolation.read.is_some() || isolation.write.is_some())
 }
 
 impl<'c> Download<'c> {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(unix)]
@@ -16,7 +17,7 @@ use super::Program;
 #[cfg(unix)]
 use super::descendants::{self, Mark};
 use super::environment;
-use super::isolation::Sandbox;
+use super::isolation::{Gate, Sandbox};
 
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
@@ -61,6 +62,8 @@ pub(crate) struct ProcessTree {
     /// Whether the child is bubblewrap, which ends on a signal before what it started.
     is_isolated: bool,
     is_over: bool,
+    /// The way of an isolated server to some domains.
+    _gate: Option<Arc<Gate>>,
     /// Dropped after the group was killed. Windows ends the processes of a job with whoever holds it.
     #[cfg(unix)]
     guard: Option<super::guard::Guard>,
@@ -99,6 +102,7 @@ impl ProcessTree {
             child,
             is_isolated: sandbox.is_some(),
             is_over: false,
+            _gate: sandbox.and_then(Sandbox::gate),
             #[cfg(unix)]
             guard,
         };

@@ -10,44 +10,58 @@ use super::way::follow;
 use crate::ConnectErrorKind as Kind;
 
 const PATHS: [&str; 4] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
-const INSTALL: &str = "for example with `apt-get install bubblewrap` or `dnf install bubblewrap`";
+const BUBBLEWRAP: Tool = Tool {
+    key: "its `isolation`",
+    name: "bubblewrap",
+    install: "for example with `apt-get install bubblewrap` or `dnf install bubblewrap`",
+};
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
+
+/// A program of the system that isolation stands on.
+pub(super) struct Tool {
+    /// What needs it.
+    pub(super) key: &'static str,
+    /// The package's name.
+    pub(super) name: &'static str,
+    /// How to install it.
+    pub(super) install: &'static str,
+}
 
 /// Returns the first `bwrap` that only root can replace, outside of the folders that the server may write to.
 ///
 /// # Errors
 /// If there is none: why the first that exists is refused.
 pub(super) fn find(writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
-    find_in(&PATHS.map(Path::new), writable)
+    find_in(&PATHS.map(Path::new), &BUBBLEWRAP, writable)
 }
 
-fn find_in(paths: &[&Path], writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
+/// The same for any such program.
+pub(super) fn find_in(paths: &[&Path], tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    let Tool { key, name, install } = tool;
     let mut refusal = None;
     for path in paths {
-        match check(path, writable) {
+        match check(path, tool, writable) {
             Ok(real) => return Ok(real),
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err((kind, error)) => {
-                let message = format!("its `isolation` cannot use `{}`: {error}", shown(path));
+                let message = format!("{key} cannot use `{}`: {error}", shown(path));
                 refusal.get_or_insert((kind, message));
             }
         }
     }
     Err(refusal.unwrap_or_else(|| {
         let folders = paths.iter().filter_map(|path| path.parent()).map(shown).collect::<Vec<_>>().join(", ");
-        let message = format!(
-            "its `isolation` requires bubblewrap, and `bwrap` was not found in {folders}; install it, \
-                     {INSTALL}"
-        );
+        let file = paths.first().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
+        let message = format!("{key} requires {name}, and `{file}` was not found in {folders}; install it, {install}");
         (Kind::Unsupported, message)
     }))
 }
 
 /// Returns where a program really is, if root alone can replace it.
-fn check(path: &Path, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)> {
+fn check(path: &Path, tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)> {
     let unsafe_at = |place: &Path, what: &str| {
-        let message = format!("{what} `{}`; install bubblewrap as root, {INSTALL}", shown(place));
+        let message = format!("{what} `{}`; install {} as root, {}", shown(place), tool.name, tool.install);
         (Kind::Unsupported, io::Error::other(message))
     };
     let way = follow(path).map_err(|error| (Kind::Unsupported, error))?;
@@ -80,14 +94,14 @@ mod tests {
     const SHELL: &str = "/bin/sh";
 
     fn refused(path: &Path, writable: &[PathBuf]) -> (Kind, String) {
-        find_in(&[path], writable).unwrap_err()
+        find_in(&[path], &BUBBLEWRAP, writable).unwrap_err()
     }
 
     #[test]
     fn missing_bubblewrap_names_the_folders_and_what_to_install() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("one/bwrap"), folder.path().join("two/bwrap"));
-        let (kind, message) = find_in(&[&one, &two], &[]).unwrap_err();
+        let (kind, message) = find_in(&[&one, &two], &BUBBLEWRAP, &[]).unwrap_err();
         assert_eq!(kind, Kind::Unsupported);
         let folder = folder.path().display();
         assert_eq!(
@@ -102,7 +116,7 @@ mod tests {
     #[test]
     fn program_of_the_system_is_found_behind_a_missing_one() {
         let real = Path::new(SHELL).canonicalize().unwrap();
-        assert_eq!(find_in(&[Path::new("/gone/sh"), Path::new(SHELL)], &[]), Ok(real));
+        assert_eq!(find_in(&[Path::new("/gone/sh"), Path::new(SHELL)], &BUBBLEWRAP, &[]), Ok(real));
     }
 
     #[test]
@@ -147,7 +161,7 @@ mod tests {
             set(path, 0o755);
         }
         if rustix::process::getuid().is_root() {
-            assert_eq!(find_in(&[&bwrap], &[]), Ok(bwrap.clone()));
+            assert_eq!(find_in(&[&bwrap], &BUBBLEWRAP, &[]), Ok(bwrap.clone()));
             for path in [&bin, &bwrap] {
                 chown(path, Some(65534), None).unwrap();
                 let named = format!("root does not own `{}`", path.display());

@@ -1,6 +1,7 @@
 //! Systems without isolation.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
@@ -12,12 +13,19 @@ use crate::connect::process::Program;
 /// There is none.
 pub(crate) enum Sandbox {}
 
+/// There is none.
+pub(crate) enum Gate {}
+
 impl Sandbox {
     pub(crate) fn new(_isolation: &Isolation, _program: &Program<'_>) -> Result<Self, Refusal> {
         Err(refusal())
     }
 
     pub(crate) fn command(&self) -> Command {
+        match *self {}
+    }
+
+    pub(crate) fn gate(&self) -> Option<Arc<Gate>> {
         match *self {}
     }
 

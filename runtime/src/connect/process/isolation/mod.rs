@@ -13,6 +13,8 @@ mod elsewhere;
 mod folders;
 #[cfg(target_os = "linux")]
 mod needs;
+#[cfg(target_os = "linux")]
+mod network;
 mod refusal;
 #[cfg(target_os = "linux")]
 mod sandbox;
@@ -26,9 +28,11 @@ use std::path::PathBuf;
 use mcp_bindgen_model::{ServerConfig, Transport};
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::elsewhere::Sandbox;
-#[cfg(not(target_os = "linux"))]
 use self::elsewhere::enforced_by;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::elsewhere::{Gate, Sandbox};
+#[cfg(target_os = "linux")]
+pub(crate) use self::network::Gate;
 #[cfg(target_os = "linux")]
 pub(crate) use self::sandbox::Sandbox;
 #[cfg(target_os = "linux")]

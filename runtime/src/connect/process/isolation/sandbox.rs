@@ -1,12 +1,14 @@
 //! The arguments of bubblewrap, and its errors.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use mcp_bindgen_model::Isolation;
 use tokio::process::Command;
 
+use super::network::Gate;
 use super::refusal::{Refusal, shown};
 use super::{bwrap, folders, needs};
 use crate::ConnectErrorKind as Kind;
@@ -28,6 +30,8 @@ pub(crate) struct Sandbox {
     env: Vec<(&'static str, OsString)>,
     /// Variables that bubblewrap sets for the child and does not get itself.
     withheld: Vec<String>,
+    /// The way to some domains, while the server runs.
+    gate: Option<Arc<Gate>>,
 }
 
 impl Sandbox {
@@ -53,11 +57,20 @@ impl Sandbox {
         shown.map_err(|error| (Kind::Spawn, format!("failed to start `{}`: {error}", program.command)))?;
         let cwd = plan.folder_to_start_in(program.cwd)?;
         let bwrap = find_bwrap(&plan.writable)?;
+        let gate = match isolation.domains.as_slice() {
+            domains @ [_, ..] if !isolation.no_network => Some(Gate::open(domains, &plan.writable)?),
+            _ => None,
+        };
+        if let Some(gate) = &gate {
+            gate.show(&mut plan).map_err(|error| (Kind::Spawn, format!("failed to start `socat`: {error}")))?;
+            plan.env.extend(Gate::env());
+        }
         let mut options: Vec<OsString> = ["--unshare-all", "--cap-drop", "ALL"].map(OsString::from).into();
-        if !isolation.no_network {
+        if !isolation.restricts_network() {
             options.push("--share-net".into());
         }
         options.extend(plan.view.options());
+        options.extend(gate.iter().flat_map(Gate::options));
         let configured = program.env.iter().map(|(name, value)| (name.as_str(), OsString::from(value)));
         let mut withheld = Vec::new();
         for (name, value) in environment::inherited(program, true).chain(configured) {
@@ -67,12 +80,18 @@ impl Sandbox {
             }
         }
         options.extend(["--chdir".into(), cwd.into_os_string(), "--".into()]);
-        Ok(Self { bwrap, options, program: found, env: plan.env, withheld })
+        Ok(Self { bwrap, options, program: found, env: plan.env, withheld, gate: gate.map(Arc::new) })
     }
 
     /// The command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
-        self.wrapping(self.program.as_os_str())
+        let before = self.gate.iter().flat_map(|gate| gate.before_program());
+        self.wrapping(before.chain([self.program.clone().into_os_string()]))
+    }
+
+    /// Returns what has to stay as long as the server runs.
+    pub(crate) fn gate(&self) -> Option<Arc<Gate>> {
+        self.gate.clone()
     }
 
     /// Changes the environment of the command to what it has in these bounds.
@@ -87,7 +106,7 @@ impl Sandbox {
     /// tries it out with a program that ends at once.
     /// Dropped before the answer: that program is killed.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
-        let mut shell = self.wrapping("/bin/sh".as_ref());
+        let mut shell = self.wrapping(["/bin/sh".into()]);
         shell.args(["-c", &format!("[ -x \"$1\" ] || exit {NOT_THERE}"), "sh"]).arg(&self.program);
         shell.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let tried = shell.output().await.ok()?;
@@ -104,16 +123,20 @@ impl Sandbox {
         Some((Kind::Unsupported, explained(said.trim())))
     }
 
-    fn wrapping(&self, program: &OsStr) -> Command {
+    fn wrapping(&self, program: impl IntoIterator<Item = OsString>) -> Command {
         let mut command = Command::new(&self.bwrap);
-        command.args(&self.options).arg(program);
+        command.args(&self.options).args(program);
         command
     }
 }
 
 /// Returns the bubblewrap that would start a program in its bounds.
 pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
-    bwrap::find(&folders::plan(isolation, program)?.writable)
+    let writable = folders::plan(isolation, program)?.writable;
+    if !isolation.domains.is_empty() {
+        Gate::find(&writable)?;
+    }
+    bwrap::find(&writable)
 }
 
 /// Explains a message of bubblewrap, and adds the next step.

@@ -1,0 +1,122 @@
+//! Lets a server reach some domains and nothing else.
+//!
+//! The server is in a network namespace without any network. In it, `socat` listens on the loopback address and passes each
+//! connection to a unix socket of this process: an HTTP proxy, which checks the domain, resolves it, refuses private
+//! addresses, and connects to the address that it checked. Variables of the environment tell the server of the proxy.
+//! What does not use it has no network.
+
+mod address;
+mod proxy;
+mod request;
+
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::net::UnixListener;
+use tokio::task::AbortHandle;
+
+use self::proxy::Proxy;
+use super::refusal::{Refusal, shown};
+use super::{bwrap, needs};
+use crate::ConnectErrorKind as Kind;
+use crate::ground::task::task;
+
+const SOCAT: bwrap::Tool = bwrap::Tool {
+    key: "`network` of its `isolation`",
+    name: "socat",
+    install: "for example with `apt-get install socat` or `dnf install socat`",
+};
+const SOCATS: [&str; 4] = ["/usr/bin/socat", "/bin/socat", "/usr/local/bin/socat", "/run/current-system/sw/bin/socat"];
+/// The folder of the socket, as the server sees it.
+const SEEN_AT: &str = "/run/mcp-bindgen-network";
+const SOCKET: &str = "proxy";
+/// The address of the proxy in the server's namespace, where nothing else listens.
+const ADDRESS: &str = "http://127.0.0.1:3128";
+/// Starts `socat` in the background, waits until it listens, and becomes the program. 0C38 is 3128.
+const SCRIPT: &str = r#"
+("$1" TCP4-LISTEN:3128,bind=127.0.0.1,reuseaddr,fork,max-children=64 "UNIX-CONNECT:$2" </dev/null >/dev/null 2>&1 &)
+shift 2
+tries=0
+until grep -q ':0C38 00000000:0000 0A' /proc/net/tcp; do
+  [ $tries -lt 500 ] || { echo 'socat does not listen' >&2; exit 1; }
+  tries=$((tries + 1))
+  sleep 0.01
+done
+exec "$@"
+"#;
+const VARIABLES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+
+/// The proxy of one server, and the folder of its socket.
+pub(crate) struct Gate {
+    folder: PathBuf,
+    socat: PathBuf,
+    task: AbortHandle,
+}
+
+impl Gate {
+    /// Opens the proxy for a server that may reach these domains.
+    ///
+    /// # Errors
+    /// Fails if `socat` is not installed, or the socket cannot be created.
+    pub(super) fn open(domains: &[String], writable: &[PathBuf]) -> Result<Self, Refusal> {
+        let socat = Self::find(writable)?;
+        Self::with(Proxy::new(domains), socat).map_err(|error| {
+            (Kind::Spawn, format!("the proxy for `network` of its `isolation` cannot be started: {error}"))
+        })
+    }
+
+    /// Returns the `socat` that only root can replace.
+    pub(super) fn find(writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
+        bwrap::find_in(&SOCATS.map(Path::new), &SOCAT, writable)
+    }
+
+    fn with(proxy: Proxy, socat: PathBuf) -> io::Result<Self> {
+        let random = RandomState::new().hash_one(0_u8);
+        let folder = std::env::temp_dir().join(format!("mcp-bindgen-{}-{random:016x}", std::process::id()));
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        let listener =
+            UnixListener::bind(folder.join(SOCKET)).inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
+        let task = tokio::spawn(task(Arc::new(proxy).serve(listener))).abort_handle();
+        Ok(Self { folder, socat, task })
+    }
+
+    /// The options of bubblewrap, which follow those of files.
+    pub(super) fn options(&self) -> [OsString; 3] {
+        ["--ro-bind".into(), self.folder.clone().into(), SEEN_AT.into()]
+    }
+
+    /// The command that starts the program, in front of it.
+    pub(super) fn before_program(&self) -> [OsString; 6] {
+        let socket = Path::new(SEEN_AT).join(SOCKET);
+        ["/bin/sh".into(), "-c".into(), SCRIPT.into(), "sh".into(), self.socat.clone().into(), socket.into()]
+    }
+
+    /// The variables that name the proxy.
+    pub(super) fn env() -> impl Iterator<Item = (&'static str, OsString)> {
+        let proxies = VARIABLES.into_iter().map(|name| (name, ADDRESS.into()));
+        // Node's own `fetch` reads the variables only with this.
+        proxies.chain([("NODE_USE_ENV_PROXY", "1".into()), ("NO_PROXY", "".into()), ("no_proxy", "".into())])
+    }
+
+    /// Shows `socat` to the server.
+    pub(super) fn show(&self, plan: &mut super::folders::Plan) -> io::Result<()> {
+        needs::show(&mut plan.view, &self.socat, None, &plan.homes, &plan.writable)
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.task.abort();
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            tracing::debug!("`{}` is left behind: {error}", shown(&self.folder));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixStream};
+
+use super::address::is_public;
+use super::*;
+
+/// The names of the tests, and their addresses. `api.example.com` changes its address after it was asked for once.
+const NAMES: [(&str, &str); 8] = [
+    ("loopback.example.com", "127.0.0.1"),
+    ("metadata.example.com", "169.254.169.254"),
+    ("private.example.com", "10.1.2.3"),
+    ("mapped.example.com", "::ffff:192.168.0.1"),
+    ("six.example.com", "::1"),
+    ("unique.example.com", "fd00::1"),
+    ("translated.example.com", "64:ff9b::a00:1"),
+    ("nothing.example.com", ""),
+];
+
+fn domains(domains: &[&str]) -> Vec<String> {
+    domains.iter().map(|domain| (*domain).to_owned()).collect()
+}
+
+/// A server on the loopback address that counts connections, and answers each with a redirect.
+async fn destination() -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count: Arc<AtomicUsize> = Arc::default();
+    let counted = count.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut head = vec![0; 4096];
+            let read = stream.read(&mut head).await.unwrap_or_default();
+            let host = String::from_utf8_lossy(&head[..read])
+                .lines()
+                .filter(|line| line.starts_with("Host"))
+                .collect::<String>();
+            let answer =
+                format!("HTTP/1.1 302 Found\r\nLocation: http://evil.org/\r\nX-{host}\r\nConnection: close\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    (port, count)
+}
+
+/// A proxy for which the port on the loopback address that the tests listen on is a public one.
+fn proxy(allowed: &[&str], asked: Arc<AtomicUsize>) -> Proxy {
+    let resolve = move |host: String, port: u16| -> crate::ground::task::Boxed<io::Result<Vec<std::net::SocketAddr>>> {
+        let again = asked.fetch_add(1, Ordering::SeqCst) > 0;
+        Box::pin(async move {
+            let address = match NAMES.iter().find(|(name, _)| *name == host) {
+                Some((_, "")) => return Ok(Vec::new()),
+                Some((_, address)) => address.parse().unwrap(),
+                None if again && host == "api.example.com" => IpAddr::from([127, 0, 0, 1]),
+                // Public in these tests; see below.
+                None => IpAddr::from([127, 0, 0, 2]),
+            };
+            Ok(vec![(address, port).into()])
+        })
+    };
+    let public = |address: IpAddr| address == IpAddr::from([127, 0, 0, 2]) || is_public(address);
+    Proxy::resolving(&domains(allowed), Box::new(resolve), public)
+}
+
+/// What the proxy answers to a request.
+async fn asked(gate: &Gate, request: &str) -> String {
+    let mut stream = UnixStream::connect(gate.folder.join(SOCKET)).await.unwrap();
+    stream.write_all(request.replace('\n', "\r\n").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn only_the_domains_are_reached_at_the_address_that_was_checked() {
+    let listener = TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = vec![0; 4096];
+            let read = stream.read(&mut head).await.unwrap_or_default();
+            let head = String::from_utf8_lossy(&head[..read]).into_owned();
+            let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n<{head}>").as_bytes()).await;
+        }
+    });
+    let lookups: Arc<AtomicUsize> = Arc::default();
+    let allowed = format!("api.example.com:{port}");
+    let gate = Gate::with(proxy(&[&allowed], lookups.clone()), "/usr/bin/socat".into()).unwrap();
+    let tunnel = asked(&gate, &format!("CONNECT api.example.com:{port} HTTP/1.1\n\nhello\n\n")).await;
+    assert!(tunnel.starts_with("HTTP/1.1 200 Connection established\r\n\r\n") && tunnel.contains("<hello"), "{tunnel}");
+    assert_eq!(lookups.load(Ordering::SeqCst), 1, "the name is resolved once, so it cannot change after the check");
+    let rebound = asked(&gate, &format!("CONNECT api.example.com:{port} HTTP/1.1\n\n")).await;
+    assert!(rebound.contains("403") && rebound.contains("no public address"), "{rebound}");
+
+    let plain = format!("plain.example.com:{port}");
+    let gate = Gate::with(proxy(&[&plain], Arc::default()), "/usr/bin/socat".into()).unwrap();
+    let plain = asked(&gate, &format!("GET http://{plain}/x HTTP/1.1\nHost: evil.org\n\n")).await;
+    assert!(
+        plain.contains(&format!("<GET /x HTTP/1.1\r\nHost: plain.example.com:{port}\r\nConnection: close")),
+        "{plain}"
+    );
+    assert!(!plain.contains("evil.org"), "{plain}");
+}
+
+/// Ways out by requests to the proxy, none of which reaches the server on the loopback address.
+#[tokio::test]
+async fn every_way_around_the_domains_is_refused() {
+    let (port, reached) = destination().await;
+    let gate = Gate::with(
+        proxy(&["*.example.com", &format!("*.example.com:{port}")], Arc::default()),
+        "/usr/bin/socat".into(),
+    )
+    .unwrap();
+    let mut ways = vec![
+        ("another domain", "CONNECT evil.org:443 HTTP/1.1\n\n".to_owned()),
+        ("an address", "CONNECT 127.0.0.1:443 HTTP/1.1\n\n".to_owned()),
+        ("an IPv6 address", "CONNECT [::1]:443 HTTP/1.1\n\n".to_owned()),
+        ("a number as an address", "CONNECT 2130706433:443 HTTP/1.1\n\n".to_owned()),
+        ("another port", "CONNECT api.example.com:22 HTTP/1.1\n\n".to_owned()),
+        ("the domain above", "CONNECT example.com:443 HTTP/1.1\n\n".to_owned()),
+        ("a domain that ends alike", "CONNECT evilexample.com:443 HTTP/1.1\n\n".to_owned()),
+        ("a domain that begins alike", "CONNECT api.example.com.evil.org:443 HTTP/1.1\n\n".to_owned()),
+        ("user info", format!("GET http://api.example.com:80@127.0.0.1:{port}/ HTTP/1.1\n\n")),
+        ("a URL of another scheme", format!("GET ftp://api.example.com:{port}/ HTTP/1.1\n\n")),
+        ("a request for this machine", format!("GET / HTTP/1.1\nHost: 127.0.0.1:{port}\n\n")),
+        ("two hosts in a line", format!("CONNECT api.example.com:{port} 127.0.0.1:{port} HTTP/1.1\n\n")),
+        ("a folded header", format!("GET http://api.example.com:{port}/ HTTP/1.1\nA: b\n Host: evil.org\n\n")),
+        ("a head without an end", "A".repeat(40_000)),
+    ];
+    for (name, address) in NAMES {
+        ways.push((address, format!("CONNECT {name}:{port} HTTP/1.1\n\n")));
+    }
+    let count = ways.len();
+    for (way, request) in ways {
+        let answer = asked(&gate, &request).await;
+        let status = answer.split(' ').nth(1).unwrap_or_default();
+        assert!(["400", "403", "431"].contains(&status), "{way}: {answer}");
+    }
+    assert_eq!((reached.load(Ordering::SeqCst), count), (0, 22));
+}
+
+#[tokio::test]
+async fn the_socket_goes_with_the_server_and_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let gate = Gate::with(proxy(&["x.org"], Arc::default()), "/usr/bin/socat".into()).unwrap();
+    let folder = gate.folder.clone();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let waiting = UnixStream::connect(folder.join(SOCKET)).await.unwrap();
+    drop(gate);
+    assert!(!folder.exists());
+    tokio::task::yield_now().await;
+    assert!(UnixStream::connect(folder.join(SOCKET)).await.is_err());
+    drop(waiting);
+}
