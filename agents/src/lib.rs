@@ -79,6 +79,7 @@ mod jinja;
 mod provider;
 mod run;
 mod sections;
+mod skills;
 pub mod template;
 mod text;
 mod toolset;
@@ -95,6 +96,7 @@ pub use hosted::{
 pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
 pub use run::{Answer, Model, Reply, Run, RunError, RunEvent, RunTools, run};
 pub use sections::*;
+pub use skills::{Skill, SkillError, SkillFile};
 pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, TemplateError, TemplateRun};
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;

@@ -184,9 +184,9 @@ kinds! {
     AlternativeAdded = "MCPD0045" "loosened";
     /// An alternative of a union is gone.
     AlternativeRemoved = "MCPD0046" "tightened";
-    /// A prompt or a resource template is new.
+    /// A prompt, a resource template or a skill is new.
     OfferAdded = "MCPD0047" "added";
-    /// A prompt or a resource template is gone.
+    /// A prompt, a resource template or a skill is gone.
     OfferRemoved = "MCPD0048" "removed";
     /// A prompt or a resource template changed in a way that bindings do not depend on.
     OfferMember = "MCPD0049" "other";

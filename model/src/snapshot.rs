@@ -45,6 +45,8 @@ pub struct Snapshot {
     pub prompts: Vec<Value>,
     /// The resource templates as the server sent them.
     pub resource_templates: Vec<Value>,
+    /// The skills (SEP-2640), each entry as the server sent it: with the digests of its files.
+    pub skills: Vec<Value>,
     /// The changes by overrides, by the name of the tool; `tools` includes them. Not part of the file.
     pub overridden: BTreeMap<String, Overridden>,
 }
@@ -62,6 +64,7 @@ impl Default for Snapshot {
             tools: Vec::new(),
             prompts: Vec::new(),
             resource_templates: Vec::new(),
+            skills: Vec::new(),
             overridden: BTreeMap::new(),
         }
     }
@@ -110,6 +113,7 @@ impl Snapshot {
             })?,
             prompts: file.list("prompts")?.unwrap_or_default(),
             resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),
+            skills: file.list("skills")?.unwrap_or_default(),
             overridden: BTreeMap::new(),
         })
     }
@@ -143,6 +147,7 @@ impl Snapshot {
         put("tools", Some(sorted(&self.tools)));
         put("prompts", (!self.prompts.is_empty()).then(|| sorted(&self.prompts)));
         put("resourceTemplates", (!self.resource_templates.is_empty()).then(|| sorted(&self.resource_templates)));
+        put("skills", (!self.skills.is_empty()).then(|| sorted(&self.skills)));
         format!("{:#}\n", Value::Object(file))
     }
 
@@ -158,7 +163,7 @@ impl Snapshot {
 
 fn sorted(list: &[Value]) -> Value {
     fn name(item: &Value) -> Option<&str> {
-        item.get("name").and_then(Value::as_str)
+        item.get("name").or_else(|| item.get("uri")).and_then(Value::as_str)
     }
     let mut list: Vec<&Value> = list.iter().collect();
     list.sort_by_key(|item| name(item));

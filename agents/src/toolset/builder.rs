@@ -27,6 +27,7 @@ use super::names::{NameStyle, Naming};
 use super::resources;
 use super::rewrites::Rewrites;
 use super::{Prepared, Toolset};
+use crate::skills::{Skill, SkillError, skill_tools};
 use mcp_bindgen_schema::names::PROGRAM;
 
 /// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
@@ -388,7 +389,42 @@ impl ToolsetBuilder {
     /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
     /// ```
     pub fn resources(self, client: Client) -> Self {
-        resources::tools(&client).into_iter().fold(self, |builder, (name, description, schema, function)| {
+        self.of_server(&client, resources::tools(&client))
+    }
+
+    /// Lists the skills of a server (SEP-2640) and adds two tools by which a model loads them: `SERVER_load_skill` and
+    /// `SERVER_read_skill_file`. Nothing is added if the server has none.
+    ///
+    /// What is loaded is checked against the entries of now, so a model never gets content that changed since; build the toolset
+    /// again for newer ones. The text of a skill is a stranger's, and names its server to the model. The tools go through the
+    /// layers of [`functions_through`](Self::functions_through): `Approval::of(["load_skill"], ..)` asks about each skill.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_bindgen_agents::Toolset;
+    ///
+    /// let toolset = Toolset::builder().live(client.clone()).await?.skills(client).await?.build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached, or gives no list.
+    pub async fn skills(self, client: Client) -> Result<Self, SkillError> {
+        let skills = Skill::list(&client).await?;
+        if skills.is_empty() {
+            return Ok(self);
+        }
+        Ok(self.of_server(&client, skill_tools(&client, skills)))
+    }
+
+    /// Adds read-only functions in a group with the name of a server.
+    fn of_server(
+        self,
+        client: &Client,
+        tools: impl IntoIterator<Item = (&'static str, String, Value, Arc<dyn Function>)>,
+    ) -> Self {
+        tools.into_iter().fold(self, |builder, (name, description, schema, function)| {
             let mut builder = builder.with_function(client.name().into(), name, &description, schema, function);
             let added = builder.entries.last_mut().filter(|entry| entry.identity() == (client.name(), name));
             if let Some(entry) = added {

@@ -12,6 +12,7 @@ mod opening;
 mod run;
 mod section_servers;
 mod sections;
+mod skills;
 mod support;
 mod template;
 mod toolset;

@@ -8,17 +8,20 @@ use crate::{CallError, CallOptions};
 
 /// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
 /// a door of its own; handshakes, tasks and streams are the client's.
-const METHODS: [&str; 11] = [
+const METHODS: [&str; 14] = [
     "completion/complete",
     "logging/setLevel",
     "ping",
     "prompts/get",
     "prompts/list",
+    "resources/directory/read",
     "resources/list",
     "resources/read",
     "resources/subscribe",
     "resources/templates/list",
     "resources/unsubscribe",
+    "skills/get",
+    "skills/list",
     "tools/list",
 ];
 

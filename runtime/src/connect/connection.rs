@@ -30,6 +30,7 @@ pub(crate) enum Listing {
     Prompts,
     Resources,
     ResourceTemplates,
+    Skills,
 }
 
 impl Listing {
@@ -40,6 +41,7 @@ impl Listing {
             Self::Prompts => ("prompts", "prompts"),
             Self::Resources => ("resources", "resources"),
             Self::ResourceTemplates => ("resourceTemplates", "resources"),
+            Self::Skills => ("skills", "extensions/io.modelcontextprotocol~1skills"),
         }
     }
 
@@ -49,6 +51,7 @@ impl Listing {
             Self::Prompts => "prompts/list",
             Self::Resources => "resources/list",
             Self::ResourceTemplates => "resources/templates/list",
+            Self::Skills => "skills/list",
         }
     }
 

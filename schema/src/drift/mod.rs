@@ -57,6 +57,7 @@ use crate::{Role, names};
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     let mut changes = server_changes(old, new);
     offers::changes(old, new, &mut changes);
+    offers::skill_changes(&old.skills, &new.skills, &mut changes);
     let (old_tools, new_tools) = (by_name(&old.tools), by_name(&new.tools));
     let mut keys: Vec<_> = old_tools.keys().chain(new_tools.keys()).copied().collect();
     keys.sort_unstable();

@@ -19,6 +19,49 @@ pub(super) fn changes(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>)
     compare("resource template", "/resourceTemplates", old, new, template_changes, changes);
 }
 
+/// Collects the changes of skills: their content is instructions for models, on which no code depends.
+pub(super) fn skill_changes(old: &[Value], new: &[Value], changes: &mut Vec<Change>) {
+    let by_uri = |list: &[Value]| -> BTreeMap<String, Value> {
+        let skill = |skill: &Value| Some((skill.get("uri")?.as_str()?.to_owned(), skill.clone()));
+        list.iter().filter_map(skill).collect()
+    };
+    let (before, now) = (by_uri(old), by_uri(new));
+    let mut add = |uri: &str, class, kind, detail: String| {
+        let detail = format!("skill `{}` {detail}", printable(uri));
+        changes.push(Change::new("", class, kind, "/skills", detail));
+    };
+    for uri in before.keys().filter(|uri| !now.contains_key(*uri)) {
+        add(uri, Class::Compatible, ChangeKind::OfferRemoved, "is gone".to_owned());
+    }
+    for (uri, skill) in &now {
+        match before.get(uri) {
+            None => add(uri, Class::Compatible, ChangeKind::OfferAdded, "is new".to_owned()),
+            Some(old) if old == skill => {}
+            Some(old) => add(uri, Class::Wording, ChangeKind::Wording, changed_files(old, skill)),
+        }
+    }
+}
+
+/// What is different in a skill, by its files where they are listed.
+fn changed_files(old: &Value, new: &Value) -> String {
+    const MOST: usize = 5;
+    let digests = |skill: &Value| -> BTreeMap<String, Value> {
+        let file = |file: &Value| Some((file.get("uri")?.as_str()?.to_owned(), file.get("digest")?.clone()));
+        skill.get("resources").and_then(Value::as_array).into_iter().flatten().filter_map(file).collect()
+    };
+    let (before, now) = (digests(old), digests(new));
+    let mut changed: Vec<&String> =
+        before.keys().chain(now.keys()).filter(|uri| before.get(*uri) != now.get(*uri)).collect();
+    changed.sort_unstable();
+    changed.dedup();
+    if changed.is_empty() {
+        return "has other metadata".to_owned();
+    }
+    let shown: Vec<String> = changed.iter().take(MOST).map(|uri| format!("`{}`", printable(uri))).collect();
+    let more = if changed.len() > MOST { format!(" and {} more", changed.len() - MOST) } else { String::new() };
+    format!("has other content in {}{more}", shown.join(", "))
+}
+
 /// Those that are called otherwise in Rust now.
 fn renamed_offers(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     let tools = (&*old.tools, &*new.tools);

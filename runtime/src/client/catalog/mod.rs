@@ -78,7 +78,8 @@ impl Client {
         let mut prompts = declared_list(self, &connection, Listing::Prompts).await?;
         let mut resource_templates = declared_list(self, &connection, Listing::ResourceTemplates).await?;
         // A snapshot is kept with the code: a server that repeats its key must not put it there.
-        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates);
+        let mut skills = declared_list(self, &connection, Listing::Skills).await?;
+        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain(&mut skills);
         said.for_each(|value| connection.link.notes.redactor().description(value));
         let Declared { protocol_version, server_info, capabilities, instructions } = Declared::by(&connection);
         Ok(Snapshot {
@@ -91,6 +92,7 @@ impl Client {
             tools,
             prompts,
             resource_templates,
+            skills,
             ..Snapshot::default()
         })
     }
@@ -188,9 +190,10 @@ async fn all(
     for _ in 0..MAX_PAGES {
         let mut page = match connection.session.request(listing.request(cursor), patience.renewed().into()).await {
             Ok(page) => page,
-            // Servers with resources need not have templates.
+            // Servers with resources need not have templates; one without its skills is a server all the same.
             Err(RequestError::Rpc(error))
-                if error.code.0 == METHOD_NOT_FOUND && matches!(listing, Listing::ResourceTemplates) =>
+                if error.code.0 == METHOD_NOT_FOUND
+                    && matches!(listing, Listing::ResourceTemplates | Listing::Skills) =>
             {
                 return Ok(found);
             }

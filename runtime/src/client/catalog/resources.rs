@@ -125,6 +125,15 @@ impl Client {
         let connection = self.connection().await?;
         declared_list(self, &connection, Listing::ResourceTemplates).await
     }
+
+    /// The skills (SEP-2640), each entry as the server sent it; none if the server does not declare the extension.
+    ///
+    /// # Errors
+    /// As [`list_tools_raw`](Self::list_tools_raw).
+    pub async fn list_skills_raw(&self) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        declared_list(self, &connection, Listing::Skills).await
+    }
 }
 
 /// The contents of a resource, exactly as the server sent them. `Debug` is without the secrets of the server's configuration.
