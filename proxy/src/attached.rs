@@ -37,14 +37,15 @@ pub(super) enum Kind {
     Prompts,
     Resources,
     ResourceTemplates,
+    Skills,
 }
 
 impl Kind {
     /// Returns the key that tells its items apart.
-    fn key(self) -> &'static str {
+    pub(super) fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
+            Self::Resources | Self::Skills => "uri",
             Self::ResourceTemplates => "uriTemplate",
         }
     }
@@ -55,7 +56,7 @@ impl News {
         let count = match kind {
             Kind::Tools => &mut self.tools,
             Kind::Prompts => &mut self.prompts,
-            Kind::Resources | Kind::ResourceTemplates => &mut self.resources,
+            Kind::Resources | Kind::ResourceTemplates | Kind::Skills => &mut self.resources,
         };
         *count += 1;
     }
@@ -112,6 +113,7 @@ struct Lists {
     prompts: List,
     resources: List,
     templates: List,
+    skills: List,
 }
 
 impl Lists {
@@ -121,6 +123,7 @@ impl Lists {
             Kind::Prompts => &mut self.prompts,
             Kind::Resources => &mut self.resources,
             Kind::ResourceTemplates => &mut self.templates,
+            Kind::Skills => &mut self.skills,
         }
     }
 }
@@ -203,6 +206,7 @@ impl Attached {
             Kind::Prompts => self.client.list_prompts_raw().await,
             Kind::Resources => self.client.list_resources_raw().await,
             Kind::ResourceTemplates => self.client.list_resource_templates_raw().await,
+            Kind::Skills => self.client.list_skills_raw().await,
         };
         let has_failed = listed.is_err();
         match listed {

@@ -32,7 +32,8 @@ use super::outcome::{cancelled, fitted, no_resource, of_request, unknown};
 
 const PATIENCE_FOR_LEVELS: Duration = Duration::from_secs(20);
 /// The methods that the protocol has, with parameters that must not be missing.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
+    "skills/get",
     "tools/call",
     "prompts/get",
     "resources/read",
@@ -84,6 +85,34 @@ impl Request {
         let items = until_cancelled(context, async { Ok(items.await) }).await?;
         self.keep(json!({ key: items }), context, true);
         Ok(())
+    }
+}
+
+impl Request {
+    /// The entry of a skill, from the server that lists it, or else from the first that has it.
+    async fn skill(&self, uri: &str, context: &Context) -> Result<Value, ErrorData> {
+        until_cancelled(context, async {
+            let scope = self.session.scope(context).await;
+            let mut found = Err(unknown("skill", uri));
+            let listing = scope.owner(uri).await;
+            let others =
+                scope.upstreams.iter().filter(|one| listing.as_ref().is_none_or(|listing| !Arc::ptr_eq(one, listing)));
+            for attached in listing.iter().chain(others) {
+                let declared = attached.client.declared().await.ok().and_then(|declared| declared.capabilities);
+                let pointer = "/extensions/io.modelcontextprotocol~1skills";
+                if declared.is_none_or(|all| all.pointer(pointer).is_none_or(Value::is_null)) {
+                    continue;
+                }
+                let options = options(&context.meta, is_modern(context), PassedInput::new());
+                let result = attached.client.request("skills/get", fields(json!({ "uri": uri })), options).await;
+                found = result.map_err(|error| of_request("skill", uri, error));
+                if found.is_ok() {
+                    break;
+                }
+            }
+            found
+        })
+        .await
     }
 }
 
@@ -305,6 +334,21 @@ impl ServerHandler for Request {
 
     async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData> {
         let method = request.method.as_str();
+        let text = |key: &str| request.params.as_ref().and_then(|params| params.get(key)).and_then(Value::as_str);
+        match (method, text("uri")) {
+            ("skills/list", _) => {
+                let page =
+                    text("cursor").map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.into())));
+                let items = async { self.session.scope(&context).await.resources(Kind::Skills).await };
+                self.list(page, &context, "skills", items).await?;
+                return Ok(CustomResult::new(Value::Null));
+            }
+            ("skills/get", Some(uri)) => {
+                self.keep(self.skill(uri, &context).await?, &context, true);
+                return Ok(CustomResult::new(Value::Null));
+            }
+            _ => {}
+        }
         // Known methods with invalid parameters arrive here too.
         if KNOWN.contains(&method) && !(is_modern(&context) && REMOVED.contains(&method)) {
             let message = format!("invalid parameters for `{}`", request.method);

@@ -9,7 +9,7 @@ use super::attached::Kind;
 
 /// The items of all lists, each once.
 pub(super) fn merged<'a>(lists: impl Iterator<Item = &'a [Value]>, kind: Kind) -> Vec<Value> {
-    let key = if kind == Kind::Resources { "uri" } else { "uriTemplate" };
+    let key = kind.key();
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     for item in lists.flatten() {
@@ -34,6 +34,18 @@ pub(super) fn owner(resources: &[Arc<[Value]>], templates: &[Arc<[Value]>], uri:
     let fitting = templates.iter().enumerate().filter_map(|(index, list)| Some((fits(list)?, index)));
     // Of equals the first.
     fitting.max_by(|(a, i), (b, j)| a.cmp(b).then(j.cmp(i))).map(|(_, index)| index)
+}
+
+/// The first server with a skill that lists this file, or that lists no files and has it in its folder.
+pub(super) fn skill_owner(skills: &[Arc<[Value]>], uri: &str) -> Option<usize> {
+    let has = |skill: &Value| match skill.get("resources") {
+        Some(Value::Array(files)) => files.iter().any(|file| file.get("uri").and_then(Value::as_str) == Some(uri)),
+        _ => {
+            let main = skill.get("uri").and_then(Value::as_str).and_then(|main| main.strip_suffix("SKILL.md"));
+            main.is_some_and(|folder| uri.starts_with(folder))
+        }
+    };
+    skills.iter().position(|list| list.iter().any(has))
 }
 
 /// How much of a URI a template (RFC 6570) says literally, where the URI may be one of its expansions. What stands for an

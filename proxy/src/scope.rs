@@ -157,7 +157,11 @@ impl Scope {
         if let Some(owner) = self.known_owner(uri) {
             return Some(owner);
         }
-        tokio::join!(self.ask(Kind::Resources, |_| true), self.ask(Kind::ResourceTemplates, |_| true));
+        tokio::join!(
+            self.ask(Kind::Resources, |_| true),
+            self.ask(Kind::ResourceTemplates, |_| true),
+            self.ask(Kind::Skills, |_| true)
+        );
         self.known_owner(uri)
     }
 
@@ -165,7 +169,8 @@ impl Scope {
         let lists = |kind| self.upstreams.iter().map(move |attached| attached.known(kind).unwrap_or_default());
         let resources: Vec<_> = lists(Kind::Resources).collect();
         let templates: Vec<_> = lists(Kind::ResourceTemplates).collect();
-        let index = routes::owner(&resources, &templates, uri)?;
+        let skills: Vec<_> = lists(Kind::Skills).collect();
+        let index = routes::skill_owner(&skills, uri).or_else(|| routes::owner(&resources, &templates, uri))?;
         self.upstreams.get(index).cloned()
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use futures_util::future::join_all;
 use mcp_bindgen_runtime::ClientOptions;
 use mcp_bindgen_schema::names::PrefixedNames;
-use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerConfig};
+use rmcp::model::{Implementation, JsonObject, ProtocolVersion, ServerCapabilities, ServerConfig};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinSet;
@@ -20,6 +20,9 @@ use super::notifications::{hear, keep_level, tell_of_era};
 use super::scope::Scope;
 use super::upstream::Upstream;
 use mcp_bindgen_agents::NameStyle;
+
+/// The extension for skills (SEP-2640).
+const SKILLS: &str = "io.modelcontextprotocol/skills";
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -68,7 +71,7 @@ impl Shared {
     // Servers still have features that the protocol deprecates.
     #[allow(deprecated)]
     pub(super) fn info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
             .enable_prompts()
@@ -79,6 +82,7 @@ impl Shared {
             .enable_completions()
             .enable_logging()
             .build();
+        capabilities.extensions = Some([(SKILLS.to_owned(), JsonObject::new())].into());
         let info = ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION")));
         match &self.instructions {
@@ -101,6 +105,9 @@ impl Shared {
         }
         if !has("/prompts") {
             info.capabilities.prompts = None;
+        }
+        if !has("/extensions/io.modelcontextprotocol~1skills") {
+            info.capabilities.extensions = None;
         }
         if !has("/resources") {
             info.capabilities.resources = None;

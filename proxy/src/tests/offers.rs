@@ -78,6 +78,65 @@ async fn prompts_and_resources_are_those_of_all_servers() {
     }
 }
 
+/// A server with a skill that it lists, and one that it does not.
+fn skilled(name: &'static str) -> Server {
+    let server = Server::new(name, &["t"], move |_, request, out| {
+        let uri = request["params"]["uri"].as_str().unwrap_or_default();
+        let entry = |path: &str| {
+            let main = format!("skill://{path}/SKILL.md");
+            json!({ "uri": main, "frontmatter": { "name": path }, "resources": [{ "uri": main }, { "uri": format!("skill://{path}/more.md") }], "x": 1 })
+        };
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "skills/list" => json!({ "skills": [entry(name), entry("common")] }),
+            "skills/get" if uri.contains(&format!("hidden-{name}")) => {
+                json!({ "skill": entry(&format!("hidden-{name}")) })
+            }
+            "skills/get" if uri.contains(name) => json!({ "skill": entry(name) }),
+            "resources/read" => json!({ "contents": [{ "uri": uri, "text": format!("of {name}") }] }),
+            "resources/list" => json!({ "resources": [] }),
+            "resources/templates/list" => json!({ "resourceTemplates": [] }),
+            _ => {
+                let error = json!({ "code": -32602, "message": "no skill is served there" });
+                return out.send(json!({ "id": request["id"], "error": error }));
+            }
+        };
+        out.result(request, result);
+    });
+    server.offering(json!({ "tools": {}, "resources": {}, "extensions": { "io.modelcontextprotocol/skills": {} } }))
+}
+
+#[tokio::test]
+async fn skills_are_those_of_all_servers() {
+    let (one, two) = (skilled("one"), skilled("two"));
+    let plain = Server::echo("plain", &["t"]);
+    let proxy = proxy(&[&plain, &one, &two]);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let skills = soon(client.list_skills_raw()).await.expect("a list");
+        let uris: Vec<&str> = skills.iter().map(|skill| skill["uri"].as_str().unwrap()).collect();
+        assert_eq!(uris, ["skill://one/SKILL.md", "skill://common/SKILL.md", "skill://two/SKILL.md"], "each URI once");
+        assert_eq!(skills[0]["x"], 1, "an entry is as its server sent it");
+        let ask = |method: &'static str, uri: &'static str| {
+            let client = client.clone();
+            async move { soon(client.request(method, object(json!({ "uri": uri })), Default::default())).await }
+        };
+        for (uri, of) in [
+            ("skill://two/SKILL.md", "of two"),
+            ("skill://two/more.md", "of two"),
+            ("skill://common/more.md", "of one"),
+        ] {
+            let read = ask("resources/read", uri).await.expect("one");
+            assert_eq!(read["contents"][0]["text"], of, "{uri}");
+        }
+        for uri in ["skill://two/SKILL.md", "skill://hidden-two/SKILL.md"] {
+            let got = ask("skills/get", uri).await.expect("an entry");
+            assert_eq!(got["skill"]["uri"], uri);
+        }
+        let error = ask("skills/get", "skill://nobody/SKILL.md").await.expect_err("nobody has it");
+        assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
+        assert!(plain.heard("skills/get").is_empty(), "a server without skills is not asked");
+    }
+}
+
 #[tokio::test]
 async fn what_a_client_subscribes_to_it_is_told_of() {
     let (one, two) = (offering("one"), offering("two"));
