@@ -5,6 +5,7 @@ mod admitted;
 mod check;
 mod error;
 mod function;
+mod host;
 mod inventory;
 mod mcp_section;
 mod names;
@@ -26,6 +27,7 @@ mod view;
 
 pub use error::{PromptError, PromptWarning, RenderError};
 pub use function::SectionTool;
+pub use host::{Host, HostConfig};
 pub use mcp_section::{InventoryChanges, McpSection};
 pub use names::RESERVED_NAMES;
 pub use offered::{RenderedServer, RenderedTool};

@@ -484,3 +484,54 @@ async fn tools_of_a_base_set_come_first_under_their_names() {
     let error = rendered.toolset_on(&base).await.unwrap_err().to_string();
     assert!(error.contains("note"), "{error}");
 }
+
+#[test]
+fn servers_become_the_configuration_of_a_host_or_say_why_not() {
+    use mcp_bindgen_agents::Host;
+    use mcp_bindgen_model::Isolation;
+    let known = |config: ServerConfig| SectionServer::from(config).snapshot(offers(&[("read", "R."), ("write", "W.")]));
+    let remote = ServerConfig::http("remote", "https://${HOST:-x.org}/mcp").header("Authorization", "Bearer ${TOKEN}");
+    let files =
+        ServerConfig::npm("files", "fs").args(["--root", "/"]).env("KEY", "${FS_KEY}").inherit_env(["HTTPS_PROXY"]);
+    let secret = ServerConfig::stdio("secret", "s").env("API_KEY", "hunter2-and-more");
+    let prompt = Prompt::new()
+        .section(Section::new("a", "A").server(known(remote)).server(known(files)).server(known(secret)))
+        .section(Section::new("b", "B").server(known(ServerConfig::stdio("some", "s").exclude(["write"]))))
+        .section(Section::new("c", "C").server(known(ServerConfig::stdio("few", "s")).only(["read"])))
+        .section(Section::new("d", "D").server(known(ServerConfig::stdio("asks", "s").approve(["write"]))))
+        .section(Section::new("e", "E").server(known(ServerConfig::stdio("boxed", "s").isolation(Isolation::new()))))
+        .section(Section::new("f", "F").server(known(ServerConfig::stdio("ring", "s").env("K", "${keyring:K}"))))
+        .section(
+            Section::new("g", "G").server(known(ServerConfig::stdio("ruled", "s"))).policy(Policy::deny(["write"])),
+        )
+        .build()
+        .unwrap();
+    let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    let claude = rendered.host_config(Host::Claude);
+    assert_eq!(
+        claude.config["mcpServers"],
+        serde_json::json!({
+            "remote": { "type": "http", "url": "https://${HOST:-x.org}/mcp", "headers": { "Authorization": "Bearer ${TOKEN}" } },
+            "files": {
+                "type": "stdio", "command": "npx", "args": ["-y", "fs", "--root", "/"],
+                "env": { "HTTPS_PROXY": "${HTTPS_PROXY:-}", "KEY": "${FS_KEY}" },
+            },
+            "secret": { "type": "stdio", "command": "s", "env": { "API_KEY": "${MCP_SECRET_SECRET_API_KEY}" } },
+            "some": { "type": "stdio", "command": "s" },
+            "few": { "type": "stdio", "command": "s" },
+        })
+    );
+    let of =
+        |names: &[String], server: &str| names.iter().filter(|name| name.contains(&format!("__{server}__"))).count();
+    assert_eq!(["remote", "some", "few"].map(|server| of(&claude.allowed_tools, server)), [2, 1, 1]);
+    let left_out: Vec<&str> = claude.left_out.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(left_out, ["asks", "boxed", "ring", "ruled"], "{:?}", claude.left_out);
+
+    let code = rendered.host_config(Host::VsCode);
+    assert_eq!(code.config["servers"]["files"]["env"]["KEY"], "${env:FS_KEY}");
+    assert_eq!(code.config["servers"]["files"]["env"]["HTTPS_PROXY"], "${env:HTTPS_PROXY}");
+    let left_out: Vec<&str> = code.left_out.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(left_out, ["remote", "some", "few", "asks", "boxed", "ring", "ruled"], "{:?}", code.left_out);
+    assert!(code.allowed_tools.is_empty() && !code.config.to_string().contains("hunter2"));
+    assert!(rendered.host_config(Host::Cursor).config["mcpServers"]["files"].is_object());
+}

@@ -1,0 +1,173 @@
+//! The servers of a rendered prompt as the configuration of a host: a program that starts MCP servers itself.
+
+use std::sync::Arc;
+
+use mcp_bindgen_model::{Drift, SecretRef, ServerConfig, Transport};
+use serde_json::{Map, Value, json};
+
+use super::offered::{Offer, RenderedServer};
+use super::render::RenderedPrompt;
+use super::server::selects;
+
+/// A program that starts and connects MCP servers by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Host {
+    /// Claude Code and the Claude Agent SDK: `.mcp.json`, `mcpServers`.
+    Claude,
+    /// Cursor: `.cursor/mcp.json`.
+    Cursor,
+    /// Visual Studio Code: `.vscode/mcp.json`.
+    VsCode,
+}
+
+/// The servers of a prompt for a [`Host`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct HostConfig {
+    /// The file's content: `{"mcpServers": {..}}`, with `servers` for Visual Studio Code. Secrets are the host's placeholders for
+    /// environment variables.
+    pub config: Value,
+    /// The tools that the prompt offers, in the form of the host's list of allowed tools: `mcp__files__read`. For Claude only,
+    /// in `allowedTools` of the SDK's options or `--allowedTools`.
+    pub allowed_tools: Vec<String>,
+    /// The servers that the host cannot run as they are configured, with the reasons.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl RenderedPrompt {
+    /// Returns the servers of the open sections as the configuration of a host, which then starts them, calls their tools and
+    /// asks for approvals itself. Functions of the prompt are not part of it.
+    ///
+    /// Nothing is weakened: a server is left out if its configuration or its section demands what the host does not enforce.
+    /// This is isolation, `approve`, `drift = "deny"`, layers of a section, and a selection of tools except for Claude. The same
+    /// holds for placeholders that the host does not know.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::{Host, Prompt, PromptParams, PromptState, Section, SectionServer};
+    /// use mcp_bindgen_model::{ServerConfig, Snapshot};
+    ///
+    /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "read" }] }"#)?;
+    /// let files = ServerConfig::npm("files", "my-files-server").env("TOKEN", "${FILES_TOKEN}");
+    /// let section = Section::new("files", "Files").server(SectionServer::from(files).snapshot(known));
+    /// let prompt = Prompt::new().section(section).build()?;
+    /// let rendered = prompt.render(&PromptParams::new(), &PromptState::new())?;
+    ///
+    /// let claude = rendered.host_config(Host::Claude);
+    /// assert_eq!(claude.config["mcpServers"]["files"]["env"]["TOKEN"], "${FILES_TOKEN}");
+    /// assert_eq!(claude.allowed_tools, ["mcp__files__read"]);
+    /// let code = rendered.host_config(Host::VsCode);
+    /// assert_eq!(code.config["servers"]["files"]["env"]["TOKEN"], "${env:FILES_TOKEN}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn host_config(&self, host: Host) -> HostConfig {
+        let (mut servers, mut allowed_tools, mut left_out) = (Map::new(), Vec::new(), Vec::new());
+        for (index, server) in self.servers().iter().enumerate() {
+            let selections = self.order.iter().filter_map(|(_, offer)| match offer {
+                Offer::Server { index: of, only } if *of == index => Some(only.as_ref()),
+                _ => None,
+            });
+            let selections: Vec<Option<&Arc<[String]>>> = selections.collect();
+            match entry(host, server, selections.iter().all(Option::is_some)) {
+                Ok(entry) => {
+                    servers.insert(server.name().to_owned(), entry);
+                    allowed_tools.extend(tools(server, &selections).filter(|_| host == Host::Claude));
+                }
+                Err(why) => left_out.push((server.name().to_owned(), why)),
+            }
+        }
+        let key = if host == Host::VsCode { "servers" } else { "mcpServers" };
+        HostConfig { config: json!({ key: servers }), allowed_tools, left_out }
+    }
+}
+
+/// The tools of a server that the prompt offers, as Claude names them.
+fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> impl Iterator<Item = String> {
+    let listed = server.handle.listed();
+    let names = listed.iter().filter_map(|tool| tool.get("name")?.as_str());
+    let is_offered = |name: &&str| server.handle.allows(name) && selections.iter().any(|only| selects(*only, name));
+    let offered: Vec<String> = names.filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect();
+    offered.into_iter()
+}
+
+fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value, String> {
+    let config = server.config().ok_or("its configuration is unknown: it is called by code of the program")?;
+    if !Arc::ptr_eq(&server.caller, &server.handle.caller()) {
+        return Err("policies or layers of its section would not apply".to_owned());
+    }
+    let demands = [
+        ("isolation", config.isolation.is_some()),
+        ("approve", !config.approve.is_empty()),
+        ("drift = \"deny\"", config.drift == Some(Drift::Deny)),
+        ("cwd", matches!(&config.transport, Transport::Stdio { cwd: Some(_), .. }) && host != Host::VsCode),
+        ("tools", config.tools.is_some() && host != Host::Claude),
+        ("SectionServer::only", is_selected && host != Host::Claude),
+        ("exclude", !config.exclude.is_empty() && host != Host::Claude),
+    ];
+    if let Some((demand, _)) = demands.iter().find(|(_, is_set)| *is_set) {
+        return Err(format!("the host does not enforce `{demand}`"));
+    }
+    let mut entry = members(config);
+    let placeholders = config.placeholders();
+    if let Some(secret) = placeholders.iter().find(|secret| !matches!(secret, SecretRef::Variable(_))) {
+        return Err(format!("the host cannot look up `{secret}`"));
+    }
+    if !config.secret_stores.is_empty() {
+        return Err("the host looks secrets up in the environment only, and not along `secrets`".to_owned());
+    }
+    let empty = if host == Host::Claude { ":-" } else { "" };
+    if let (Transport::Stdio { .. }, Value::Object(entry)) = (&config.transport, &mut entry) {
+        let inherited = config.inherit_env.iter().map(|name| (name.clone(), format!("${{{name}{empty}}}").into()));
+        let mut env: Map<String, Value> = inherited.collect();
+        env.extend(entry.remove("env").and_then(|env| env.as_object().cloned()).unwrap_or_default());
+        if !env.is_empty() {
+            entry.insert("env".to_owned(), env.into());
+        }
+    }
+    if host != Host::Claude {
+        in_form_of_editors(&mut entry)?;
+    }
+    Ok(entry)
+}
+
+/// How a server is reached, in the keys that all hosts share.
+fn members(config: &ServerConfig) -> Value {
+    // Without secrets that are written out: their placeholders name the variables to set.
+    let mut json = config.to_json();
+    let transport = match &config.transport {
+        Transport::Stdio { .. } => "stdio",
+        Transport::Http { .. } => "http",
+        Transport::Sse { .. } => "sse",
+    };
+    if let Value::Object(members) = &mut json {
+        members.retain(|key, _| ["command", "args", "cwd", "env", "url", "headers"].contains(&key.as_str()));
+        members.insert("type".to_owned(), transport.into());
+    }
+    json
+}
+
+/// Editors write `${env:NAME}`, and have no defaults.
+fn in_form_of_editors(value: &mut Value) -> Result<(), String> {
+    match value {
+        Value::String(text) => {
+            let mut written = String::new();
+            let mut rest = text.as_str();
+            while let Some((before, after)) = rest.split_once("${") {
+                let (name, after) = after.split_once('}').ok_or("a placeholder does not end")?;
+                let name = name.strip_prefix("env:").unwrap_or(name);
+                if name.contains(":-") {
+                    return Err(format!("the host knows no defaults, as in `${{{name}}}`"));
+                }
+                written.push_str(&format!("{before}${{env:{name}}}"));
+                rest = after;
+            }
+            written.push_str(rest);
+            *text = written;
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(in_form_of_editors),
+        Value::Object(members) => members.values_mut().try_for_each(in_form_of_editors),
+        _ => Ok(()),
+    }
+}
