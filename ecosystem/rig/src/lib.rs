@@ -1,10 +1,15 @@
-//! A [`Toolset`] with `rig`: each tool is a [`DynamicTool`] that dispatches to the set.
+//! A [`Toolset`] with `rig`: each tool is a [`DynamicTool`] for the agents of `rig`. [`RigModel`] runs a model of `rig` with tools
+//! until it has an answer.
+
+mod model;
 
 use mcp_bindgen::ToolReply;
 use mcp_bindgen::agents::{Provider, Toolset};
 use rig_core::message::{EmptyToolName, ImageMediaType, MimeType, ToolName, ToolResultContent};
 use rig_core::tool::{DynamicTool, ToolExecutionError, ToolOutput};
 use serde_json::Value;
+
+pub use model::RigModel;
 
 /// Tools for an agent. `rig` rewrites schemas for each provider itself, so these are the ones that stand for all of them; what
 /// a call sends is checked against the server's own schema all the same.
