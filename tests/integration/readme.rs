@@ -80,3 +80,36 @@ fn shown_struct_is_the_generated_one() {
     let without_layout = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(without_layout(&generated).contains(&without_layout(shown)), "the README shows\n{shown}");
 }
+
+/// The names of all tests in a folder.
+fn tests_in(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            tests_in(&entry, found);
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&entry).unwrap();
+            let names = text.split("test]").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split_once('('));
+            found.extend(names.map(|(name, _)| name.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn every_requirement_of_the_documents_has_a_test() {
+    let mut tests = BTreeSet::new();
+    for package in ["agents", "cli", "mcp-codegen", "model", "proxy", "runtime", "schema", "template", "tests"] {
+        ["src", "tests", "integration"]
+            .map(|folder| root().join(package).join(folder))
+            .iter()
+            .filter(|folder| folder.is_dir())
+            .for_each(|folder| tests_in(folder, &mut tests));
+    }
+    let text = std::fs::read_to_string(root().join("docs/seeds.md")).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| seed "));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.trim_matches('|').split(" | ").collect()).collect();
+    assert!(rows.len() >= 95, "{} requirements", rows.len());
+    for row in rows {
+        let test = row.last().unwrap().trim().trim_matches('`');
+        assert!(row.len() == 3 && tests.contains(test), "no test `{test}` runs {row:?}");
+    }
+}
