@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use mcp_bindgen_agents::{DiagnosticKind, Provider, Toolset, ToolsetBuilder};
+use mcp_bindgen_agents::{
+    DiagnosticKind, McpSection, Prompt, PromptParams, PromptState, Provider, SectionServer, Toolset, ToolsetBuilder,
+};
 use mcp_bindgen_model::Snapshot;
 use mcp_bindgen_runtime::Fake;
 use serde_json::{Value, json};
@@ -53,6 +55,52 @@ fn names(toolset: &Toolset) -> BTreeMap<(String, String), String> {
         ((server.to_owned(), tool.to_owned()), name.to_owned())
     };
     toolset.names().map(named).collect()
+}
+
+/// Compares the names that an inventory shows with those that can be called, for pairs of lists: each list with every
+/// `step`-th one behind it.
+async fn inventories_show_what_can_be_called(step: usize) {
+    let Some(lists) = lists() else { return };
+    let bare = |tool: &Value| json!({ "name": tool["name"], "inputSchema": { "type": "object" } });
+    let servers: Vec<SectionServer> = lists
+        .iter()
+        .map(|(name, tools)| {
+            let tools: Vec<Value> = tools.iter().map(bare).collect();
+            let snapshot = Snapshot::parse(&json!({ "tools": tools }).to_string()).unwrap();
+            // Names of lists are not all names of servers.
+            let name = name.to_lowercase().chars().take(64).collect::<String>();
+            SectionServer::caller(name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"), Fake::new())
+                .snapshot(snapshot)
+        })
+        .collect();
+    let template = "{% for s, t in tools_by_server|items %}{{ t|map(attribute='name')|join(' ') }} {% endfor %}";
+    let mut pairs = 0;
+    for (at, one) in servers.iter().enumerate() {
+        for other in servers.iter().skip(at + 1).step_by(step) {
+            let section = McpSection::new([one.clone(), other.clone()]).template(template);
+            let prompt = Prompt::new().section(section).build().unwrap();
+            let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+            let text = rendered.text().split_once("\n\n").map_or("", |(_, text)| text);
+            let shown: BTreeSet<&str> = text.split_whitespace().collect();
+            let (toolset, failed) = rendered.toolset().await.unwrap();
+            assert!(failed.is_empty());
+            assert_eq!(shown, toolset.names().collect(), "{} and {}", one.name(), other.name());
+            pairs += 1;
+        }
+    }
+    println!("{pairs} pairs of {} lists: the inventory shows the names of the toolset", servers.len());
+    assert!(pairs * step > servers.len());
+}
+
+#[tokio::test]
+async fn inventories_of_some_pairs_show_what_can_be_called() {
+    inventories_show_what_can_be_called(200).await;
+}
+
+#[tokio::test]
+#[ignore = "renders a prompt for each of 53,000 pairs of lists: minutes unoptimized"]
+async fn inventories_of_all_pairs_show_what_can_be_called() {
+    inventories_show_what_can_be_called(1).await;
 }
 
 fn fits_every_provider(name: &str) -> bool {
