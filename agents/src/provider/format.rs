@@ -24,7 +24,7 @@ pub(crate) struct Format {
     /// Formats a message.
     pub(super) message: fn(Role, Vec<Part>) -> Value,
     /// Formats a request: the instructions, the messages and the tools.
-    pub(crate) request: fn(Option<&str>, &[Value], Vec<Value>) -> Map<String, Value>,
+    pub(crate) request: Request,
     /// Returns the messages of a reply, as they go into the next request.
     pub(crate) reply: fn(&Value) -> Vec<Value>,
     /// Returns the text of a reply.
@@ -50,6 +50,8 @@ pub(crate) struct Format {
     /// The provider's tool that searches deferred ones.
     pub(crate) search: Option<fn() -> Value>,
 }
+
+type Request = fn(Option<&str>, &[Value], Vec<Value>) -> Map<String, Value>;
 
 /// A piece of a streamed reply.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -89,7 +89,8 @@ impl Skill {
         let params = Map::from_iter([("uri".to_owned(), uri.into())]);
         let result = client.request("skills/get", params, CallOptions::new()).await?;
         let invalid = |why: String| SkillError::Invalid { uri: uri.to_owned(), why };
-        let skill = Self::from_entry(client.name(), &result["skill"]).map_err(invalid)?;
+        let entry = result.get("skill").unwrap_or(&Value::Null);
+        let skill = Self::from_entry(client.name(), entry).map_err(invalid)?;
         if skill.uri != uri { Err(invalid("the server returned another skill".to_owned())) } else { Ok(skill) }
     }
 

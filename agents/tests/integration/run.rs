@@ -164,7 +164,7 @@ async fn a_run_makes_the_calls_of_every_provider_and_tells_of_them() {
         let model = Script::new(provider, streams(provider));
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let listener = told.clone();
-        let answer = Run::new(&model, &toolset())
+        let answer = Run::new(&model, toolset())
             .instructions("Add.")
             .on_event(move |event| {
                 listener.lock().unwrap().push(match event {

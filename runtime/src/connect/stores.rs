@@ -87,6 +87,7 @@ fn in_file(path: &Path, name: &str) -> Result<Option<String>, SecretError> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
 

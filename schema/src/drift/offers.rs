@@ -42,7 +42,7 @@ pub(super) fn skill_changes(old: &[Value], new: &[Value], changes: &mut Vec<Chan
     }
 }
 
-/// What is different in a skill, by its files where they are listed.
+/// Describes the change of a skill, by its files where they are listed.
 fn changed_files(old: &Value, new: &Value) -> String {
     const MOST: usize = 5;
     let digests = |skill: &Value| -> BTreeMap<String, Value> {

@@ -20,7 +20,7 @@ const STICKY: u32 = 0o1000;
 
 /// A program of the system that isolation stands on.
 pub(super) struct Tool {
-    /// What needs it.
+    /// The demand that needs it.
     pub(super) key: &'static str,
     /// The package's name.
     pub(super) name: &'static str,

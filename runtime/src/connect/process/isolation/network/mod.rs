@@ -3,7 +3,7 @@
 //! The server is in a network namespace without any network. In it, `socat` listens on the loopback address and passes each
 //! connection to a unix socket of this process: an HTTP proxy, which checks the domain, resolves it, refuses private
 //! addresses, and connects to the address that it checked. Variables of the environment tell the server of the proxy.
-//! What does not use it has no network.
+//! Programs that do not use it have no network.
 
 mod address;
 mod proxy;

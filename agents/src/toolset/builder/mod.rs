@@ -1,34 +1,26 @@
 //! Builds toolsets.
 
+mod functions;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
-use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
 use mcp_bindgen_schema::names::PrefixedNames;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use self::functions::Layers;
 use super::carried::Carried;
-use super::context::FunctionContext;
 use super::direct;
-use super::entry::{Entry, Function, Handler};
+use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
-use super::function::{Typed, schema_of};
-use super::functions::Functions;
 use super::names::{NameStyle, Naming};
-use super::resources;
 use super::rewrites::Rewrites;
 use super::{Prepared, Toolset};
-use crate::skills::{Skill, SkillError, skill_tools};
-use mcp_bindgen_schema::names::PROGRAM;
 
 /// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
 ///
@@ -271,202 +263,6 @@ impl ToolsetBuilder {
         }));
     }
 
-    /// Sets the group of the functions that are added next. Their names are `group_function`, and [`Toolset::subset`]
-    /// selects them as `group/function`. Without a group, names have no prefix and the group is `program`.
-    pub fn group(mut self, name: &str) -> Self {
-        self.group = Some(name.into());
-        self
-    }
-
-    /// Adds layers around the functions that are added next, as around the tools of a server, so that policies,
-    /// approvals and events also apply to functions. The layers see the [`group`](Self::group), or `program`, as the
-    /// server and the function's name as the tool. Functions have no hints:
-    /// [`Approval::of_destructive`](mcp_bindgen_runtime::middleware::Approval::of_destructive) asks about all of
-    /// them, and [`Policy::read_only`](mcp_bindgen_runtime::middleware::Policy::read_only) denies them.
-    ///
-    /// Earlier functions, and those of an [extended](Toolset::extend) toolset, are unaffected; a second call sets the
-    /// layers for the functions after it. The tools that open and read sections of a prompt never have layers.
-    ///
-    /// ```
-    /// use mcp_bindgen_agents::Toolset;
-    /// use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, Stack};
-    /// use schemars::JsonSchema;
-    /// use serde::Deserialize;
-    ///
-    /// #[derive(Deserialize, JsonSchema)]
-    /// struct Order { number: u64 }
-    ///
-    /// let mut events = None;
-    /// let toolset = Toolset::builder()
-    ///     .function("find_order", "Finds an order.", async |order: Order| Ok::<_, String>(order.number))
-    ///     .functions_through(|functions| {
-    ///         let stack = Stack::new(functions).approval(Approval::of(["cancel_*"], async |request| {
-    ///             ApprovalAnswer::Decline(format!("{} is not for models", request.tool))
-    ///         }));
-    ///         events = Some(stack.events());
-    ///         stack
-    ///     })
-    ///     .function("cancel_order", "Cancels an order.", async |order: Order| Ok::<_, String>(order.number))
-    ///     .build()?;
-    /// # drop(toolset);
-    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
-    /// ```
-    pub fn functions_through<C: CallTool + 'static>(mut self, layers: impl FnOnce(Functions) -> C) -> Self {
-        let functions = Functions::default();
-        let calls = Calls::through(Stack::new(layers(functions.clone())));
-        self.layers = Some(Layers { functions, calls });
-        self
-    }
-
-    /// Adds a function of the program. The schema of its parameters is derived by `schemars`, and their doc comments
-    /// are descriptions for the model. The model receives the returned value as JSON, or the error's message. A panic
-    /// is an error.
-    ///
-    /// ```
-    /// use mcp_bindgen_agents::{Toolset, ToolsetError};
-    /// use schemars::JsonSchema;
-    /// use serde::Deserialize;
-    ///
-    /// #[derive(Deserialize, JsonSchema)]
-    /// struct Lookup {
-    ///     /// The number of the order.
-    ///     order: u64,
-    /// }
-    ///
-    /// let toolset = Toolset::builder()
-    ///     .function("find_order", "Finds an order of our shop.", async |lookup: Lookup| match lookup.order {
-    ///         7 => Ok("on its way"),
-    ///         other => Err(format!("there is no order {other}")),
-    ///     })
-    ///     .build()?;
-    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["find_order"]);
-    /// # Ok::<(), ToolsetError>(())
-    /// ```
-    pub fn function<P, T, E, F, R>(self, name: &str, description: &str, function: F) -> Self
-    where
-        P: JsonSchema + DeserializeOwned + 'static,
-        T: Serialize + 'static,
-        E: Display + 'static,
-        F: Fn(P) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.function_with(name, description, move |_, parameters| function(parameters))
-    }
-
-    /// Adds a function like [`function`](Self::function) that takes the call's [`FunctionContext`] too: by it, it calls
-    /// other tools, reports progress, and reads the values that the toolset carries.
-    pub fn function_with<P, T, E, F, R>(mut self, name: &str, description: &str, function: F) -> Self
-    where
-        P: JsonSchema + DeserializeOwned + 'static,
-        T: Serialize + 'static,
-        E: Display + 'static,
-        F: Fn(FunctionContext, P) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        let schema = match schema_of::<P>() {
-            Ok(schema) => schema,
-            Err(message) => {
-                self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message });
-                return self;
-            }
-        };
-        let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
-        self.with_function(group, name, description, schema, Arc::new(Typed::new(function)))
-    }
-
-    /// Adds two tools by which a model lists and reads the resources of a server: `SERVER_list_resources` and
-    /// `SERVER_read_resource`. They go through the layers of [`functions_through`](Self::functions_through), as functions of a
-    /// group with the server's name: `Policy::new` sees the URI in the arguments. They are read-only.
-    ///
-    /// ```
-    /// use mcp_bindgen_agents::Toolset;
-    /// use mcp_bindgen_model::ServerConfig;
-    /// use mcp_bindgen_runtime::Client;
-    ///
-    /// let client = Client::new(ServerConfig::stdio("notes", "notes-server"));
-    /// let toolset = Toolset::builder().resources(client).build()?;
-    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["notes_list_resources", "notes_read_resource"]);
-    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
-    /// ```
-    pub fn resources(self, client: Client) -> Self {
-        self.of_server(&client, resources::tools(&client))
-    }
-
-    /// Lists the skills of a server (SEP-2640) and adds two tools by which a model loads them: `SERVER_load_skill` and
-    /// `SERVER_read_skill_file`. Nothing is added if the server has none.
-    ///
-    /// What is loaded is checked against the entries of now, so a model never gets content that changed since; build the toolset
-    /// again for newer ones. The text of a skill is a stranger's, and names its server to the model. The tools go through the
-    /// layers of [`functions_through`](Self::functions_through): `Approval::of(["load_skill"], ..)` asks about each skill.
-    ///
-    /// ```no_run
-    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
-    /// use mcp_bindgen_agents::Toolset;
-    ///
-    /// let toolset = Toolset::builder().live(client.clone()).await?.skills(client).await?.build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached, or gives no list.
-    pub async fn skills(self, client: Client) -> Result<Self, SkillError> {
-        let skills = Skill::list(&client).await?;
-        if skills.is_empty() {
-            return Ok(self);
-        }
-        Ok(self.of_server(&client, skill_tools(&client, skills)))
-    }
-
-    /// Adds read-only functions in a group with the name of a server.
-    fn of_server(
-        self,
-        client: &Client,
-        tools: impl IntoIterator<Item = (&'static str, String, Value, Arc<dyn Function>)>,
-    ) -> Self {
-        tools.into_iter().fold(self, |builder, (name, description, schema, function)| {
-            let mut builder = builder.with_function(client.name().into(), name, &description, schema, function);
-            let added = builder.entries.last_mut().filter(|entry| entry.identity() == (client.name(), name));
-            if let Some(entry) = added {
-                entry.annotations.read_only = Some(true);
-            }
-            builder
-        })
-    }
-
-    /// Adds a function with the layers that stand around functions now.
-    fn with_function(
-        self,
-        group: Arc<str>,
-        name: &str,
-        description: &str,
-        schema: Value,
-        function: Arc<dyn Function>,
-    ) -> Self {
-        let caller = match &self.layers {
-            Some(layers) if !layers.calls.admits(name) => return self,
-            Some(layers) => {
-                layers.functions.add(group.clone(), name.into(), function);
-                layers.calls.caller.clone()
-            }
-            None => Functions::alone(&group, name, function),
-        };
-        self.runs(group, name, description, schema, caller)
-    }
-
-    /// Adds a function whose schema is at hand.
-    pub(crate) fn runs(
-        mut self,
-        group: Arc<str>,
-        name: &str,
-        description: &str,
-        schema: Value,
-        caller: Arc<dyn DynCallTool>,
-    ) -> Self {
-        self.entries.push(Entry::of_program(group, name.into(), description, schema, Handler::Function(caller)));
-        self
-    }
-
     /// Builds the toolset.
     ///
     /// # Errors
@@ -501,18 +297,6 @@ impl ToolsetBuilder {
         let names = self.naming.names(&self.entries, self.style, &taken);
         let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
         Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into(), self.carried))
-    }
-}
-
-/// The layers around functions.
-struct Layers {
-    functions: Functions,
-    calls: Calls,
-}
-
-impl fmt::Debug for Layers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Layers").field(&self.functions).finish()
     }
 }
 
