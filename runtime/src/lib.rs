@@ -33,8 +33,6 @@ pub mod __private {
     pub use crate::generated::*;
 }
 
-#[doc(hidden)]
-pub use call::Offer;
 pub use call::events::ConnectionState;
 pub use call::{
     Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,
@@ -62,7 +60,7 @@ pub use connect::process::isolation::bubblewrap;
 pub use connect::process::tree::kill_servers;
 pub use connect::resolve::{KnownSecrets, with_secrets};
 pub use connect::secrets::{LocalSecrets, Or, SecretError, SecretSource};
-pub use connect::stores::look_up;
+pub use connect::stores::find_secret;
 pub use ground::wire::{Mismatch, Nullable, Prefixed};
 pub use mcp_bindgen_model::SecretRef;
 pub use rpc::handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};

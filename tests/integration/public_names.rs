@@ -90,6 +90,7 @@ const RUNTIME: &[&str] = &[
     "bubblewrap",
     "events",
     "exposes_headers",
+    "find_secret",
     "kill_servers",
     "middleware",
     "parse_arguments",

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_runtime::middleware::Stack;
-use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool, Offer, ToolCall, ToolResult};
+use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool, ToolCall, ToolResult};
 
 use super::contained::{Panicked, contained};
 use super::context::FunctionContext;

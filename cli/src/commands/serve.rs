@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
 use mcp_bindgen_proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_bindgen_runtime::events::{CallOutcome, Event};
-use mcp_bindgen_runtime::{Client, ConnectionState, LocalSecrets, look_up};
+use mcp_bindgen_runtime::{Client, ConnectionState, LocalSecrets, find_secret};
 use serde_json::json;
 
 use crate::args;
@@ -108,7 +108,7 @@ async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec
             // A keyring may have to ask somebody: it is read when a connection is opened.
             let may_ask = server.secret_stores.contains(&SecretStore::Keyring);
             let is_variable = matches!(secret, SecretRef::Variable(_));
-            if is_variable && !may_ask && !matches!(look_up(&server, &secret, &LocalSecrets).await, Ok(Some(_))) {
+            if is_variable && !may_ask && !matches!(find_secret(&server, &secret, &LocalSecrets).await, Ok(Some(_))) {
                 missing.push(secret);
             }
         }

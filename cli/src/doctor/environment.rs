@@ -4,7 +4,7 @@ use std::env;
 
 use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, is_secret_key};
 
-use mcp_bindgen_runtime::{LocalSecrets, look_up};
+use mcp_bindgen_runtime::{LocalSecrets, find_secret};
 
 use super::Finding;
 use super::filled::needs;
@@ -22,7 +22,7 @@ pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
         missing.into_iter().map(|error| Finding::error(SUBJECT, error, "fix the placeholder")).collect();
     for secret in server.placeholders() {
         let SecretRef::Variable(name) = &secret else { continue };
-        match look_up(server, &secret, &LocalSecrets).await {
+        match find_secret(server, &secret, &LocalSecrets).await {
             Ok(Some(_)) => {
                 found.push(Finding::fine(SUBJECT, format!("`{name}` is set")));
                 continue;

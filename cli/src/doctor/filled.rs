@@ -1,7 +1,7 @@
 //! The configuration of a server with its placeholders resolved.
 
 use mcp_bindgen_model::{SecretRef, ServerConfig, printable};
-use mcp_bindgen_runtime::{LocalSecrets, look_up};
+use mcp_bindgen_runtime::{LocalSecrets, find_secret};
 
 /// Shorter values occur in too many other words.
 const SHORTEST: usize = 3;
@@ -20,7 +20,7 @@ impl Filled {
         let mut known = Vec::new();
         let mut open = Vec::new();
         for secret in server.placeholders() {
-            match look_up(server, &secret, &LocalSecrets).await {
+            match find_secret(server, &secret, &LocalSecrets).await {
                 Ok(Some(value)) => known.push((value, secret)),
                 // A default stands in where there is one.
                 _ if needs(server, &secret) => open.push(secret.to_string()),

@@ -3,7 +3,7 @@
 use mcp_bindgen_model::{SecretRef, ServerConfig};
 
 use super::secrets::SecretSource;
-use super::stores::look_up;
+use super::stores::find_secret;
 use crate::ground::redact::{PrivateValues, Redactor};
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -79,7 +79,7 @@ impl KnownSecrets {
 pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
-        let value = look_up(config, &secret, secrets).await.map_err(|error| {
+        let value = find_secret(config, &secret, secrets).await.map_err(|error| {
             let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
             // The error of a program's own source may contain values that it returned before.
             let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
@@ -103,7 +103,7 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
 pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
-        if let Ok(Some(value)) = look_up(config, &secret, secrets).await {
+        if let Ok(Some(value)) = find_secret(config, &secret, secrets).await {
             found.push((secret, value));
         }
     }

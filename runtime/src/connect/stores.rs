@@ -15,12 +15,12 @@ const LARGEST: u64 = 1024 * 1024;
 ///
 /// ```
 /// use mcp_bindgen_model::{SecretRef, ServerConfig};
-/// use mcp_bindgen_runtime::{LocalSecrets, look_up};
+/// use mcp_bindgen_runtime::{LocalSecrets, find_secret};
 ///
 /// # async fn run() -> Result<(), mcp_bindgen_runtime::SecretError> {
 /// let server = ServerConfig::stdio("files", "file-server").env("HOME", "${HOME}");
 /// for secret in server.placeholders() {
-///     println!("{secret} is set: {}", look_up(&server, &secret, &LocalSecrets).await?.is_some());
+///     println!("{secret} is set: {}", find_secret(&server, &secret, &LocalSecrets).await?.is_some());
 /// }
 /// # Ok(())
 /// # }
@@ -28,7 +28,7 @@ const LARGEST: u64 = 1024 * 1024;
 ///
 /// # Errors
 /// Fails if a place cannot be read, and no other one has the value.
-pub async fn look_up(
+pub async fn find_secret(
     config: &ServerConfig,
     secret: &SecretRef,
     source: &impl SecretSource,
@@ -115,7 +115,7 @@ mod tests {
         let env = Only("environment", variable.clone());
         let keyring = Only("keyring", SecretRef::Keyring("A_SECRET_TOKEN".to_owned()));
         let value = async |stores: &[&str], source: &Only| {
-            look_up(&server(stores, folder.path()), &variable, source).await.expect("it is looked up")
+            find_secret(&server(stores, folder.path()), &variable, source).await.expect("it is looked up")
         };
         assert_eq!(value(&[], &env).await.as_deref(), Some("environment"));
         assert_eq!(value(&[], &keyring).await, None);
@@ -132,14 +132,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join(".env"), "hunter22 is no assignment\n").expect("the file is written");
         let variable = SecretRef::Variable("TOKEN".to_owned());
-        let error = look_up(&server(&["dotenv:.env"], folder.path()), &variable, &super::super::secrets::LocalSecrets)
-            .await
-            .expect_err("the file is malformed")
-            .to_string();
+        let error =
+            find_secret(&server(&["dotenv:.env"], folder.path()), &variable, &super::super::secrets::LocalSecrets)
+                .await
+                .expect_err("the file is malformed")
+                .to_string();
         assert!(error.contains(".env") && !error.contains("hunter22"), "{error}");
         let folder_as_file = server(&["dotenv:."], folder.path());
         let error =
-            look_up(&folder_as_file, &variable, &super::super::secrets::LocalSecrets).await.expect_err("a folder");
+            find_secret(&folder_as_file, &variable, &super::super::secrets::LocalSecrets).await.expect_err("a folder");
         assert!(error.to_string().contains("not a file"), "{error}");
     }
 }

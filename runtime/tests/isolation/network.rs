@@ -79,7 +79,7 @@ async fn with_domains_nothing_is_reached_but_the_proxy() {
 async fn a_server_that_crashes_leaves_no_proxy() {
     let folders = || {
         let own = format!("mcp-bindgen-{}-", std::process::id());
-        let entries = std::fs::read_dir(std::env::temp_dir()).unwrap();
+        let entries = std::fs::read_dir("/tmp").unwrap();
         entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(&own)).count()
     };
     let server = Tried::with(domains().temp_home().read(["/srv"]));
@@ -89,4 +89,13 @@ async fn a_server_that_crashes_leaves_no_proxy() {
     server.client.call("attempt", arguments).await.expect_err("it ends");
     server.to("variable", "HTTPS_PROXY").await.expect("it is started again");
     server.ended().await;
+}
+
+#[tokio::test]
+#[ignore = "needs bubblewrap and socat; a suite of its own: .ci/run isolation"]
+async fn an_invalid_domain_is_refused_before_anything_runs() {
+    for domain in ["10.0.0.1", "https://x.org"] {
+        let error = Tried::with(Isolation::new().domains(["x.org", domain])).refused().await;
+        assert!(error.to_string().contains("`network` of its `isolation` has an invalid domain"), "{error}");
+    }
 }

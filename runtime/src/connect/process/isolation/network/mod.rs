@@ -17,6 +17,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mcp_bindgen_model::Domain;
+
 use tokio::net::UnixListener;
 use tokio::task::AbortHandle;
 
@@ -34,6 +36,8 @@ const SOCAT: bwrap::Tool = bwrap::Tool {
 const SOCATS: [&str; 4] = ["/usr/bin/socat", "/bin/socat", "/usr/local/bin/socat", "/run/current-system/sw/bin/socat"];
 /// The folder of the socket, as the server sees it.
 const SEEN_AT: &str = "/run/mcp-bindgen-network";
+/// The folder for the sockets of all servers, which no isolated server sees: each has a `/tmp` of its own.
+const FOLDER: &str = "/tmp";
 const SOCKET: &str = "proxy";
 /// The address of the proxy in the server's namespace, where nothing else listens.
 const ADDRESS: &str = "http://127.0.0.1:3128";
@@ -64,8 +68,11 @@ impl Gate {
     /// # Errors
     /// Fails if `socat` is not installed, or the socket cannot be created.
     pub(super) fn open(domains: &[String], writable: &[PathBuf]) -> Result<Self, Refusal> {
+        let parsed: Result<Vec<Domain>, _> = domains.iter().map(|domain| Domain::parse(domain)).collect();
+        let parsed = parsed
+            .map_err(|why| (Kind::Config, format!("`network` of its `isolation` has an invalid domain: {why}")))?;
         let socat = Self::find(writable)?;
-        Self::with(Proxy::new(domains), socat).map_err(|error| {
+        Self::with(Proxy::new(parsed), socat).map_err(|error| {
             (Kind::Spawn, format!("the proxy for `network` of its `isolation` cannot be started: {error}"))
         })
     }
@@ -77,7 +84,7 @@ impl Gate {
 
     fn with(proxy: Proxy, socat: PathBuf) -> io::Result<Self> {
         let random = RandomState::new().hash_one(0_u8);
-        let folder = std::env::temp_dir().join(format!("mcp-bindgen-{}-{random:016x}", std::process::id()));
+        let folder = Path::new(FOLDER).join(format!("mcp-bindgen-{}-{random:016x}", std::process::id()));
         DirBuilder::new().mode(0o700).create(&folder)?;
         let listener =
             UnixListener::bind(folder.join(SOCKET)).inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;

@@ -35,15 +35,14 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    pub(super) fn new(domains: &[String]) -> Self {
+    pub(super) fn new(domains: Vec<Domain>) -> Self {
         let resolve = |host: String, port| -> Boxed<io::Result<Vec<SocketAddr>>> {
             Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
         };
         Self::resolving(domains, Box::new(resolve), is_public)
     }
 
-    pub(super) fn resolving(domains: &[String], resolve: Box<Resolve>, is_public: fn(IpAddr) -> bool) -> Self {
-        let domains = domains.iter().filter_map(|domain| Domain::parse(domain).ok()).collect();
+    pub(super) fn resolving(domains: Vec<Domain>, resolve: Box<Resolve>, is_public: fn(IpAddr) -> bool) -> Self {
         Self { domains, resolve, is_public, refused: Mutex::default() }
     }
 

@@ -20,8 +20,8 @@ const NAMES: [(&str, &str); 8] = [
     ("nothing.example.com", ""),
 ];
 
-fn domains(domains: &[&str]) -> Vec<String> {
-    domains.iter().map(|domain| (*domain).to_owned()).collect()
+fn domains(domains: &[&str]) -> Vec<Domain> {
+    domains.iter().map(|domain| Domain::parse(domain).unwrap()).collect()
 }
 
 /// A server on the loopback address that counts connections, and answers each with a redirect.
@@ -63,7 +63,7 @@ fn proxy(allowed: &[&str], asked: Arc<AtomicUsize>) -> Proxy {
         })
     };
     let public = |address: IpAddr| address == IpAddr::from([127, 0, 0, 2]) || is_public(address);
-    Proxy::resolving(&domains(allowed), Box::new(resolve), public)
+    Proxy::resolving(domains(allowed), Box::new(resolve), public)
 }
 
 /// What the proxy answers to a request.
