@@ -9,7 +9,6 @@ use mcp_bindgen_runtime::{CallOptions, Client, ReadResource, ResourceContents, R
 use serde_json::{Map, Value};
 
 pub use self::error::SkillError;
-pub(crate) use self::tools::skill_tools;
 
 /// The file of a skill that every skill has.
 const MAIN: &str = "SKILL.md";

@@ -7,17 +7,46 @@ use mcp_bindgen_runtime::{Client, Content};
 use serde_json::{Map, Value, json};
 
 use super::{Skill, SkillError};
+use crate::ToolsetBuilder;
 use crate::text::sentence;
 use crate::toolset::{Function, FunctionContext, Output, Running, message_for_model};
 
 /// So many skills are described; the names of all are in the schema.
 const MOST_DESCRIBED: usize = 40;
 
+impl ToolsetBuilder {
+    /// Lists the skills of a server (SEP-2640) and adds two tools by which a model loads them: `SERVER_load_skill` and
+    /// `SERVER_read_skill_file`. Nothing is added if the server has none.
+    ///
+    /// Content is checked against the entries of now, so a model never gets content that changed since; build the toolset
+    /// again for newer ones. The text of a skill is a stranger's, and names its server to the model. The tools go through the
+    /// layers of [`functions_through`](Self::functions_through): `Approval::of(["load_skill"], ..)` asks about each skill.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_bindgen_agents::Toolset;
+    ///
+    /// let toolset = Toolset::builder().live(client.clone()).await?.skills(client).await?.build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached, or gives no list.
+    pub async fn skills(self, client: Client) -> Result<Self, SkillError> {
+        let skills = Skill::list(&client).await?;
+        if skills.is_empty() {
+            return Ok(self);
+        }
+        Ok(self.of_server(&client, skill_tools(&client, skills)))
+    }
+}
+
 /// A tool: its name, description and parameters, and the function.
-pub(crate) type SkillTool = (&'static str, String, Value, Arc<dyn Function>);
+type SkillTool = (&'static str, String, Value, Arc<dyn Function>);
 
 /// The two tools of a server with these skills.
-pub(crate) fn skill_tools(client: &Client, skills: Vec<Skill>) -> [SkillTool; 2] {
+fn skill_tools(client: &Client, skills: Vec<Skill>) -> [SkillTool; 2] {
     let server = client.name();
     let paths: Vec<&str> = skills.iter().map(Skill::path).collect();
     let skill = json!({ "type": "string", "enum": paths, "description": "The skill, as listed." });

@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Calls, ToolsetBuilder};
-use crate::skills::{Skill, SkillError, skill_tools};
 use crate::toolset::context::FunctionContext;
 use crate::toolset::entry::{Entry, Function, Handler};
 use crate::toolset::error::ToolsetFault;
@@ -21,7 +20,7 @@ use crate::toolset::functions::Functions;
 use crate::toolset::resources;
 
 impl ToolsetBuilder {
-    /// Sets the group of the functions that are added next. Their names are `group_function`, and [`Toolset::subset`]
+    /// Sets the group of the functions that are added next. Their names are `group_function`, and [`Toolset::subset`](crate::Toolset::subset)
     /// selects them as `group/function`. Without a group, names have no prefix and the group is `program`.
     pub fn group(mut self, name: &str) -> Self {
         self.group = Some(name.into());
@@ -34,7 +33,7 @@ impl ToolsetBuilder {
     /// [`Approval::of_destructive`](mcp_bindgen_runtime::middleware::Approval::of_destructive) asks about all of
     /// them, and [`Policy::read_only`](mcp_bindgen_runtime::middleware::Policy::read_only) denies them.
     ///
-    /// Earlier functions, and those of an [extended](Toolset::extend) toolset, are unaffected; a second call sets the
+    /// Earlier functions, and those of an [extended](crate::Toolset::extend) toolset, are unaffected; a second call sets the
     /// layers for the functions after it. The tools that open and read sections of a prompt never have layers.
     ///
     /// ```
@@ -142,34 +141,8 @@ impl ToolsetBuilder {
         self.of_server(&client, resources::tools(&client))
     }
 
-    /// Lists the skills of a server (SEP-2640) and adds two tools by which a model loads them: `SERVER_load_skill` and
-    /// `SERVER_read_skill_file`. Nothing is added if the server has none.
-    ///
-    /// Content is checked against the entries of now, so a model never gets content that changed since; build the toolset
-    /// again for newer ones. The text of a skill is a stranger's, and names its server to the model. The tools go through the
-    /// layers of [`functions_through`](Self::functions_through): `Approval::of(["load_skill"], ..)` asks about each skill.
-    ///
-    /// ```no_run
-    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
-    /// use mcp_bindgen_agents::Toolset;
-    ///
-    /// let toolset = Toolset::builder().live(client.clone()).await?.skills(client).await?.build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached, or gives no list.
-    pub async fn skills(self, client: Client) -> Result<Self, SkillError> {
-        let skills = Skill::list(&client).await?;
-        if skills.is_empty() {
-            return Ok(self);
-        }
-        Ok(self.of_server(&client, skill_tools(&client, skills)))
-    }
-
     /// Adds read-only functions in a group with the name of a server.
-    fn of_server(
+    pub(crate) fn of_server(
         self,
         client: &Client,
         tools: impl IntoIterator<Item = (&'static str, String, Value, Arc<dyn Function>)>,
