@@ -15,7 +15,7 @@ pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::ModelCall;
 pub(crate) use calls::{items, text};
 pub(crate) use format::{Declaration, Format, Piece};
-pub(crate) use parts::with_message;
+pub(crate) use parts::{text_beside_pictures, with_message, with_text};
 
 use format::Role;
 use mcp_bindgen_runtime::PromptResult;

@@ -1,7 +1,7 @@
 //! The parts of a result that a model receives: text and images, never empty, within limits.
 
 use mcp_bindgen_runtime::{Content, ToolReply};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
 const LARGEST_IMAGE: usize = 5_000_000;
@@ -9,6 +9,9 @@ const LARGEST_IMAGE: usize = 5_000_000;
 const LARGEST_IMAGES: usize = 15_000_000;
 /// How many pictures a turn has: of more than 20 in a request Anthropic takes smaller ones alone, and of more than 100 none.
 const MOST_IMAGES: usize = 20;
+
+/// The pictures that some provider takes.
+const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The room for pictures in the results of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +111,21 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
         }
     }
     parts
+}
+
+/// The text of a reply for a model that takes pictures.
+pub(crate) fn text_beside_pictures(reply: &ToolReply) -> String {
+    let takes = Takes { images: PICTURES, images_of_errors: true, marks_errors: true };
+    joined(&parts(reply, takes, reply.success, &mut Room::of_a_turn()))
+}
+
+/// The result with another text, and its pictures.
+pub(crate) fn with_text(reply: &ToolReply, text: &str) -> Value {
+    let mut room = Room::of_a_turn();
+    let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let pictures = blocks.iter().filter(|block| image(block, PICTURES, &mut room).is_some()).cloned();
+    let text = json!({ "type": "text", "text": text });
+    json!({ "content": std::iter::once(text).chain(pictures).collect::<Vec<_>>(), "isError": !reply.success })
 }
 
 /// Returns the text of an empty result.

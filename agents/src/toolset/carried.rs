@@ -8,28 +8,40 @@ use std::sync::Arc;
 use mcp_bindgen_runtime::ToolCall;
 
 use super::Toolset;
+use super::results::Results;
 
 type Attach = dyn Fn(ToolCall) -> ToolCall + Send + Sync;
 
-/// Values for calls, one of each type.
+/// Values for calls, one of each type, and the limit of results.
 #[derive(Clone, Default)]
-pub(super) struct Carried(Arc<BTreeMap<TypeId, Arc<Attach>>>);
+pub(super) struct Carried {
+    values: Arc<BTreeMap<TypeId, Arc<Attach>>>,
+    results: Option<Results>,
+}
 
 impl Carried {
     fn with<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
-        let mut all = BTreeMap::clone(&self.0);
+        let mut all = BTreeMap::clone(&self.values);
         all.insert(TypeId::of::<T>(), Arc::new(move |call: ToolCall| call.with_extension(value.clone())));
-        Self(Arc::new(all))
+        Self { values: Arc::new(all), results: self.results.clone() }
+    }
+
+    pub(super) fn with_results(&self, results: Results) -> Self {
+        Self { results: Some(results), ..self.clone() }
+    }
+
+    pub(super) const fn results(&self) -> Option<&Results> {
+        self.results.as_ref()
     }
 
     pub(super) fn attached(&self, call: ToolCall) -> ToolCall {
-        self.0.values().fold(call, |call, attach| attach(call))
+        self.values.values().fold(call, |call, attach| attach(call))
     }
 }
 
 impl fmt::Debug for Carried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} values", self.0.len())
+        f.debug_struct("Carried").field("values", &self.values.len()).field("results", &self.results).finish()
     }
 }
 

@@ -98,12 +98,14 @@ impl Toolset {
             Some(within) => call.with_extensions_of(within),
             None => call,
         };
-        match self.carried_out(entry, call).await {
+        let reply = match self.carried_out(entry, call).await {
             Ok(result) => with_message(result.into()),
             Err(Failure::Call(error)) => of_error_of_server(entry, error),
             Err(Failure::Gone(words)) => ToolReply::failure(words),
             Err(Failure::Broken) => ToolReply::failure(broken(&entry.public)),
-        }
+        };
+        // A function gets all of it.
+        if within.is_some() { reply } else { self.within_limit(entry, reply) }
     }
 
     /// Makes a call of a tool through its layers. Panics are not caught.

@@ -19,6 +19,7 @@ pub(crate) mod names;
 mod places;
 mod prepared;
 mod resources;
+mod results;
 mod rewrites;
 mod subset;
 mod summary;
@@ -56,7 +57,8 @@ pub use words::message_for_model;
 /// A tool's name depends only on its server and its own name, not on the order or the other tools, unless two tools
 /// would have the same name. All names are valid for every provider: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. Longer names
 /// are shortened, and end in a hash of server and tool if necessary to be unique. So do tools with the name of a tool
-/// that toolsets and prompts add themselves: `find_tools`, `call_tool`, `open_sections`, `read_section`.
+/// that toolsets and prompts add themselves: `find_tools`, `call_tool`, `open_sections`, `read_section`. `read_result`
+/// gets a `_` instead.
 ///
 /// ```no_run
 /// # async fn run(github: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {

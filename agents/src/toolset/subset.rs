@@ -33,7 +33,8 @@ impl Toolset {
     /// # Errors
     /// The patterns that name nothing, each with what may have been meant.
     pub fn subset<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Self, ToolsetError> {
-        let mut is_named = vec![false; self.entries.len()];
+        // A result that was cut names the tool that reads it.
+        let mut is_named: Vec<bool> = self.entries.iter().map(|entry| self.reads_results(entry)).collect();
         let mut faults = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 const PROVIDERS: [Provider; 4] =
     [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
 
-type List = (String, Vec<Value>);
+pub(crate) type List = (String, Vec<Value>);
 
 /// The lists, sorted by name; none where the corpus is not there.
-fn lists() -> Option<&'static [List]> {
+pub(crate) fn lists() -> Option<&'static [List]> {
     static LISTS: OnceLock<Option<Vec<List>>> = OnceLock::new();
     LISTS.get_or_init(read_lists).as_deref()
 }

@@ -28,7 +28,7 @@ const LONGEST_QUERY: usize = 1000;
 const MOST_SERVERS: usize = 20;
 
 /// A name that no tool of the set has.
-pub(super) fn free_name(all: &Toolset, name: &str) -> String {
+pub(in super::super) fn free_name(all: &Toolset, name: &str) -> String {
     let mut free = name.to_owned();
     while all.entry(&free).is_some() {
         free.push('_');

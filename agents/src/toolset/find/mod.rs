@@ -12,7 +12,8 @@ use mcp_bindgen_model::{matches_glob, nearest};
 use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
-use self::meta::{asked, call_tool, find_tools, free_name};
+pub(super) use self::meta::free_name;
+use self::meta::{asked, call_tool, find_tools};
 use self::rank::Index;
 use super::turn::{Order, turn};
 use super::{Carried, Entry, NameStyle, Toolset};
@@ -82,8 +83,8 @@ impl Toolset {
 
 impl Deferred {
     fn new(all: Toolset, index: Arc<Index>, mut pinned: BTreeSet<String>, finder: Arc<str>, caller: Arc<str>) -> Self {
-        // The prompt tells the model to call them by their names.
-        let ours = all.entries().iter().filter(|entry| entry.opens_sections());
+        // The prompt, or a result that was cut, tells the model to call them by their names.
+        let ours = all.entries().iter().filter(|entry| entry.opens_sections() || all.reads_results(entry));
         pinned.extend(ours.map(|entry| entry.public.clone()));
         let meta = [find_tools(&all, &index, &finder, &caller), call_tool(&all, &finder, &caller)];
         let kept = all.entries().iter().filter(|entry| pinned.contains(&entry.public)).cloned();

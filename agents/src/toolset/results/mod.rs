@@ -1,0 +1,297 @@
+//! Results that are too long for a model: it gets the beginning, and reads the rest with a tool.
+
+mod outline;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_bindgen_runtime::ToolReply;
+use serde_json::{Map, Value, json};
+
+use self::outline::{Outline, beginning};
+use super::entry::{Entry, Function, Handler, Output, Running};
+use super::find::free_name;
+use super::{FunctionContext, Functions, Toolset};
+use crate::provider::{text_beside_pictures, with_text};
+
+/// The group of the tools that a toolset adds itself.
+const TOOLS: &str = "tools";
+/// The smallest limit, in bytes: less has no room for anything but marks.
+const SMALLEST: usize = 1000;
+/// The room for the note on how to read on.
+const NOTE: usize = 250;
+/// Results are kept up to so many bytes together.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
+
+/// The limit of results, and the results that were longer. Shared by the toolsets of one conversation.
+#[derive(Clone)]
+pub(super) struct Results {
+    /// The name of the tool that reads them.
+    name: Arc<str>,
+    limit: usize,
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// The texts by their numbers, the oldest first.
+    texts: VecDeque<(usize, Arc<str>)>,
+    bytes: usize,
+    count: usize,
+}
+
+/// A part of a result.
+struct Page {
+    text: String,
+    /// Where the next one begins.
+    next: Option<usize>,
+    unit: &'static str,
+    /// Whether something in it is missing.
+    is_cut: bool,
+}
+
+impl Toolset {
+    /// Returns the toolset with a limit for the text of each result, in bytes, and a tool `read_result`. Call it once for each
+    /// conversation.
+    ///
+    /// A model gets the beginning of a longer result, with marks where something is missing: of lists the first items are
+    /// whole, of objects each member has its share, texts end with a line. The whole is kept with the toolset, its clones,
+    /// subsets and extensions, up to 64 MiB for all results together. `read_result` reads it by pages, by JSON pointer, and by
+    /// words that items or lines contain. If the toolset has a tool of this name, a `_` is appended. The least limit is 1,000
+    /// bytes.
+    ///
+    /// The `value` of a cut reply has its text and its pictures, which are not limited. Functions that call tools through their
+    /// [context](FunctionContext) get whole results.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct None {}
+    ///
+    /// let toolset = Toolset::builder()
+    ///     .function("numbers", "Lists numbers.", async |_: None| Ok::<_, String>((0..10_000).collect::<Vec<u32>>()))
+    ///     .build()?
+    ///     .max_result(2_000);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let reply = toolset.dispatch("numbers", "{}").await;
+    /// assert!(reply.message.len() <= 2_000 && reply.message.contains("more items"));
+    /// let next = toolset.dispatch("read_result", r#"{"result": 1, "from": 9998}"#).await;
+    /// assert_eq!(next.message, "[9998,9999]");
+    /// # });
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
+    /// ```
+    #[must_use]
+    pub fn max_result(&self, bytes: usize) -> Self {
+        let before = self.without_reader();
+        let name: Arc<str> = free_name(&before, "read_result").into();
+        let results = Results { name: name.clone(), limit: bytes.max(SMALLEST), kept: Arc::default() };
+        let description = "Reads more of a result that was cut, by the number that it came with: the next part, the part at a \
+                           JSON pointer, or the items and lines that contain some words.";
+        let schema = json!({
+            "type": "object", "additionalProperties": false, "required": ["result"],
+            "properties": {
+                "result": {"type": "integer", "description": "The number of the result."},
+                "pointer": {"type": "string", "description": "A JSON pointer such as /items/3/body; the whole result by default."},
+                "from": {"type": "integer", "description": "The item, member or character to begin with; 0 by default."},
+                "contains": {"type": "string", "description": "Words that an item or line contains, in any case."},
+            },
+        });
+        let handler = Handler::Function(Functions::alone(TOOLS, &name, Arc::new(results.clone())));
+        let mut reader = Entry::of_program(TOOLS.into(), name.clone(), description, schema, handler);
+        (reader.public, reader.annotations.read_only) = (name.to_string(), Some(true));
+        let carried = before.carried.with_results(results);
+        let entries = before.entries().iter().cloned().chain([Arc::new(reader)]).collect();
+        Self::of(entries, before.style, before.left_out, carried)
+    }
+
+    /// Without the tool that reads results.
+    fn without_reader(&self) -> Self {
+        let entries = self.entries().iter().filter(|entry| !self.reads_results(entry)).cloned().collect();
+        Self::of(entries, self.style, self.left_out.clone(), self.carried.clone())
+    }
+
+    /// Returns `true` if it is the tool that reads results.
+    pub(super) fn reads_results(&self, entry: &Entry) -> bool {
+        let is_function = matches!(entry.handler, Handler::Function(_));
+        is_function && self.carried.results().is_some_and(|results| *results.name == *entry.public)
+    }
+
+    /// Cuts a reply that is too long, and keeps its whole text.
+    pub(super) fn within_limit(&self, entry: &Entry, reply: ToolReply) -> ToolReply {
+        match self.carried.results() {
+            Some(results) if !self.reads_results(entry) => results.cut(reply),
+            _ => reply,
+        }
+    }
+}
+
+impl Results {
+    fn cut(&self, mut reply: ToolReply) -> ToolReply {
+        let text = text_beside_pictures(&reply);
+        if text.len() <= self.limit {
+            return reply;
+        }
+        let number = self.keep(&text);
+        reply.message = self.page(&text, number, &Asked::default()).unwrap_or_else(|message| message);
+        reply.value = with_text(&reply, &reply.message);
+        reply
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a text, and forgets the oldest ones if there are too many.
+    fn keep(&self, text: &str) -> usize {
+        let mut kept = self.kept();
+        kept.count += 1;
+        kept.bytes += text.len();
+        let number = kept.count;
+        kept.texts.push_back((number, text.into()));
+        while kept.bytes > MOST_KEPT
+            && kept.texts.len() > 1
+            && let Some((_, oldest)) = kept.texts.pop_front()
+        {
+            kept.bytes -= oldest.len();
+        }
+        number
+    }
+
+    /// The text of a page, with a note on how to read on.
+    fn page(&self, whole: &str, number: usize, asked: &Asked) -> Result<String, String> {
+        let room = self.limit.saturating_sub(NOTE);
+        let json = serde_json::from_str(whole).ok().filter(|json: &Value| json.is_object() || json.is_array());
+        let page = match (&json, asked.pointer.as_str()) {
+            (Some(json), pointer) => match json.pointer(pointer) {
+                Some(Value::String(text)) => of_text(text, asked, room),
+                Some(value) => of_json(value, asked, room),
+                None => return Err("there is nothing at this `pointer`".to_owned()),
+            },
+            (None, "") => of_text(whole, asked, room),
+            (None, _) => return Err("the result is plain text: read it without `pointer`".to_owned()),
+        };
+        let Page { mut text, next, unit, mut is_cut } = page;
+        if text.len() > room {
+            // Keys and characters that take more than their share.
+            text.truncate(beginning(&text, room, char::len_utf8).len());
+            is_cut = true;
+        }
+        let name = &self.name;
+        if let Some(next) = next {
+            text.push_str(&format!(
+                "\n[cut: go on at {unit} {next} with `{name}`: \"result\": {number}, \"from\": {next}]"
+            ));
+        }
+        if is_cut && json.is_some() {
+            text.push_str(&format!(
+                "\n[cut: read a marked place with `{name}`: \"result\": {number}, \"pointer\": \"/..\"]"
+            ));
+        }
+        Ok(text)
+    }
+}
+
+/// The part that a model wants to read.
+#[derive(Default)]
+struct Asked {
+    pointer: String,
+    from: usize,
+    contains: Option<String>,
+}
+
+impl Asked {
+    fn of(arguments: &Map<String, Value>) -> Self {
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let from = arguments.get("from").and_then(Value::as_u64).unwrap_or_default();
+        Self {
+            pointer: text("pointer").unwrap_or_default().to_owned(),
+            from: usize::try_from(from).unwrap_or(usize::MAX),
+            contains: text("contains").map(str::to_lowercase),
+        }
+    }
+
+    fn takes(&self, text: &str) -> bool {
+        self.contains.as_ref().is_none_or(|words| text.to_lowercase().contains(words.as_str()))
+    }
+}
+
+impl Function for Results {
+    fn run(&self, _: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
+        let number = arguments.get("result").and_then(Value::as_u64).unwrap_or_default();
+        let found = self
+            .kept()
+            .texts
+            .iter()
+            .find(|(kept, _)| *kept as u64 == number)
+            .map(|(number, text)| (*number, text.clone()));
+        let page = match found {
+            Some((number, text)) => self.page(&text, number, &Asked::of(&arguments)),
+            None => Err(format!("no result {number} is kept: call its tool again")),
+        };
+        Box::pin(async move { page.map(|text| Output::from(Value::String(text))) })
+    }
+}
+
+/// A page of a list, an object, or a short value.
+fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
+    let has_words = |value: &Value| asked.contains.is_none() || asked.takes(&value.to_string());
+    let (outline, next, unit) = match value {
+        Value::Array(items) if asked.contains.is_none() => {
+            let outline = Outline::list(items.iter().skip(asked.from), room);
+            let next = asked.from.saturating_add(outline.count);
+            (outline, (next < items.len()).then_some(next), "item")
+        }
+        Value::Array(items) => {
+            // With their places in the list as keys.
+            let found = items.iter().enumerate().skip(asked.from).filter(|(_, item)| has_words(item));
+            let found: Vec<(String, &Value)> = found.map(|(place, item)| (place.to_string(), item)).collect();
+            let outline = Outline::object(found.iter().map(|(place, item)| (place, *item)), room);
+            let next = found.get(outline.count).and_then(|(place, _)| place.parse().ok());
+            (outline, next, "item")
+        }
+        Value::Object(members) => {
+            let found = members.iter().enumerate().skip(asked.from);
+            let found: Vec<_> = found.filter(|(_, (key, value))| asked.takes(key) || has_words(value)).collect();
+            let outline = Outline::object(found.iter().map(|(_, member)| *member), room);
+            let next = found.get(outline.count).map(|(place, _)| *place);
+            (outline, next, "member")
+        }
+        other => (Outline { value: other.clone(), count: 1, is_cut: false }, None, "item"),
+    };
+    Page { text: outline.value.to_string(), next, unit, is_cut: outline.is_cut }
+}
+
+/// A page of a text, by characters: whole lines where they are not too long.
+fn of_text(text: &str, asked: &Asked, room: usize) -> Page {
+    let page = |text: String, next| Page { text, next, unit: "character", is_cut: false };
+    let start = text.char_indices().nth(asked.from).map_or(text.len(), |(start, _)| start);
+    let rest = text.get(start..).unwrap_or_default();
+    if asked.contains.is_none() {
+        let shown = beginning(rest, room, char::len_utf8);
+        let next = asked.from.saturating_add(shown.chars().count());
+        return page(shown.to_owned(), (shown.len() < rest.len()).then_some(next));
+    }
+    let (mut found, mut at) = (String::new(), asked.from);
+    for line in rest.split_inclusive('\n') {
+        if asked.takes(line) {
+            let shown = format!("{at}: {}\n", beginning(line.trim_end_matches('\n'), room / 4, char::len_utf8));
+            if found.len() + shown.len() > room {
+                return page(found, Some(at));
+            }
+            found.push_str(&shown);
+        }
+        at += line.chars().count();
+    }
+    page(found, None)
+}
+
+impl fmt::Debug for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Results").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,271 @@
+//! Results that are too long for a model, and the tool that reads the rest.
+
+#![allow(clippy::print_stdout)]
+
+use mcp_bindgen_agents::{Answered, Answers, FunctionContext, Provider, Toolset};
+use mcp_bindgen_runtime::{CallError, CallTool, ToolCall, ToolResult};
+use serde_json::{Map, Value, json};
+
+use crate::support::Nothing;
+use crate::toolset_corpus::lists;
+
+const LIMIT: usize = 20_000;
+const LARGE: usize = 100_000;
+/// How many large results are read.
+const DOCUMENTS: usize = 50;
+
+/// A server whose tool returns a result.
+#[derive(Clone)]
+struct Returns(Value);
+
+impl CallTool for Returns {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        Ok(ToolResult::from_json(&*call.server, &*call.tool, self.0.clone()))
+    }
+}
+
+fn returning(result: Value) -> Toolset {
+    let tools = [json!({ "name": "get", "inputSchema": { "type": "object" } })];
+    Toolset::builder().server("s", &tools, Returns(result)).build().unwrap()
+}
+
+async fn read(toolset: &Toolset, arguments: Value) -> String {
+    let reply = toolset.dispatch("read_result", arguments).await;
+    assert!(reply.success, "{}", reply.message);
+    assert!(reply.message.len() <= LIMIT, "{} bytes", reply.message.len());
+    reply.message
+}
+
+/// A page without its notes, and where the next one begins.
+fn page(message: &str) -> (&str, Option<u64>) {
+    let next = message.rsplit_once("\n[cut: go on at ").map(|(_, note)| {
+        let from = note.split_once("\"from\": ").unwrap().1.split(']').next().unwrap();
+        from.parse().unwrap()
+    });
+    let end = message.find("\n[cut: go on at ").or_else(|| message.find("\n[cut: read a marked place"));
+    (message.get(..end.unwrap_or(message.len())).unwrap(), next)
+}
+
+fn has_marks(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("[cut: "),
+        Value::Array(items) => items.iter().any(has_marks),
+        Value::Object(members) => members.contains_key("[cut]") || members.values().any(has_marks),
+        _ => false,
+    }
+}
+
+/// Reads a place of result 1 to its end, and the marked places in it, as a model could.
+fn whole<'t>(
+    toolset: &'t Toolset,
+    pointer: String,
+    pages: &'t mut usize,
+) -> futures_util::future::BoxFuture<'t, Value> {
+    Box::pin(async move {
+        let (mut text, mut items, mut members, mut from) = (String::new(), Vec::new(), Map::new(), 0);
+        loop {
+            *pages += 1;
+            let message = read(toolset, json!({ "result": 1, "pointer": pointer, "from": from })).await;
+            let (shown, next) = page(&message);
+            match serde_json::from_str(shown) {
+                Ok(Value::Array(shown)) => {
+                    let is_mark = |item: &Value| item.as_str().is_some_and(|text| text.starts_with("[cut: "));
+                    for (place, item) in shown.into_iter().filter(|item| !is_mark(item)).enumerate() {
+                        let inner = format!("{pointer}/{}", from + place as u64);
+                        items.push(if has_marks(&item) { whole(toolset, inner, pages).await } else { item });
+                    }
+                }
+                Ok(Value::Object(shown)) => {
+                    for (key, member) in shown.into_iter().filter(|(key, _)| key != "[cut]") {
+                        let inner = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                        let member = if has_marks(&member) { whole(toolset, inner, pages).await } else { member };
+                        members.insert(key, member);
+                    }
+                }
+                _ => text.push_str(shown),
+            }
+            match next {
+                Some(next) => from = next,
+                None if !items.is_empty() => return items.into(),
+                None if !members.is_empty() => return members.into(),
+                None => return text.into(),
+            }
+        }
+    })
+}
+
+/// Tools of the corpus, as many together as a large result has.
+fn documents() -> Vec<Value> {
+    let (mut documents, mut tools, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for tool in lists().into_iter().flatten().flat_map(|(_, tools)| tools) {
+        bytes += tool.to_string().len();
+        tools.push(tool.clone());
+        if bytes > LARGE {
+            documents.push(json!({ "count": tools.len(), "tools": std::mem::take(&mut tools) }));
+            bytes = 0;
+        }
+    }
+    documents.truncate(DOCUMENTS);
+    documents
+}
+
+#[tokio::test]
+async fn large_results_are_read_in_pages_and_are_whole() {
+    let documents = documents();
+    let (mut pages, mut bytes, count) = (0, 0, documents.len());
+    for document in documents {
+        bytes += document.to_string().len();
+        for result in [
+            json!({ "content": [], "structuredContent": document }),
+            json!({ "content": [{ "type": "text", "text": document.to_string() }] }),
+        ] {
+            let toolset = returning(result).max_result(LIMIT);
+            let reply = toolset.dispatch("s_get", "{}").await;
+            assert!(reply.message.len() <= LIMIT && reply.message.contains("[cut"), "{}", reply.message.len());
+            assert_eq!(whole(&toolset, String::new(), &mut pages).await, document);
+        }
+        // Plain text, of many lines.
+        let text: String = document.to_string().replace(',', ",\n").split_off(1);
+        let toolset = returning(json!({ "content": [{ "type": "text", "text": text }] })).max_result(LIMIT);
+        toolset.dispatch("s_get", "{}").await;
+        assert_eq!(whole(&toolset, String::new(), &mut pages).await, text);
+    }
+    println!("{count} results of {bytes} bytes were read three times, in {pages} pages");
+    assert!(count == DOCUMENTS || lists().is_none(), "{count}");
+}
+
+#[tokio::test]
+async fn hostile_results_keep_the_limit_and_are_whole() {
+    let nested = (0..100).fold(json!("x".repeat(50_000)), |inner, _| json!([inner]));
+    for value in [
+        json!({ "content": "long ".repeat(20_000), "path": "/etc/passwd", "mode": 7 }),
+        json!({ "lines": "\"quoted\"\n".repeat(10_000), "emoji": "👩‍💻".repeat(5_000) }),
+        json!(
+            (0..5_000).map(|n| (format!("key/{n}~"), json!({ "n": n, "text": "x".repeat(50) }))).collect::<Map<_, _>>()
+        ),
+        json!([["a".repeat(30_000)], "b".repeat(30_000), { "c": ["d".repeat(30_000), 1, 2] }]),
+        json!((0..30_000).collect::<Vec<u32>>()),
+        json!({ "wide": (0..300).map(|n| (format!("k{n}"), json!("v".repeat(200)))).collect::<Map<_, _>>(), "n": 1 }),
+        nested,
+    ] {
+        let toolset = returning(json!({ "structuredContent": value })).max_result(LIMIT);
+        let reply = toolset.dispatch("s_get", "{}").await;
+        assert!(reply.message.len() <= LIMIT, "{}", reply.message.len());
+        if value.get("path").is_some() {
+            assert!(reply.message.contains("/etc/passwd") && reply.message.contains("\"mode\":7"), "{}", reply.message);
+        }
+        let mut pages = 0;
+        assert_eq!(whole(&toolset, String::new(), &mut pages).await, value);
+        assert!(pages < 120, "{pages} pages");
+    }
+    let key = json!({ "k".repeat(LARGE): 1 });
+    let toolset = returning(json!({ "structuredContent": key })).max_result(0);
+    assert!(toolset.dispatch("s_get", "{}").await.message.len() <= 1_000);
+}
+
+#[tokio::test]
+async fn words_find_items_members_and_lines() {
+    let issues: Vec<Value> =
+        (0..2_000).map(|n| json!({ "number": n, "title": format!("Issue {n} of THE list") })).collect();
+    let toolset = returning(json!({ "structuredContent": { "issues": issues, "n": 2_000 } })).max_result(LIMIT);
+    toolset.dispatch("s_get", "{}").await;
+    let found = read(&toolset, json!({ "result": 1, "pointer": "/issues", "contains": "issue 1999 of the" })).await;
+    assert_eq!(found, r#"{"1999":{"number":1999,"title":"Issue 1999 of THE list"}}"#);
+    let (mut from, mut places) = (json!(0), Vec::new());
+    loop {
+        let found = read(&toolset, json!({ "result": 1, "pointer": "/issues", "contains": "7", "from": from })).await;
+        let (shown, next) = page(&found);
+        places.extend(serde_json::from_str::<Map<String, Value>>(shown).unwrap().into_iter().map(|(place, _)| place));
+        let Some(next) = next else { break };
+        from = next.into();
+    }
+    places.retain(|place| place != "[cut]");
+    assert_eq!(places.len(), (0..2_000).filter(|n: &u32| n.to_string().contains('7')).count());
+    let member = read(&toolset, json!({ "result": 1, "contains": "2000" })).await;
+    assert_eq!(member, r#"{"n":2000}"#);
+
+    let log: String = (0..5_000).map(|n| format!("line {n}\n")).collect();
+    let toolset = returning(json!({ "content": [{ "type": "text", "text": log }] })).max_result(LIMIT);
+    toolset.dispatch("s_get", "{}").await;
+    let found = read(&toolset, json!({ "result": 1, "contains": "LINE 4321" })).await;
+    let (at, line) = found.trim_end().split_once(": ").unwrap();
+    assert_eq!(line, "line 4321");
+    let there = read(&toolset, json!({ "result": 1, "from": at.parse::<u64>().unwrap() })).await;
+    assert!(there.starts_with("line 4321\n"), "{there}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_explained() {
+    let toolset = returning(json!({ "structuredContent": { "a": "x".repeat(LARGE) } })).max_result(LIMIT);
+    toolset.dispatch("s_get", "{}").await;
+    for (arguments, expected) in [
+        (json!({ "result": 2 }), "no result 2 is kept: call its tool again"),
+        (json!({ "result": 1, "pointer": "/b" }), "there is nothing at this `pointer`"),
+        (json!({ "result": "1" }), "result"),
+    ] {
+        let reply = toolset.dispatch("read_result", arguments).await;
+        assert!(!reply.success && reply.message.contains(expected), "{}", reply.message);
+    }
+    let text = returning(json!({ "content": [{ "type": "text", "text": "x".repeat(LARGE) }] })).max_result(LIMIT);
+    text.dispatch("s_get", "{}").await;
+    let reply = text.dispatch("read_result", json!({ "result": 1, "pointer": "/a" })).await;
+    assert!(!reply.success && reply.message.contains("plain text"), "{}", reply.message);
+    // A conversation of its own has results of its own.
+    let other = toolset.max_result(LIMIT);
+    assert!(!other.dispatch("read_result", json!({ "result": 1 })).await.success);
+    assert_eq!(other.len(), 2);
+}
+
+#[tokio::test]
+async fn the_limit_holds_in_subsets_extensions_and_deferred_toolsets() {
+    let long = returning(json!({ "content": [{ "type": "text", "text": "x".repeat(LARGE) }] })).max_result(LIMIT);
+    let subset = long.subset(["s/get"]).unwrap();
+    let extended = long
+        .extend()
+        .function("more", "Returns a lot.", async |_: Nothing| Ok::<_, String>("y".repeat(LARGE)))
+        .build()
+        .unwrap();
+    for (toolset, name) in [(&long, "s_get"), (&subset, "s_get"), (&extended, "s_get"), (&extended, "more")] {
+        let reply = toolset.dispatch(name, "{}").await;
+        assert!(reply.message.len() <= LIMIT, "{name}");
+        assert!(toolset.names().any(|name| name == "read_result"));
+    }
+    let deferred = extended.deferred();
+    assert!(deferred.listed().names().any(|name| name == "read_result"));
+    assert!(deferred.dispatch("call_tool", r#"{"name": "s_get", "arguments": {}}"#).await.message.len() <= LIMIT);
+    // All of them are read by any of them.
+    assert!(deferred.dispatch("read_result", r#"{"result": 5, "from": 99990}"#).await.message.ends_with("xxxxxxxxxx"));
+    assert!(subset.dispatch("read_result", r#"{"result": 4}"#).await.message.starts_with("yyy"));
+
+    // A tool of this name stays what it is.
+    let own = Toolset::builder()
+        .function("read_result", "Its own.", async |_: Nothing| Ok::<_, String>("own"))
+        .build()
+        .unwrap()
+        .max_result(LIMIT);
+    assert_eq!(own.names().collect::<Vec<_>>(), ["read_result", "read_result_"]);
+    assert_eq!(own.dispatch("read_result", "{}").await.message, "own");
+}
+
+#[tokio::test]
+async fn functions_get_whole_results_and_models_their_pictures() {
+    let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+    let embedded = json!({ "type": "resource", "resource": { "uri": "file:///log", "text": "z".repeat(LARGE) } });
+    let toolset = returning(json!({ "content": [{ "type": "text", "text": "short" }, picture, embedded] }))
+        .extend()
+        .function_with("count", "Counts bytes.", async |context: FunctionContext, _: Nothing| {
+            Ok::<_, String>(context.dispatch("s_get", "{}").await.value.to_string().len())
+        })
+        .build()
+        .unwrap()
+        .max_result(LIMIT);
+    assert!(toolset.dispatch("count", "{}").await.message.parse::<usize>().unwrap() > LARGE);
+    let reply = toolset.dispatch("s_get", "{}").await;
+    let answers: Answers = [Answered::new("1", "s_get", reply)].into_iter().collect();
+    let message = answers.results(Provider::Anthropic);
+    let content = message[0].pointer("/content/0/content").and_then(Value::as_array).unwrap();
+    let kinds: Vec<&str> = content.iter().filter_map(|part| part.get("type")?.as_str()).collect();
+    assert_eq!(kinds, ["text", "image"]);
+    let text = content[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("short\nfile:///log:\nzzz") && text.len() <= LIMIT, "{}", text.len());
+}
