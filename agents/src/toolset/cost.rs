@@ -83,8 +83,13 @@ pub(crate) fn bytes_up_to<T: Serialize + ?Sized>(value: &T, most: usize) -> usiz
 
 #[cfg(feature = "tokens")]
 fn tokens<T: Serialize + ?Sized>(value: &T) -> usize {
-    let text = serde_json::to_string(value).unwrap_or_default();
-    bpe_openai::o200k_base().count(text.as_str())
+    tokens_of(&serde_json::to_string(value).unwrap_or_default())
+}
+
+/// How many tokens a text has.
+#[cfg(feature = "tokens")]
+pub(super) fn tokens_of(text: &str) -> usize {
+    bpe_openai::o200k_base().count(text)
 }
 
 struct Counter {

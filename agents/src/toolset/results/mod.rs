@@ -29,8 +29,36 @@ const MOST_KEPT: usize = 64 * 1024 * 1024;
 pub(super) struct Results {
     /// The name of the tool that reads them.
     name: Arc<str>,
-    limit: usize,
+    limit: Limit,
     kept: Arc<Mutex<Kept>>,
+}
+
+/// The most that a result may have.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Bytes(usize),
+    #[cfg(feature = "tokens")]
+    Tokens(usize),
+}
+
+impl Limit {
+    fn allows(self, text: &str) -> bool {
+        match self {
+            Self::Bytes(most) => text.len() <= most,
+            // A token has at least one byte.
+            #[cfg(feature = "tokens")]
+            Self::Tokens(most) => text.len() <= most || super::cost::tokens_of(text) <= most,
+        }
+    }
+
+    /// About how many bytes it allows.
+    fn bytes(self) -> usize {
+        match self {
+            Self::Bytes(most) => most,
+            #[cfg(feature = "tokens")]
+            Self::Tokens(most) => most.saturating_mul(4),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -87,9 +115,26 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn max_result(&self, bytes: usize) -> Self {
+        self.limited(Limit::Bytes(bytes.max(SMALLEST)))
+    }
+
+    /// Like [`max_result`](Self::max_result), in tokens of [`TOKENIZER`](crate::TOKENIZER). The least limit is 1,000 tokens.
+    ///
+    /// ```
+    /// let toolset = mcp_bindgen_agents::Toolset::builder().build()?.max_result_tokens(5_000);
+    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["read_result"]);
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
+    /// ```
+    #[cfg(feature = "tokens")]
+    #[must_use]
+    pub fn max_result_tokens(&self, tokens: usize) -> Self {
+        self.limited(Limit::Tokens(tokens.max(SMALLEST)))
+    }
+
+    fn limited(&self, limit: Limit) -> Self {
         let before = self.without_reader();
         let name: Arc<str> = free_name(&before, "read_result").into();
-        let results = Results { name: name.clone(), limit: bytes.max(SMALLEST), kept: Arc::default() };
+        let results = Results { name: name.clone(), limit, kept: Arc::default() };
         let description = "Reads more of a result that was cut, by the number that it came with: the next part, the part at a \
                            JSON pointer, or the items and lines that contain some words.";
         let schema = json!({
@@ -133,7 +178,7 @@ impl Toolset {
 impl Results {
     fn cut(&self, mut reply: ToolReply) -> ToolReply {
         let text = text_beside_pictures(&reply);
-        if text.len() <= self.limit {
+        if self.limit.allows(&text) {
             return reply;
         }
         let number = self.keep(&text);
@@ -162,11 +207,28 @@ impl Results {
         number
     }
 
-    /// The text of a page, with a note on how to read on.
+    /// The text of a page that the limit allows, with a note on how to read on.
     fn page(&self, whole: &str, number: usize, asked: &Asked) -> Result<String, String> {
-        let room = self.limit.saturating_sub(NOTE);
         let json = serde_json::from_str(whole).ok().filter(|json: &Value| json.is_object() || json.is_array());
-        let page = match (&json, asked.pointer.as_str()) {
+        let mut bytes = self.limit.bytes();
+        loop {
+            let page = self.page_within(bytes.saturating_sub(NOTE), whole, json.as_ref(), number, asked)?;
+            if bytes <= SMALLEST || self.limit.allows(&page) {
+                return Ok(page);
+            }
+            bytes = bytes / 4 * 3;
+        }
+    }
+
+    fn page_within(
+        &self,
+        room: usize,
+        whole: &str,
+        json: Option<&Value>,
+        number: usize,
+        asked: &Asked,
+    ) -> Result<String, String> {
+        let page = match (json, asked.pointer.as_str()) {
             (Some(json), pointer) => match json.pointer(pointer) {
                 Some(Value::String(text)) => of_text(text, asked, room),
                 Some(value) => of_json(value, asked, room),
