@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::linked::Linked;
 use super::upstream::Calls;
 
 /// Slower servers are listed later, so that others are not delayed.
@@ -134,6 +135,8 @@ pub(super) struct Attached {
     pub(super) calls: Calls,
     /// The requests of the proxy's client that this server works on: what it asks meanwhile belongs to one of them.
     pub(super) open: Open,
+    /// The resources in its results.
+    pub(super) linked: Linked,
     /// Whether the client is one for all.
     pub(super) is_shared: bool,
     lists: Mutex<Lists>,
@@ -150,7 +153,8 @@ impl Attached {
         is_shared: bool,
         news: Arc<watch::Sender<News>>,
     ) -> Self {
-        Self { name, client, calls, open, is_shared, lists: Mutex::default(), news, watching: Mutex::default() }
+        let (linked, lists, watching) = (Linked::default(), Mutex::default(), Mutex::default());
+        Self { name, client, calls, open, linked, is_shared, lists, news, watching }
     }
 
     /// Returns the known part of a list.

@@ -84,7 +84,7 @@ impl ClientState {
             let downstream = Downstream::new(context.peer.clone());
             let asking = Asking::new(Who::Session { downstream, request: context.id.clone() });
             let call = call.with(options(&context.meta, false, PassedInput::new()));
-            return of_call(&name, self.made(&attached, call, asking, context).await);
+            return of_call(&name, made(&attached, call, asking, context).await);
         }
         let given = passed(input_responses, request_state);
         let (input, settled) = self.settled(given).await?;
@@ -92,7 +92,7 @@ impl ClientState {
         let can_be_asked = takes_forms(&capabilities(&context.meta));
         let asking = Asking::new(Who::Stateless { can_be_asked, settled });
         let call = call.with(options(&context.meta, true, input));
-        let outcome = self.made(&attached, call, asking.clone(), context).await;
+        let outcome = made(&attached, call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
             let mut claims = Claims::new(Standing::Asked, signer.nonce(), state);
@@ -166,30 +166,41 @@ impl ClientState {
         });
         Ok((PassedInput::new().responses(responses).state(upstream), settled))
     }
+}
 
-    /// Makes a call, and passes on what is reported of it meanwhile.
-    async fn made(
-        &self,
-        attached: &Attached,
-        call: ToolCall,
-        asking: Arc<Asking>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<ToolResult, CallError> {
-        let Some(token) = context.meta.get_progress_token() else {
-            return ASKING.scope(asking, attached.calls.call_tool_dyn(call)).await;
-        };
-        let (options, reports) = CallOptions::new().progress_stream();
-        let made = ASKING.scope(asking, attached.calls.call_tool_dyn(call.with(options)));
-        let mut reporting = std::pin::pin!(report(reports, token, &context.peer));
-        let mut made = std::pin::pin!(made);
-        let outcome = tokio::select! {
-            outcome = &mut made => outcome,
-            () = &mut reporting => return made.await,
-        };
-        // Pending reports are delivered before the result.
-        let _ = tokio::time::timeout(PATIENCE_FOR_REPORTS, reporting).await;
-        outcome
-    }
+/// Makes a call, and remembers the resources in its result.
+async fn made(
+    attached: &Attached,
+    call: ToolCall,
+    asking: Arc<Asking>,
+    context: &RequestContext<RoleServer>,
+) -> Result<ToolResult, CallError> {
+    let result = reported(attached, call, asking, context).await?;
+    attached.linked.note(&result);
+    Ok(result)
+}
+
+/// Makes a call, and passes on what is reported of it meanwhile.
+async fn reported(
+    attached: &Attached,
+    call: ToolCall,
+    asking: Arc<Asking>,
+    context: &RequestContext<RoleServer>,
+) -> Result<ToolResult, CallError> {
+    let Some(token) = context.meta.get_progress_token() else {
+        return ASKING.scope(asking, attached.calls.call_tool_dyn(call)).await;
+    };
+    let (options, reports) = CallOptions::new().progress_stream();
+    let made = ASKING.scope(asking, attached.calls.call_tool_dyn(call.with(options)));
+    let mut reporting = std::pin::pin!(report(reports, token, &context.peer));
+    let mut made = std::pin::pin!(made);
+    let outcome = tokio::select! {
+        outcome = &mut made => outcome,
+        () = &mut reporting => return made.await,
+    };
+    // Pending reports are delivered before the result.
+    let _ = tokio::time::timeout(PATIENCE_FOR_REPORTS, reporting).await;
+    outcome
 }
 
 /// Passes on what is reported, until nothing more comes.

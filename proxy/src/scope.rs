@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::attached::{Attached, Kind, News};
 use super::catalog::Catalog;
+use super::linked::is_shown_by;
 use super::routes;
 use mcp_bindgen_agents::NameStyle;
 
@@ -149,7 +150,8 @@ impl Scope {
         self.upstreams.iter().filter(|attached| attached.has_failed()).map(|attached| attached.name.clone()).collect()
     }
 
-    /// The server that has a resource: the one that lists it, or one of whose templates it fits, or the only one that there is.
+    /// The server that has a resource: the one that lists it, or one of whose templates it fits, or one that named it in a result
+    /// or shows it with a tool, or the only one that there is.
     pub(super) async fn owner(&self, uri: &str) -> Option<Arc<Attached>> {
         if let [only] = &*self.upstreams {
             return Some(only.clone());
@@ -158,6 +160,7 @@ impl Scope {
             return Some(owner);
         }
         tokio::join!(
+            self.ask(Kind::Tools, |_| true),
             self.ask(Kind::Resources, |_| true),
             self.ask(Kind::ResourceTemplates, |_| true),
             self.ask(Kind::Skills, |_| true)
@@ -170,8 +173,13 @@ impl Scope {
         let resources: Vec<_> = lists(Kind::Resources).collect();
         let templates: Vec<_> = lists(Kind::ResourceTemplates).collect();
         let skills: Vec<_> = lists(Kind::Skills).collect();
-        let index = routes::skill_owner(&skills, uri).or_else(|| routes::owner(&resources, &templates, uri))?;
-        self.upstreams.get(index).cloned()
+        if let Some(index) = routes::skill_owner(&skills, uri).or_else(|| routes::owner(&resources, &templates, uri)) {
+            return self.upstreams.get(index).cloned();
+        }
+        let names_it = |attached: &&Arc<Attached>| {
+            attached.linked.has(uri) || attached.known(Kind::Tools).is_some_and(|tools| is_shown_by(&tools, uri))
+        };
+        self.upstreams.iter().find(names_it).cloned()
     }
 
     /// Closes all connections.

@@ -22,6 +22,10 @@ fn offering(name: &'static str) -> Server {
             "resources/read" if params["uri"].as_str().is_some_and(|uri| uri.starts_with(name)) => {
                 json!({ "contents": [{ "uri": params["uri"], "text": format!("of {name}"), "vendor": null }] })
             }
+            "tools/call" => json!({ "content": [
+                { "type": "resource_link", "uri": format!("{name}://linked"), "name": "linked" },
+                { "type": "resource", "resource": { "uri": format!("{name}://embedded"), "text": "" } },
+            ] }),
             "completion/complete" => json!({ "completion": { "values": [params["ref"].to_string()] } }),
             "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => json!({}),
             _ => {
@@ -328,4 +332,25 @@ async fn a_log_goes_on_while_a_server_takes_long_to_list() {
     until(|| server.heard("prompts/list").len() == 2).await;
     server.tell(&json!({ "method": "notifications/message", "params": { "level": "info", "data": 1 } }));
     assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/message");
+}
+
+#[tokio::test]
+async fn a_resource_that_a_result_or_a_tool_names_is_read_from_its_server() {
+    let (one, two) = (offering("one"), offering("two"));
+    let proxy = proxy(&[&one, &two]);
+    let shown = json!({ "name": "view", "inputSchema": { "type": "object" }, "_meta": { "ui": { "resourceUri": "two://ui" } } });
+    two.tools.lock().unwrap().push(shown);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let read = async |uri: &str| {
+            let params = object(json!({ "uri": uri }));
+            soon(client.request("resources/read", params, Default::default())).await
+        };
+        assert!(read("two://linked").await.is_err(), "nobody has named it");
+        call(&client, "two_t", json!({})).await.expect("a result");
+        for uri in ["two://linked", "two://embedded", "two://ui"] {
+            let contents = read(uri).await.expect("contents");
+            assert_eq!(contents["contents"][0]["text"], "of two", "{uri}");
+        }
+        assert!(read("one://linked").await.is_err(), "that server has named none");
+    }
 }

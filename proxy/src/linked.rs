@@ -1,0 +1,47 @@
+//! The resources that a server names in its results and tools, whether or not it lists them.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use lru::LruCache;
+use mcp_bindgen_runtime::{Content, ToolResult};
+use serde_json::Value;
+
+/// Of each server so many URIs are remembered.
+const MOST: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
+
+/// The URIs in the results of a server, the latest ones.
+pub(super) struct Linked(Mutex<LruCache<String, ()>>);
+
+impl Default for Linked {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MOST)))
+    }
+}
+
+impl Linked {
+    /// Remembers the URIs of a result.
+    pub(super) fn note(&self, result: &ToolResult) {
+        let uris = result.content.iter().filter_map(|content| match content {
+            Content::ResourceLink { uri, .. } => Some(uri.as_str()),
+            Content::Resource { resource, .. } => resource.get("uri")?.as_str(),
+            _ => None,
+        });
+        let mut linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for uri in uris {
+            linked.put(uri.to_owned(), ());
+        }
+    }
+
+    pub(super) fn has(&self, uri: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(uri).is_some()
+    }
+}
+
+/// Returns `true` if one of the tools has this resource as its user interface (MCP Apps).
+pub(super) fn is_shown_by(tools: &[Value], uri: &str) -> bool {
+    tools.iter().filter_map(|tool| tool.get("_meta")).any(|meta| {
+        let shown = meta.pointer("/ui/resourceUri").or_else(|| meta.get("ui/resourceUri"));
+        shown.and_then(Value::as_str) == Some(uri)
+    })
+}
