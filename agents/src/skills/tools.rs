@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Skill, SkillError};
 use crate::ToolsetBuilder;
 use crate::text::sentence;
-use crate::toolset::{Function, FunctionContext, Output, Running, message_for_model};
+use crate::toolset::{Function, FunctionContext, Output, Running, ServerFunction, message_for_model};
 
 /// So many skills are described; the names of all are in the schema.
 const MOST_DESCRIBED: usize = 40;
@@ -42,11 +42,8 @@ impl ToolsetBuilder {
     }
 }
 
-/// A tool: its name, description and parameters, and the function.
-type SkillTool = (&'static str, String, Value, Arc<dyn Function>);
-
 /// The two tools of a server with these skills.
-fn skill_tools(client: &Client, skills: Vec<Skill>) -> [SkillTool; 2] {
+fn skill_tools(client: &Client, skills: Vec<Skill>) -> [ServerFunction; 2] {
     let server = client.name();
     let paths: Vec<&str> = skills.iter().map(Skill::path).collect();
     let skill = json!({ "type": "string", "enum": paths, "description": "The skill, as listed." });

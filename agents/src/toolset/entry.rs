@@ -81,6 +81,9 @@ pub(crate) trait Function: Send + Sync {
     fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_>;
 }
 
+/// A function that asks a server: its name, description and parameters.
+pub(crate) type ServerFunction = (&'static str, String, Value, Arc<dyn Function>);
+
 impl Entry {
     /// A tool that is no server's, of whose behaviour nothing is known.
     pub(super) fn of_program(

@@ -43,7 +43,7 @@ pub use cost::TOKENIZER;
 pub use cost::{Cost, ToolCost};
 pub use definitions::Definitions;
 pub(crate) use direct::NoResult;
-pub(crate) use entry::{Entry, Function, Handler, Output, Running};
+pub(crate) use entry::{Entry, Function, Handler, Output, Running, ServerFunction};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
 pub(crate) use function::{Typed, schema_of};

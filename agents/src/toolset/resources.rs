@@ -7,17 +7,14 @@ use mcp_bindgen_runtime::{CallOptions, Client, Content, ReadResource, ResourceRe
 use serde_json::{Map, Value, json};
 
 use super::context::FunctionContext;
-use super::entry::{Function, Output, Running};
+use super::entry::{Function, Output, Running, ServerFunction};
 use super::words::message_for_model;
 
 /// The keys of a listed resource that a model is shown.
 const SHOWN: [&str; 6] = ["uri", "uriTemplate", "name", "title", "description", "mimeType"];
 
-/// A tool: its name, description and parameters, and the function.
-pub(super) type ResourceTool = (&'static str, String, Value, Arc<dyn Function>);
-
 /// The two tools of a server.
-pub(super) fn tools(client: &Client) -> [ResourceTool; 2] {
+pub(super) fn tools(client: &Client) -> [ServerFunction; 2] {
     let server = client.name();
     let list = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let read = json!({

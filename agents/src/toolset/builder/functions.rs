@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Calls, ToolsetBuilder};
 use crate::toolset::context::FunctionContext;
-use crate::toolset::entry::{Entry, Function, Handler};
+use crate::toolset::entry::{Entry, Function, Handler, ServerFunction};
 use crate::toolset::error::ToolsetFault;
 use crate::toolset::function::{Typed, schema_of};
 use crate::toolset::functions::Functions;
@@ -142,11 +142,7 @@ impl ToolsetBuilder {
     }
 
     /// Adds read-only functions in a group with the name of a server.
-    pub(crate) fn of_server(
-        self,
-        client: &Client,
-        tools: impl IntoIterator<Item = (&'static str, String, Value, Arc<dyn Function>)>,
-    ) -> Self {
+    pub(crate) fn of_server(self, client: &Client, tools: impl IntoIterator<Item = ServerFunction>) -> Self {
         tools.into_iter().fold(self, |builder, (name, description, schema, function)| {
             let mut builder = builder.with_function(client.name().into(), name, &description, schema, function);
             let added = builder.entries.last_mut().filter(|entry| entry.identity() == (client.name(), name));
