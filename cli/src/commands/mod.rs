@@ -11,6 +11,7 @@ mod doctor;
 mod edit;
 mod expand;
 mod faults;
+mod host_config;
 mod import;
 mod init;
 mod learn;

@@ -11,6 +11,7 @@ use mcp_bindgen_runtime::events::{CallOutcome, Event};
 use mcp_bindgen_runtime::{Client, ConnectionState, LocalSecrets, find_secret};
 use serde_json::json;
 
+use super::host_config::host_config;
 use crate::args;
 use crate::exit::{Exit, Failure, in_our_words};
 use crate::live;
@@ -27,6 +28,10 @@ const LAST: Duration = Duration::from_millis(100);
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load_for(config, &arguments.servers.servers, output)?;
     let servers = project::servers(&config, &arguments.servers.servers)?;
+    if let Some(host) = arguments.print_config {
+        output.data_json(&host_config(host, &config, &servers, arguments)?)?;
+        return Ok(Exit::Done);
+    }
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let servers = runtime.block_on(complete(servers, output))?;

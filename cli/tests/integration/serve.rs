@@ -342,3 +342,41 @@ fn what_cannot_be_served_is_said_before_anything_is_started() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("--bearer-env") && !said.contains("two words"), "{said}");
 }
+
+#[test]
+fn a_host_is_given_what_starts_or_reaches_the_proxy() {
+    let config = "[servers.desk]\ncommand = \"SERVER\"\ninherit_env = [\"LOCALE\"]\n\
+                  env = { KEY = \"${DESK_KEY}\", LEVEL = \"${LEVEL:-info}\" }\n[servers.other]\ncommand = \"SERVER\"\n";
+    let project = Project::new(config);
+    let print = |arguments: &[&str]| -> Value {
+        let run = project.run(&[&["serve", "--print-config"], arguments].concat()).exits_with(0);
+        serde_json::from_str(&run.stdout).expect("JSON")
+    };
+    let claude = print(&["claude", "desk"])["mcpServers"]["mcp-bindgen"].clone();
+    assert_eq!((&claude["type"], &claude["command"]), (&json!("stdio"), &json!("mcp-bindgen")));
+    assert_eq!(claude["env"], json!({ "DESK_KEY": "${DESK_KEY}", "LOCALE": "${LOCALE}" }));
+    let cursor = print(&["cursor"])["mcpServers"]["mcp-bindgen"].clone();
+    assert_eq!(cursor["env"], json!({ "DESK_KEY": "${env:DESK_KEY}", "LOCALE": "${env:LOCALE}" }));
+    let reached = print(&["vscode", "--http", "8080", "--bearer-env", "TOKEN_IS_NOT_SET"]);
+    let headers = json!({ "Authorization": "Bearer ${env:TOKEN_IS_NOT_SET}" });
+    let entry = json!({ "type": "http", "url": "http://127.0.0.1:8080/mcp", "headers": headers });
+    assert_eq!(reached, json!({ "servers": { "mcp-bindgen": entry } }));
+    for address in ["0", "0.0.0.0:8080"] {
+        let run = project.run(&["serve", "--print-config", "claude", "--http", address]).exits_with(2);
+        run.says("a host cannot be told the address");
+    }
+
+    // The host starts it somewhere else.
+    let arguments: Vec<&str> = claude["args"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    let mut command = project.command();
+    command.current_dir("/").env("DESK_KEY", "k");
+    let mut served = Served::new(command, arguments.strip_prefix(&["serve"]).expect("the command"));
+    served.begin(&json!({}));
+    served.tell(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    let listed = served.hear();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert!(
+        !tools.is_empty() && tools.iter().all(|tool| tool["name"].as_str().unwrap().starts_with("desk_")),
+        "{listed}"
+    );
+}

@@ -1,0 +1,75 @@
+//! `serve --print-config`: what a host needs to start or reach the proxy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::absolute;
+
+use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig};
+use serde_json::{Value, json};
+
+use crate::args::{Host, Serve};
+use crate::exit::Failure;
+
+/// The name of the proxy in the host's configuration, and the command that starts it.
+const NAME: &str = "mcp-bindgen";
+
+/// Returns the host's configuration of a proxy with these servers.
+///
+/// # Errors
+/// Fails if the address is not one that a host can be told, or there is no configuration file.
+pub(super) fn host_config(
+    host: Host,
+    config: &Config,
+    servers: &[ServerConfig],
+    arguments: &Serve,
+) -> Result<Value, Failure> {
+    let variable = |name: &str| match host {
+        Host::Claude => format!("${{{name}}}"),
+        Host::Cursor | Host::Vscode => format!("${{env:{name}}}"),
+    };
+    let entry = match arguments.http {
+        Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
+            return Err(Failure::usage(format!(
+                "a host cannot be told the address {address}\n  = help: name one with a port, such as `--http 127.0.0.1:8080`"
+            )));
+        }
+        Some(address) => {
+            let token = arguments.bearer_env.iter();
+            let headers = token.map(|name| ("Authorization", format!("Bearer {}", variable(name))));
+            let headers: BTreeMap<&str, String> = headers.collect();
+            json!({ "type": "http", "url": format!("http://{address}/mcp"), "headers": headers })
+        }
+        None => {
+            let path = config.path.as_ref().ok_or_else(|| {
+                Failure::usage(
+                    "a host does not have the variable `MCP_SERVERS`\n  = help: write the servers to mcp.toml",
+                )
+            })?;
+            let path = absolute(path)?.to_string_lossy().into_owned();
+            let mut command = vec!["serve".to_owned(), "--config".to_owned(), path];
+            command.extend(arguments.servers.servers.iter().cloned());
+            let env = variables(servers).into_iter().map(|name| (name.clone(), variable(&name)));
+            let env: BTreeMap<String, String> = env.collect();
+            json!({ "type": "stdio", "command": NAME, "args": command, "env": env })
+        }
+    };
+    let key = if host == Host::Vscode { "servers" } else { "mcpServers" };
+    Ok(json!({ key: { NAME: entry } }))
+}
+
+/// The variables without which a server is not served, each once.
+fn variables(servers: &[ServerConfig]) -> BTreeSet<String> {
+    let of = |server: &ServerConfig| -> Vec<String> {
+        let stores = &server.secret_stores;
+        if !stores.is_empty() && !stores.contains(&SecretStore::Env) {
+            return Vec::new();
+        }
+        let needed = |secret: &SecretRef| server.expand_with(|other| (other != secret).then(String::new)).is_err();
+        let placeholders = server.placeholders().into_iter().filter(needed);
+        let names = placeholders.filter_map(|secret| match secret {
+            SecretRef::Variable(name) => Some(name),
+            _ => None,
+        });
+        names.chain(server.inherit_env.iter().cloned()).collect()
+    };
+    servers.iter().flat_map(of).collect()
+}
