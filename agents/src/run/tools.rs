@@ -16,6 +16,7 @@ enum Kind {
 
 /// A prompt, and its rendering for the current turn.
 struct Turning {
+    base: Option<Toolset>,
     prompt: Prompt,
     params: PromptParams,
     state: PromptState,
@@ -33,7 +34,14 @@ impl RunTools {
     /// without a list of tools are left out, as [`RenderedPrompt::toolset`](crate::RenderedPrompt::toolset) does.
     #[must_use]
     pub fn prompt(prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
-        Self(Kind::Prompt(Box::new(Turning { prompt, params, state, rendered: None })))
+        Self(Kind::Prompt(Box::new(Turning { base: None, prompt, params, state, rendered: None })))
+    }
+
+    /// Like [`prompt`](Self::prompt), with the tools of another toolset before them, its values, and its limit of results; see
+    /// [`RenderedPrompt::toolset_on`](crate::RenderedPrompt::toolset_on).
+    #[must_use]
+    pub fn prompt_on(base: Toolset, prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
+        Self(Kind::Prompt(Box::new(Turning { base: Some(base), prompt, params, state, rendered: None })))
     }
 
     pub(super) async fn offer(&mut self, provider: Provider) -> Result<Turn, Box<dyn Error + Send + Sync>> {
@@ -42,7 +50,10 @@ impl RunTools {
             Kind::Deferred(deferred) => Turn { text: None, definitions: deferred.listed().definitions(provider) },
             Kind::Prompt(turning) => {
                 let rendered = turning.prompt.render(&turning.params, &turning.state)?;
-                let (toolset, _) = rendered.toolset().await?;
+                let (toolset, _) = match &turning.base {
+                    Some(base) => rendered.toolset_on(base).await?,
+                    None => rendered.toolset().await?,
+                };
                 let turn = Turn { text: Some(rendered.text().to_owned()), definitions: toolset.definitions(provider) };
                 turning.rendered = Some((rendered, toolset));
                 turn

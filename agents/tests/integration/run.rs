@@ -324,3 +324,27 @@ async fn a_prompt_is_rendered_for_each_turn() {
     assert!(system.starts_with("Be brief.\n\n") && system.contains("Clocks."), "{system}");
     assert_eq!(requests[0]["system"], requests[1]["system"], "a cache of the instructions holds");
 }
+
+#[tokio::test]
+async fn a_prompt_on_a_toolset_has_its_tools_and_its_limit() {
+    let provider = Provider::Anthropic;
+    let message = |content: Value, reason: &str| {
+        let start = json!({ "type": "message_start", "message": { "content": [] } });
+        let block = json!({ "type": "content_block_start", "index": 0, "content_block": content });
+        vec![start, block, json!({ "type": "message_delta", "delta": { "stop_reason": reason } })]
+    };
+    let all = json!({ "type": "tool_use", "id": "1", "name": "all", "input": {} });
+    let rest = json!({ "type": "tool_use", "id": "2", "name": "read_result", "input": { "result": 1, "from": 9990 } });
+    let done = message(json!({ "type": "text", "text": "Done." }), "end_turn");
+    let model = Script::new(provider, [message(all, "tool_use"), message(rest, "tool_use"), done]);
+    let all = SectionTool::function("all", "Everything.", async |_: Nothing| Ok::<_, String>("x".repeat(10_000)));
+    let prompt = Prompt::new().section(Section::new("work", "Work").tool(all)).build().unwrap();
+    let base = Toolset::builder().build().unwrap().max_result(2_000);
+    let tools = RunTools::prompt_on(base, prompt, PromptParams::new(), PromptState::new());
+    let answer = Run::new(&model, tools).messages(vec![provider.user_message("Go.")]).await.unwrap();
+    let results: Vec<&str> = [&answer.messages[2], &answer.messages[4]]
+        .map(|message| message.pointer("/content/0/content").and_then(Value::as_str).unwrap())
+        .to_vec();
+    assert!(results[0].len() <= 2_000 && results[0].contains("[cut: go on at character"), "{}", results[0]);
+    assert_eq!(results[1], "x".repeat(10));
+}
