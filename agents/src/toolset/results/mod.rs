@@ -358,24 +358,21 @@ impl fmt::Debug for Results {
     }
 }
 
-#[cfg(all(test, feature = "tokens"))]
+#[cfg(test)]
 mod tests {
-    use schemars::JsonSchema;
-    use serde::Deserialize;
-
-    use super::super::cost::tokens_of;
-    use super::*;
-
-    #[derive(Deserialize, JsonSchema)]
-    struct Nothing {}
-
+    #[cfg(feature = "tokens")]
     #[tokio::test]
     async fn a_limit_in_tokens_holds_for_any_text() {
+        use super::super::cost::tokens_of;
+
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        struct Nothing {}
+
         for text in ["word ".repeat(50_000), "課題を確認する。".repeat(5_000), "👩\u{200d}💻é".repeat(5_000)]
         {
             let whole = text.clone();
             let get = move |_: Nothing| std::future::ready(Ok::<_, String>(whole.clone()));
-            let toolset = Toolset::builder().function("get", "Returns a text.", get).build().unwrap();
+            let toolset = super::Toolset::builder().function("get", "Returns a text.", get).build().unwrap();
             let reply = toolset.max_result_tokens(2_000).dispatch("get", "{}").await;
             assert!((1_000..=2_000).contains(&tokens_of(&reply.message)), "{}", tokens_of(&reply.message));
             let shown = reply.message.split("\n[cut: ").next().unwrap_or_default();
