@@ -21,6 +21,36 @@ pub enum Host {
     VsCode,
 }
 
+impl Host {
+    /// Returns the key of the servers in the host's configuration.
+    ///
+    /// ```
+    /// assert_eq!(mcp_bindgen_agents::Host::VsCode.servers_key(), "servers");
+    /// ```
+    #[must_use]
+    pub const fn servers_key(self) -> &'static str {
+        match self {
+            Self::Claude | Self::Cursor => "mcpServers",
+            Self::VsCode => "servers",
+        }
+    }
+
+    /// Returns the host's placeholder for an environment variable.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Host;
+    ///
+    /// assert_eq!((Host::Claude.placeholder("A"), Host::Cursor.placeholder("A")), ("${A}".into(), "${env:A}".into()));
+    /// ```
+    #[must_use]
+    pub fn placeholder(self, variable: &str) -> String {
+        match self {
+            Self::Claude => format!("${{{variable}}}"),
+            Self::Cursor | Self::VsCode => format!("${{env:{variable}}}"),
+        }
+    }
+}
+
 /// The servers of a prompt for a [`Host`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -77,8 +107,7 @@ impl RenderedPrompt {
                 Err(why) => left_out.push((server.name().to_owned(), why)),
             }
         }
-        let key = if host == Host::VsCode { "servers" } else { "mcpServers" };
-        HostConfig { config: json!({ key: servers }), allowed_tools, left_out }
+        HostConfig { config: json!({ host.servers_key(): servers }), allowed_tools, left_out }
     }
 }
 
@@ -126,7 +155,7 @@ fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value
         }
     }
     if host != Host::Claude {
-        in_form_of_editors(&mut entry)?;
+        in_form_of(host, &mut entry)?;
     }
     Ok(entry)
 }
@@ -147,8 +176,8 @@ fn members(config: &ServerConfig) -> Value {
     json
 }
 
-/// Editors write `${env:NAME}`, and have no defaults.
-fn in_form_of_editors(value: &mut Value) -> Result<(), String> {
+/// Writes placeholders as an editor does, which has no defaults.
+fn in_form_of(host: Host, value: &mut Value) -> Result<(), String> {
     match value {
         Value::String(text) => {
             let mut written = String::new();
@@ -159,15 +188,16 @@ fn in_form_of_editors(value: &mut Value) -> Result<(), String> {
                 if name.contains(":-") {
                     return Err(format!("the host knows no defaults, as in `${{{name}}}`"));
                 }
-                written.push_str(&format!("{before}${{env:{name}}}"));
+                written.push_str(before);
+                written.push_str(&host.placeholder(name));
                 rest = after;
             }
             written.push_str(rest);
             *text = written;
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(in_form_of_editors),
-        Value::Object(members) => members.values_mut().try_for_each(in_form_of_editors),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| in_form_of(host, item)),
+        Value::Object(members) => members.values_mut().try_for_each(|member| in_form_of(host, member)),
         _ => Ok(()),
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::absolute;
 
+use mcp_bindgen_agents::Host;
 use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig};
 use serde_json::{Value, json};
 
-use crate::args::{Host, Serve};
+use crate::args;
 use crate::exit::Failure;
 
 /// The name of the proxy in the host's configuration, and the command that starts it.
@@ -17,14 +18,15 @@ const NAME: &str = "mcp-bindgen";
 /// # Errors
 /// Fails if the address is not one that a host can be told, or there is no configuration file.
 pub(super) fn host_config(
-    host: Host,
+    host: args::Host,
     config: &Config,
     servers: &[ServerConfig],
-    arguments: &Serve,
+    arguments: &args::Serve,
 ) -> Result<Value, Failure> {
-    let variable = |name: &str| match host {
-        Host::Claude => format!("${{{name}}}"),
-        Host::Cursor | Host::Vscode => format!("${{env:{name}}}"),
+    let host = match host {
+        args::Host::Claude => Host::Claude,
+        args::Host::Cursor => Host::Cursor,
+        args::Host::Vscode => Host::VsCode,
     };
     let entry = match arguments.http {
         Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
@@ -34,7 +36,7 @@ pub(super) fn host_config(
         }
         Some(address) => {
             let token = arguments.bearer_env.iter();
-            let headers = token.map(|name| ("Authorization", format!("Bearer {}", variable(name))));
+            let headers = token.map(|name| ("Authorization", format!("Bearer {}", host.placeholder(name))));
             let headers: BTreeMap<&str, String> = headers.collect();
             json!({ "type": "http", "url": format!("http://{address}/mcp"), "headers": headers })
         }
@@ -47,13 +49,12 @@ pub(super) fn host_config(
             let path = absolute(path)?.to_string_lossy().into_owned();
             let mut command = vec!["serve".to_owned(), "--config".to_owned(), path];
             command.extend(arguments.servers.servers.iter().cloned());
-            let env = variables(servers).into_iter().map(|name| (name.clone(), variable(&name)));
+            let env = variables(servers).into_iter().map(|name| (name.clone(), host.placeholder(&name)));
             let env: BTreeMap<String, String> = env.collect();
             json!({ "type": "stdio", "command": NAME, "args": command, "env": env })
         }
     };
-    let key = if host == Host::Vscode { "servers" } else { "mcpServers" };
-    Ok(json!({ key: { NAME: entry } }))
+    Ok(json!({ host.servers_key(): { NAME: entry } }))
 }
 
 /// The variables without which a server is not served, each once.
