@@ -17,7 +17,7 @@ use crate::provider::Arguments;
 use crate::text;
 use mcp_bindgen_schema::visible_texts;
 
-/// The group of the two tools.
+/// The group of the tools that a toolset adds itself.
 const TOOLS: &str = "tools";
 const MOST_FOUND: usize = 5;
 /// As much JSON of parameters as one search gives, in bytes.
@@ -47,8 +47,13 @@ pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller
         "properties": {"query": {"type": "string", "description": "A few words that describe the task, or a tool name."}},
     });
     let found = Found { all: all.clone(), index: index.clone() };
-    let mut entry =
-        meta(finder, &description, schema, Handler::Function(Functions::alone(TOOLS, finder, Arc::new(found))));
+    reading(finder, &description, schema, Arc::new(found))
+}
+
+/// A tool of the toolset itself that changes nothing.
+pub(in super::super) fn reading(name: &str, description: &str, schema: Value, function: Arc<dyn Function>) -> Entry {
+    let handler = Handler::Function(Functions::alone(TOOLS, name, function));
+    let mut entry = meta(name, description, schema, handler);
     entry.annotations.read_only = Some(true);
     entry
 }

@@ -11,12 +11,10 @@ use serde_json::{Map, Value, json};
 
 use self::outline::{Outline, beginning};
 use super::entry::{Entry, Function, Handler, Output, Running};
-use super::find::free_name;
-use super::{FunctionContext, Functions, Toolset};
+use super::find::{free_name, reading};
+use super::{FunctionContext, Toolset};
 use crate::provider::{text_beside_pictures, with_text};
 
-/// The group of the tools that a toolset adds itself.
-const TOOLS: &str = "tools";
 /// The smallest limit, in bytes: less has no room for anything but marks.
 const SMALLEST: usize = 1000;
 /// The room for the note on how to read on.
@@ -72,7 +70,7 @@ struct Kept {
 /// A part of a result.
 struct Page {
     text: String,
-    /// Where the next one begins.
+    /// The place at which the next one begins.
     next: Option<usize>,
     unit: &'static str,
     /// Whether something in it is missing.
@@ -146,9 +144,7 @@ impl Toolset {
                 "contains": {"type": "string", "description": "Words that an item or line contains, in any case."},
             },
         });
-        let handler = Handler::Function(Functions::alone(TOOLS, &name, Arc::new(results.clone())));
-        let mut reader = Entry::of_program(TOOLS.into(), name.clone(), description, schema, handler);
-        (reader.public, reader.annotations.read_only) = (name.to_string(), Some(true));
+        let reader = reading(&name, description, schema, Arc::new(results.clone()));
         let carried = before.carried.with_results(results);
         let entries = before.entries().iter().cloned().chain([Arc::new(reader)]).collect();
         Self::of(entries, before.style, before.left_out, carried)
