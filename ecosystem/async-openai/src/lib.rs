@@ -89,7 +89,7 @@ pub mod chat {
         toolset.definitions(PROVIDER).tools.into_iter().map(from_value).collect()
     }
 
-    /// What follows the model's message: one message for each call; none where it called nothing.
+    /// Returns the messages that follow the model's: one message for each call; none where it called nothing.
     pub async fn answers(
         toolset: &Toolset,
         said: &ChatCompletionResponseMessage,
@@ -117,7 +117,7 @@ pub mod responses {
         declared.tools.into_iter().map(from_value).collect()
     }
 
-    /// What follows the items of the response, which stand in the next `input` before them.
+    /// Returns the items that follow those of the response, which stand in the next `input` before them.
     pub async fn answers(toolset: &Toolset, output: &[OutputItem]) -> Result<Vec<InputItem>, Error> {
         let answers = toolset.turn(PROVIDER.calls(&to_value(output)?)).await;
         answers.results(PROVIDER).into_iter().map(from_value).collect()

@@ -110,7 +110,7 @@ pub struct Lagged {
     pub missed: u64,
 }
 
-/// Who ran a tool, and for whom.
+/// The kind of a call: which program ran the tool, and for which caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallKind {

@@ -66,7 +66,7 @@ fn proxy(allowed: &[&str], asked: Arc<AtomicUsize>) -> Proxy {
     Proxy::resolving(domains(allowed), Box::new(resolve), public)
 }
 
-/// What the proxy answers to a request.
+/// Returns the answer of the proxy to a request.
 async fn asked(gate: &Gate, request: &str) -> String {
     let mut stream = UnixStream::connect(gate.folder.join(SOCKET)).await.unwrap();
     stream.write_all(request.replace('\n', "\r\n").as_bytes()).await.unwrap();
