@@ -27,23 +27,9 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     if value.is_object() { Ok(value) } else { Err(missing()) }
 }
 
-/// Returns `true` if two values are the same; numbers by their value. Dates are texts in JSON.
-pub(super) fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_same(value, other)))
-        }
-        _ => one == other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use mcp_bindgen_schema::same;
     use serde_json::json;
 
     use super::*;
@@ -55,8 +41,8 @@ mod tests {
             "name": "pdf", "description": "Two lines.", "metadata": { "version": 1, "tags": ["a", "b: c", 3, true, null] },
         });
         let found = parse(text).unwrap();
-        assert!(is_same(&found, &expected), "{found}");
-        assert!(!is_same(&found, &json!({ "name": "pdf", "description": "Two lines." })));
+        assert!(same(&found, &expected), "{found}");
+        assert!(!same(&found, &json!({ "name": "pdf", "description": "Two lines." })));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod tools;
 
 use mcp_bindgen_model::sha256;
 use mcp_bindgen_runtime::{CallOptions, Client, ReadResource, ResourceContents, ResourceRequest};
+use mcp_bindgen_schema::same;
 use serde_json::{Map, Value};
 
 pub use self::error::SkillError;
@@ -141,7 +142,7 @@ impl Skill {
         let invalid = |why: &str| SkillError::Invalid { uri: self.uri.clone(), why: why.to_owned() };
         let text = contents.as_text().ok_or_else(|| invalid("its `SKILL.md` is not text"))?;
         let found = frontmatter::parse(text).map_err(|why| invalid(&why))?;
-        match frontmatter::is_same(&Value::Object(self.frontmatter.clone()), &found) {
+        match same(&Value::Object(self.frontmatter.clone()), &found) {
             true => Ok(text.to_owned()),
             false => Err(SkillError::Changed { uri: self.uri.clone(), file: MAIN.to_owned() }),
         }
