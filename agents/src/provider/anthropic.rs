@@ -8,20 +8,16 @@ use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, items, text};
 use super::format::{Declaration, Format, Piece, Role, grown, members, push_text};
-use super::parts::{Part, Takes};
+use super::parts::{PICTURES, Part, Takes};
 
 pub(super) const FORMAT: Format = Format {
     calls,
     // Images of four types; of results that are errors, text alone.
-    takes: Takes {
-        images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
-        images_of_errors: false,
-        marks_errors: true,
-    },
+    takes: Takes { images: PICTURES, images_of_errors: false, marks_errors: true },
     result,
     messages,
     images_for: |_| true,
-    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    images_of_users: PICTURES,
     message,
     request,
     reply,

@@ -8,7 +8,7 @@ use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, ending, text};
 use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, grown, members, push_text};
-use super::parts::{Part, Takes, joined};
+use super::parts::{PICTURES, Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
     calls,
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     result,
     messages: std::convert::identity,
     images_for: |_| false,
-    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    images_of_users: PICTURES,
     message,
     request,
     reply,

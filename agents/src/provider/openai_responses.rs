@@ -8,20 +8,16 @@ use super::ModelCall;
 use super::answers::Group;
 use super::calls::{End, arguments, items, text};
 use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, members};
-use super::parts::{Part, Takes, joined};
+use super::parts::{PICTURES, Part, Takes, joined};
 
 pub(super) const FORMAT: Format = Format {
     calls,
     // `input_image` among the parts of an output; no flag for errors.
-    takes: Takes {
-        images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
-        images_of_errors: true,
-        marks_errors: false,
-    },
+    takes: Takes { images: PICTURES, images_of_errors: true, marks_errors: false },
     result,
     messages: std::convert::identity,
     images_for: |_| true,
-    images_of_users: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    images_of_users: PICTURES,
     message,
     request,
     reply,

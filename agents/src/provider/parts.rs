@@ -10,8 +10,8 @@ const LARGEST_IMAGES: usize = 15_000_000;
 /// How many pictures a turn has: of more than 20 in a request Anthropic takes smaller ones alone, and of more than 100 none.
 const MOST_IMAGES: usize = 20;
 
-/// The pictures that some provider takes.
-const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// The pictures that OpenAI and Anthropic take, and all that any provider takes in results.
+pub(super) const PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The room for pictures in the results of a turn.
 #[derive(Clone, Copy, Debug)]
