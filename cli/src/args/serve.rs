@@ -30,7 +30,7 @@ pub(crate) struct Serve {
     #[arg(long, requires = "public", conflicts_with = "bearer_env")]
     pub(crate) no_auth: bool,
     /// Serve nothing, and print what a host needs to start this command, or to reach it with `--http`.
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth"])]
     pub(crate) print_config: Option<Host>,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn host_config(
     let entry = match arguments.http {
         Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
             return Err(Failure::usage(format!(
-                "a host cannot be told the address {address}\n  = help: name one with a port, such as `--http 127.0.0.1:8080`"
+                "the address {address} cannot stand in the configuration of a host\n  = help: name one with a port, such as `--http 127.0.0.1:8080`"
             )));
         }
         Some(address) => {
@@ -61,10 +61,9 @@ pub(super) fn host_config(
 fn variables(servers: &[ServerConfig]) -> BTreeSet<String> {
     let of = |server: &ServerConfig| -> Vec<String> {
         let stores = &server.secret_stores;
-        if !stores.is_empty() && !stores.contains(&SecretStore::Env) {
-            return Vec::new();
-        }
-        let needed = |secret: &SecretRef| server.expand_with(|other| (other != secret).then(String::new)).is_err();
+        let is_read = stores.is_empty() || stores.contains(&SecretStore::Env);
+        let needed =
+            |secret: &SecretRef| is_read && server.expand_with(|other| (other != secret).then(String::new)).is_err();
         let placeholders = server.placeholders().into_iter().filter(needed);
         let names = placeholders.filter_map(|secret| match secret {
             SecretRef::Variable(name) => Some(name),

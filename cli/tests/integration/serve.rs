@@ -363,8 +363,17 @@ fn a_host_is_given_what_starts_or_reaches_the_proxy() {
     assert_eq!(reached, json!({ "servers": { "mcp-bindgen": entry } }));
     for address in ["0", "0.0.0.0:8080"] {
         let run = project.run(&["serve", "--print-config", "claude", "--http", address]).exits_with(2);
-        run.says("a host cannot be told the address");
+        run.says("cannot stand in the configuration of a host");
     }
+
+    let run = project.run(&["serve", "--print-config", "claude", "--http", "8080", "--public"]);
+    run.exits_with(2).says("cannot be used with");
+    let kept = format!(
+        "{config}secrets = [\"dotenv:.env\"]\ninherit_env = [\"ZONE\"]\nenv = {{ KEY = \"${{OTHER_KEY}}\" }}\n"
+    );
+    let other = Project::new(&kept).run(&["serve", "--print-config", "claude", "other"]).exits_with(0);
+    let other: Value = serde_json::from_str(&other.stdout).expect("JSON");
+    assert_eq!(other["mcpServers"]["mcp-bindgen"]["env"], json!({ "ZONE": "${ZONE}" }));
 
     // The host starts it somewhere else.
     let arguments: Vec<&str> = claude["args"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
