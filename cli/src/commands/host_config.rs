@@ -31,7 +31,7 @@ pub(super) fn host_config(
     let entry = match arguments.http {
         Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
             return Err(Failure::usage(format!(
-                "the address {address} cannot stand in the configuration of a host\n  = help: name one with a port, such as `--http 127.0.0.1:8080`"
+                "the address {address} is not allowed in the configuration of a host\n  = help: name one with a port, such as `--http 127.0.0.1:8080`"
             )));
         }
         Some(address) => {

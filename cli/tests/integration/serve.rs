@@ -363,7 +363,7 @@ fn a_host_is_given_what_starts_or_reaches_the_proxy() {
     assert_eq!(reached, json!({ "servers": { "mcp-bindgen": entry } }));
     for address in ["0", "0.0.0.0:8080"] {
         let run = project.run(&["serve", "--print-config", "claude", "--http", address]).exits_with(2);
-        run.says("cannot stand in the configuration of a host");
+        run.says("is not allowed in the configuration of a host");
     }
 
     let run = project.run(&["serve", "--print-config", "claude", "--http", "8080", "--public"]);
