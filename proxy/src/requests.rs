@@ -29,6 +29,7 @@ use super::client_state::{ClientState, is_modern};
 use super::listening::{MOST_WATCHED, Watched};
 use super::notifications::tell_level;
 use super::outcome::{cancelled, fitted, no_resource, of_request, unknown};
+use super::shared::SKILLS_POINTER;
 
 const PATIENCE_FOR_LEVELS: Duration = Duration::from_secs(20);
 /// The methods that the protocol has, with parameters that must not be missing.
@@ -99,8 +100,7 @@ impl Request {
                 scope.upstreams.iter().filter(|one| listing.as_ref().is_none_or(|listing| !Arc::ptr_eq(one, listing)));
             for attached in listing.iter().chain(others) {
                 let declared = attached.client.declared().await.ok().and_then(|declared| declared.capabilities);
-                let pointer = "/extensions/io.modelcontextprotocol~1skills";
-                if declared.is_none_or(|all| all.pointer(pointer).is_none_or(Value::is_null)) {
+                if declared.is_none_or(|all| all.pointer(SKILLS_POINTER).is_none_or(Value::is_null)) {
                     continue;
                 }
                 let options = options(&context.meta, is_modern(context), PassedInput::new());

@@ -23,6 +23,8 @@ use mcp_bindgen_agents::NameStyle;
 
 /// The extension for skills (SEP-2640).
 const SKILLS: &str = "io.modelcontextprotocol/skills";
+/// Its place in the capabilities of a server.
+pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1skills";
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -106,7 +108,7 @@ impl Shared {
         if !has("/prompts") {
             info.capabilities.prompts = None;
         }
-        if !has("/extensions/io.modelcontextprotocol~1skills") {
+        if !has(SKILLS_POINTER) {
             info.capabilities.extensions = None;
         }
         if !has("/resources") {
