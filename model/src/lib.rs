@@ -43,12 +43,12 @@ pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    Acceptance, ConfigPlace, Domain, Drift, DriftRules, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig,
-    RustRule, SecretStore, ServerConfig, Transport, Types, UnknownKeys, is_server_name,
+    Acceptance, ConfigPlace, Domain, Drift, DriftRules, Hint, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig,
+    RustRule, SecretStore, ServerConfig, Transport, Types, UnknownKeys, View, ViewRefusal, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;
 pub use side_by_side::side_by_side;
-pub use snapshot::{Overridden, Snapshot};
+pub use snapshot::{Overridden, Snapshot, Viewed};
 pub use text::{misleads, printable, read_text, visible};
 pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
 use crate::text::without_byte_order_mark;
-use crate::{FileError, canonical_json, parse_leniently, read_text};
+use crate::{FileError, View, canonical_json, parse_leniently, read_text};
 
 const FORMAT: u32 = 1;
 /// The file in messages.
@@ -49,6 +49,9 @@ pub struct Snapshot {
     pub skills: Vec<Value>,
     /// The changes by overrides, by the name of the tool; `tools` includes them. Not part of the file.
     pub overridden: BTreeMap<String, Overridden>,
+    /// The tools that a configuration shows otherwise, by their names on the server; `tools` has them as they are seen.
+    /// Not part of the file.
+    pub viewed: BTreeMap<String, Viewed>,
 }
 
 impl Default for Snapshot {
@@ -66,6 +69,7 @@ impl Default for Snapshot {
             resource_templates: Vec::new(),
             skills: Vec::new(),
             overridden: BTreeMap::new(),
+            viewed: BTreeMap::new(),
         }
     }
 }
@@ -78,6 +82,24 @@ pub struct Overridden {
     pub declared: Value,
     /// The number of results that its `outputSchema` was learned from.
     pub learned_from: Option<u64>,
+}
+
+/// A tool of a snapshot that a configuration shows otherwise.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Viewed {
+    /// The view.
+    pub view: View,
+    /// The tool without the view, but with its overrides.
+    pub before: Value,
+}
+
+impl Viewed {
+    /// Creates a tool that was seen like this before.
+    #[must_use]
+    pub fn new(view: View, before: Value) -> Self {
+        Self { view, before }
+    }
 }
 
 impl Snapshot {
@@ -115,6 +137,7 @@ impl Snapshot {
             resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),
             skills: file.list("skills")?.unwrap_or_default(),
             overridden: BTreeMap::new(),
+            viewed: BTreeMap::new(),
         })
     }
 

@@ -34,12 +34,12 @@ pub mod provider;
 mod shape;
 mod siblings;
 mod texts;
+mod view;
 mod wrapper;
 
 #[cfg(feature = "bindings")]
 pub use alike::{Alike, Class};
 pub use bundle::lookup;
-#[cfg(feature = "drift")]
 pub use checks::Checks;
 pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
@@ -48,4 +48,5 @@ pub use shape::{
     Branch, Field, Presence, Role, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown,
 };
 pub use texts::{descriptions, visible_texts};
+pub use view::{apply_views, seen_as};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

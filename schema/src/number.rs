@@ -90,7 +90,6 @@ pub(crate) fn floor(number: &Number) -> i128 {
 }
 
 /// Whether a number is a step taken a whole number of times; `None` where the step has more digits than are divided.
-#[cfg(feature = "drift")]
 pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
     const MOST_DIGITS: usize = 36;
     // Beyond this many tens, one more takes no factor out of the step.

@@ -40,6 +40,8 @@ pub(crate) enum Form {
     TextMap,
     /// Words by ids of rules.
     RuleMap(fn() -> Vec<&'static str>),
+    /// Values of any type by names.
+    ValueMap,
     /// One of the words, or texts.
     WordsOrTexts(fn() -> Vec<&'static str>),
     /// One of the words, or a table.
@@ -125,7 +127,7 @@ pub(super) static DEFAULTS: [Key; 7] = [
     key("secrets", Form::Stores, "[\"env\"]", "`secrets` of servers that set none").page("#secrets"),
 ];
 
-pub(super) static SERVER: [Key; 27] = [
+pub(super) static SERVER: [Key; 28] = [
     key(
         "command",
         Form::Text,
@@ -184,6 +186,8 @@ pub(super) static SERVER: [Key; 27] = [
         "\"ignore\"",
         "`\"keep\"` keeps undeclared keys in a field `extra`",
     ),
+    key("view", Form::TableMap(&VIEW), "", "what programs and models see of a tool, by its name on the server")
+        .page("configuration.md#views"),
     key("rust", Form::Table(&RUST), "", "changes of the generated code").page("generated-code.md#change-the-generated-code"),
     key("description", Form::Text, "", "purpose of the server: `client.config().description`"),
     key(
@@ -228,6 +232,28 @@ pub(super) static RUST: [Key; 7] = [
     key("setters", Form::Boolean, "false", "chained setters for optional arguments"),
     key("named", Form::Boolean, "false", "a builder instead of `new` with positions"),
     key("checked", Form::Boolean, "false", "newtypes that check patterns, lengths, numbers of items and bounds"),
+];
+
+pub(super) static VIEW: [Key; 7] = [
+    key("name", Form::Text, "", "the name instead of the tool's own, in snake case"),
+    key("title", Form::Text, "", "the title instead of the server's"),
+    key("description", Form::Text, "", "the description instead of the server's"),
+    key("hints", Form::Table(&HINTS), "", "hints that are stricter than the server's"),
+    key("fixed", Form::ValueMap, "{}", "arguments that every call has, with their values; nobody sees or changes them"),
+    key("default", Form::ValueMap, "{}", "values of arguments that a call does not have"),
+    key(
+        "hide",
+        Form::Texts,
+        "[]",
+        "arguments that nobody sees or sends; with a value in `default`, every call has that",
+    ),
+];
+
+pub(super) static HINTS: [Key; 4] = [
+    key("read_only", Form::Boolean, "", "`false`: the tool may change something"),
+    key("destructive", Form::Boolean, "", "`true`: it may delete or overwrite something"),
+    key("idempotent", Form::Boolean, "", "`false`: a second call may have a second effect"),
+    key("open_world", Form::Boolean, "", "`true`: it may reach systems beyond the server"),
 ];
 
 pub(super) static ISOLATION: [Key; 4] = [

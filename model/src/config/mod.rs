@@ -9,6 +9,7 @@ mod read;
 mod rust;
 mod schema;
 mod server;
+mod view;
 mod warning;
 
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ use self::read::{Reader, suggestion};
 pub use self::schema::config_schema;
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Drift, Isolation, Live, Pin, SecretStore, ServerConfig, Transport};
+use crate::server::{Drift, Isolation, Live, Pin, SecretStore, ServerConfig, Transport, View};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -307,6 +308,11 @@ impl Config {
 /// Reads one server that stands alone.
 pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig, FileError> {
     server::read(&mut Reader::new(None, None, false), name, 0, &node::from_value(json))
+}
+
+/// Reads one view that stands alone.
+pub(crate) fn view_from_json(json: &Value) -> Result<View, FileError> {
+    view::read(&Reader::new(None, None, false), &node::from_value(json), "the view")
 }
 
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
-use serde_json::Value;
+use serde_json::{Number, Value};
 use toml::de::{DeTable, DeValue};
 
 use crate::FileError;
@@ -23,7 +23,8 @@ pub(super) struct Node {
 pub(super) enum Kind {
     Null,
     Bool(bool),
-    Number,
+    /// None where JSON has no such number.
+    Number(Option<Number>),
     Date,
     Text(String),
     List(Vec<Node>),
@@ -44,7 +45,7 @@ impl Node {
         match self.kind {
             Kind::Null => "null",
             Kind::Bool(_) => "a boolean",
-            Kind::Number => "a number",
+            Kind::Number(_) => "a number",
             Kind::Date => "a date",
             Kind::Text(_) => "a string",
             Kind::List(_) => "an array",
@@ -102,7 +103,10 @@ fn toml_table(table: &DeTable<'_>, at: usize) -> Node {
 fn toml_value(value: &DeValue<'_>, at: usize) -> Node {
     let kind = match value {
         DeValue::String(text) => Kind::Text(text.to_string()),
-        DeValue::Integer(_) | DeValue::Float(_) => Kind::Number,
+        DeValue::Integer(integer) => {
+            Kind::Number(i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Number::from))
+        }
+        DeValue::Float(float) => Kind::Number(float.as_str().parse().ok().and_then(Number::from_f64)),
         DeValue::Boolean(value) => Kind::Bool(*value),
         DeValue::Datetime(_) => Kind::Date,
         DeValue::Array(elements) => {
@@ -140,7 +144,7 @@ fn json_value(value: ast::Value<'_>) -> Node {
     let kind = match value {
         ast::Value::NullKeyword(_) => Kind::Null,
         ast::Value::BooleanLit(literal) => Kind::Bool(literal.value),
-        ast::Value::NumberLit(_) => Kind::Number,
+        ast::Value::NumberLit(literal) => Kind::Number(serde_json::from_str(literal.value).ok()),
         ast::Value::StringLit(literal) => Kind::Text(literal.value.into_owned()),
         ast::Value::Array(array) => Kind::List(array.elements.into_iter().map(json_value).collect()),
         ast::Value::Object(object) => {
@@ -161,7 +165,7 @@ pub(super) fn from_value(value: &Value) -> Node {
     let kind = match value {
         Value::Null => Kind::Null,
         Value::Bool(value) => Kind::Bool(*value),
-        Value::Number(_) => Kind::Number,
+        Value::Number(number) => Kind::Number(Some(number.clone())),
         Value::String(text) => Kind::Text(text.clone()),
         Value::Array(elements) => Kind::List(elements.iter().map(from_value).collect()),
         Value::Object(members) => Kind::Table(

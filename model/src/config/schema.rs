@@ -42,6 +42,7 @@ fn property(key: &Key) -> Value {
         }),
         Form::Codes => json!({ "type": "array", "items": { "type": "string", "pattern": "^MCP[0-9]{4}$" } }),
         Form::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Form::ValueMap => json!({ "type": "object" }),
         Form::RuleMap(words) => json!({ "type": "object", "additionalProperties": { "enum": words() } }),
         Form::WordsOrTexts(words) => json!({ "anyOf": [{ "enum": words() }, texts()] }),
         Form::WordsOrTable(words, keys) => json!({ "anyOf": [{ "enum": words() }, table(keys)] }),

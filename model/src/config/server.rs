@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::keys::{RUST, Reach, SERVER, TRANSPORTS, has};
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::{drift, isolation, rust};
+use super::{drift, isolation, rust, view};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
-use crate::server::{ServerConfig, Transport, is_server_name};
+use crate::server::{ServerConfig, Transport, View, is_server_name};
 use crate::side_by_side::in_order;
 use crate::{FileError, nearest};
 
@@ -87,6 +87,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
     server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();
     server.rust = table.read("rust", |node, what| rust::read(reader, node, what))?.unwrap_or_default();
+    server.views = views(reader, &table, &server)?;
     server.description = table.read("description", |node, what| reader.text(node, what))?;
     (server.drift, server.drift_rules) =
         table.read("drift", |node, what| drift::read(reader, node, what))?.unwrap_or_default();
@@ -95,7 +96,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.secret_stores = table.read("secrets", |node, what| reader.secret_stores(node, what))?.unwrap_or_default();
     server.hosted = table.read("hosted", |node, what| reader.boolean(node, what))?.unwrap_or_default();
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
-    let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number);
+    let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number(_));
     let duration = |key| match table.get(key) {
         Some(entry) if !foreign(entry) => table.read(key, |node, what| reader.duration(node, what)),
         _ => Ok(None),
@@ -104,6 +105,21 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.connect_timeout = duration("connect_timeout")?;
     warn_of_secrets(reader, &table, &server);
     Ok(server)
+}
+
+fn views(reader: &Reader<'_>, table: &Table<'_>, server: &ServerConfig) -> Result<BTreeMap<String, View>, FileError> {
+    let mut views = BTreeMap::new();
+    let Some(entry) = table.get("view") else { return Ok(views) };
+    for tool in reader.table(&entry.value, &format!("`view` of server `{}`", table.name))? {
+        let view = view::read(reader, &tool.value, &format!("the view of tool `{}`", quoted(&tool.key)))?;
+        let renamed = server.renamed_tools().find(|(renamed, _)| *renamed == tool.key);
+        if let (Some(_), Some((_, name))) = (&view.name, renamed) {
+            let message = format!("tool `{}` is already renamed to `{}` in `rust`", quoted(&tool.key), quoted(name));
+            return Err(view.error("name", message).with_help("keep one of the two names"));
+        }
+        views.insert(tool.key.clone(), view);
+    }
+    Ok(views)
 }
 
 fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileError> {

@@ -23,6 +23,7 @@ impl ServerConfig {
             types: Types::Native,
             unknown: UnknownKeys::Ignore,
             rust: RustConfig::default(),
+            views: BTreeMap::new(),
             description: None,
             timeout: None,
             connect_timeout: None,

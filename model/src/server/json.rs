@@ -65,6 +65,11 @@ impl ServerConfig {
         if shown.types != Types::default() {
             put(&mut json, "types", shown.types.name());
         }
+        if !shown.views.is_empty() {
+            let views: Map<String, Value> =
+                shown.views.iter().map(|(tool, view)| (tool.clone(), view.to_json())).collect();
+            put(&mut json, "view", views);
+        }
         put_text(&mut json, "description", shown.description.as_deref());
         put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());
         put_text(&mut json, "connect_timeout", shown.connect_timeout.map(duration::to_text).as_deref());

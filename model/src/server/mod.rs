@@ -11,6 +11,7 @@ mod rust;
 mod secret_store;
 mod show;
 mod values;
+mod view;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 pub use self::secret_store::SecretStore;
+pub use self::view::{Hint, View, ViewRefusal};
 use crate::matching::matches_globs;
 
 /// How to reach a server.
@@ -195,6 +197,8 @@ pub struct ServerConfig {
     pub unknown: UnknownKeys,
     /// Further options of the generated code.
     pub rust: RustConfig,
+    /// The views of tools, by their names on the server.
+    pub views: BTreeMap<String, View>,
     /// The purpose of the server.
     pub description: Option<String>,
     /// The timeout of calls.
@@ -261,7 +265,7 @@ impl ServerConfig {
     }
 
     /// Fills in the restrictions that this configuration does not set from `other`: `tools`, `exclude`, `approve`,
-    /// `remote_use`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
+    /// `remote_use`, `view`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
     /// server is reached thus keeps the restrictions.
     ///
     /// ```
@@ -277,6 +281,9 @@ impl ServerConfig {
         self.pattern_places.extend(&other.pattern_places);
         if self.drift.is_none() && self.drift_rules.is_empty() {
             self.drift_rules = other.drift_rules.clone();
+        }
+        if self.views.is_empty() {
+            self.views.clone_from(&other.views);
         }
         self.drift = self.drift.or(other.drift);
         self.pin = self.pin.or(other.pin);

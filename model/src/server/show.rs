@@ -23,6 +23,7 @@ impl fmt::Debug for ServerConfig {
             .field("types", &shown.types)
             .field("unknown", &shown.unknown)
             .field("rust", &shown.rust)
+            .field("views", &shown.views)
             .field("description", &shown.description)
             .field("timeout", &shown.timeout)
             .field("connect_timeout", &shown.connect_timeout)

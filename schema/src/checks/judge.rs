@@ -1,15 +1,18 @@
 //! Values held against checks.
 
+#[cfg(feature = "drift")]
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Number, Value};
 
 use crate::bundle::Draft;
+#[cfg(feature = "drift")]
 use crate::drift::pattern::{Automaton, compile};
 use crate::normalize::{Limit, Scalars};
 use crate::number::{is_multiple, order};
 
 /// How much of a pattern a message shows.
+#[cfg(feature = "drift")]
 const LONGEST_PATTERN: usize = 120;
 
 /// Compiled assertions about a string, a number or a list, from the schemas of
@@ -23,9 +26,11 @@ struct Checked {
     said: Scalars,
     min_items: Option<u64>,
     max_items: Option<u64>,
+    #[cfg(feature = "drift")]
     pattern: Option<Pattern>,
 }
 
+#[cfg(feature = "drift")]
 #[derive(Debug)]
 struct Pattern {
     text: String,
@@ -61,6 +66,7 @@ impl Checks {
         let characters = |count: u64| if count == 1 { "character" } else { "characters" };
         for checked in &self.0 {
             within(length, checked.said.min_length, checked.said.max_length, characters)?;
+            #[cfg(feature = "drift")]
             if let Some(pattern) = checked.pattern.as_ref().filter(|pattern| !pattern.is_in(text)) {
                 let shown: String = pattern.text.escape_debug().take(LONGEST_PATTERN).collect();
                 let found = characters(length);
@@ -123,15 +129,23 @@ fn within(length: u64, least: Option<u64>, most: Option<u64>, noun: fn(u64) -> &
 impl Checked {
     fn new(schema: &Map<String, Value>) -> Self {
         let said = Scalars::of(schema, Draft::Unsaid);
+        #[cfg(feature = "drift")]
         let pattern = said.pattern.as_deref().and_then(|text| {
             let automaton = Mutex::new(compile(text)?);
             Some(Pattern { text: text.to_owned(), automaton })
         });
         let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
-        Self { said, min_items: count("minItems"), max_items: count("maxItems"), pattern }
+        Self {
+            said,
+            min_items: count("minItems"),
+            max_items: count("maxItems"),
+            #[cfg(feature = "drift")]
+            pattern,
+        }
     }
 }
 
+#[cfg(feature = "drift")]
 impl Pattern {
     fn is_in(&self, text: &str) -> bool {
         self.automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)

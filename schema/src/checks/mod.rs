@@ -1,7 +1,6 @@
 //! Assertions on strings, numbers and lists beyond their type: patterns, lengths, bounds. The generator writes them
 //! into newtypes as schemas, and the runtime checks values against these.
 
-#[cfg(feature = "drift")]
 mod judge;
 mod plain;
 
@@ -9,7 +8,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Number, Value, json};
 
-#[cfg(feature = "drift")]
 pub use judge::Checks;
 
 use crate::diagnostics::{Reporter, UNCHECKED_PATTERN};

@@ -18,9 +18,7 @@ pub(crate) use assertions::Assertions;
 pub(crate) use assertions::Condition;
 pub use keywords::Kinds;
 pub(crate) use keywords::{Bound, WORDING};
-pub(crate) use scalars::Limit;
-#[cfg(feature = "drift")]
-pub(crate) use scalars::Scalars;
+pub(crate) use scalars::{Limit, Scalars};
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

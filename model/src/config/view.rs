@@ -1,0 +1,114 @@
+//! Reads `view` of a server: the tables `[servers.x.view.TOOL]`. They are ours in every kind of file, so an unknown key in
+//! them is always an error.
+
+use serde_json::{Map, Value};
+
+use super::keys;
+use super::node::{Entry, Kind, Node};
+use super::read::Reader;
+use crate::FileError;
+use crate::secrets::{quoted, without_secrets};
+use crate::server::{Hint, View};
+
+pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<View, FileError> {
+    let mut view = View::new();
+    view.at("", reader.place(node.at));
+    for entry in reader.table(node, what)? {
+        reader.check_key(entry, what, &keys::VIEW)?;
+        let inner = format!("`{}` in {what}", quoted(&entry.key));
+        view.at(&*entry.key, reader.place(entry.at));
+        match entry.key.as_str() {
+            "name" => view.name = Some(name(reader, &entry.value, &inner)?),
+            "title" => view.title = Some(reader.text(&entry.value, &inner)?),
+            "description" => view.description = Some(reader.text(&entry.value, &inner)?),
+            "hints" => hints(reader, &entry.value, &inner, &mut view)?,
+            "fixed" => view.fixed = values(reader, entry, &inner, &mut view)?,
+            "default" => view.default = values(reader, entry, &inner, &mut view)?,
+            "hide" => {
+                view.hide = reader.texts(&entry.value, &inner)?;
+                let nodes: &[Node] = if let Kind::List(nodes) = &entry.value.kind { nodes } else { &[] };
+                let names = view.hide.clone();
+                names.iter().zip(nodes).for_each(|(name, node)| view.at(format!("hide/{name}"), reader.place(node.at)));
+            }
+            _ => {}
+        }
+    }
+    if let Some(both) = view.default.keys().find(|argument| view.fixed.contains_key(*argument)) {
+        let message = format!("{what} has `{}` in both `fixed` and `default`", quoted(both));
+        return Err(view.error(&format!("default/{both}"), message).with_help("keep one of the two"));
+    }
+    if let Some(both) = view.hide.iter().find(|argument| view.fixed.contains_key(*argument)) {
+        let message = format!("{what} has `{}` in both `fixed` and `hide`", quoted(both));
+        let error = view.error(&format!("hide/{both}"), message);
+        return Err(error.with_help("remove it from `hide`: a fixed argument cannot be seen"));
+    }
+    Ok(view)
+}
+
+/// A name that is an identifier and that every provider accepts.
+fn name(reader: &Reader<'_>, node: &Node, what: &str) -> Result<String, FileError> {
+    let name = reader.text(node, what)?;
+    let is_letter = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
+    if name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_letter) {
+        return Ok(name);
+    }
+    let help = "use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter";
+    Err(reader.error(node.at, format!("{what} is not a name in snake case")).with_help(help))
+}
+
+fn hints(reader: &Reader<'_>, node: &Node, what: &str, view: &mut View) -> Result<(), FileError> {
+    for entry in reader.table(node, what)? {
+        reader.check_key(entry, what, &keys::HINTS)?;
+        let inner = format!("`{}` in {what}", entry.key);
+        let value = reader.boolean(&entry.value, &inner)?;
+        let Some(hint) = Hint::ALL.into_iter().find(|hint| hint.name() == entry.key) else { continue };
+        if value != hint.strict() {
+            let message = format!("{inner} cannot be `{value}`: retries and caches rely on it");
+            let help = format!("a view only makes hints stricter: remove it, or write `{}`", hint.strict());
+            return Err(reader.error(entry.value.at, message).with_help(help));
+        }
+        view.at(format!("hints/{}", entry.key), reader.place(entry.at));
+        view.hints.insert(hint, value);
+    }
+    Ok(())
+}
+
+/// Values of arguments by name.
+fn values(reader: &Reader<'_>, entry: &Entry, what: &str, view: &mut View) -> Result<Map<String, Value>, FileError> {
+    let mut values = Map::new();
+    for member in reader.table(&entry.value, what)? {
+        let inner = format!("`{}` in {what}", quoted(&member.key));
+        view.at(format!("{}/{}", entry.key, member.key), reader.place(member.at));
+        values.insert(member.key.clone(), value(reader, &member.value, &inner, &member.key)?);
+    }
+    Ok(values)
+}
+
+fn value(reader: &Reader<'_>, node: &Node, what: &str, key: &str) -> Result<Value, FileError> {
+    Ok(match &node.kind {
+        Kind::Null => Value::Null,
+        Kind::Bool(value) => Value::Bool(*value),
+        Kind::Number(Some(number)) => Value::Number(number.clone()),
+        Kind::Number(None) => return Err(reader.error(node.at, format!("{what} is not a number that JSON has"))),
+        Kind::Date => {
+            let help = "write it as a string, as the tool expects it";
+            return Err(reader.error(node.at, format!("{what} is a date, which JSON does not have")).with_help(help));
+        }
+        Kind::Text(text) if text.contains("${") => {
+            let message = format!("{what} has a placeholder, which is not replaced in arguments");
+            return Err(reader.error(node.at, message).with_help("write the value, or let callers pass the argument"));
+        }
+        Kind::Text(text) if without_secrets(key, text, "") != *text => {
+            let message = format!("{what} looks like a secret, which generated code would contain");
+            return Err(reader.error(node.at, message).with_help("let callers pass the argument"));
+        }
+        Kind::Text(text) => Value::String(text.clone()),
+        Kind::List(items) => {
+            items.iter().map(|item| value(reader, item, what, key)).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        Kind::Table(entries) => {
+            let member = |entry: &Entry| Ok((entry.key.clone(), value(reader, &entry.value, what, &entry.key)?));
+            Value::Object(entries.iter().map(member).collect::<Result<_, FileError>>()?)
+        }
+    })
+}

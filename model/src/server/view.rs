@@ -1,0 +1,237 @@
+//! Views of tools: `[servers.x.view.TOOL]`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use super::{ConfigPlace, ServerConfig};
+use crate::FileError;
+
+/// A view of a tool: what programs and models see of it. The server never learns of it: calls have the tool's own name
+/// and all of its arguments.
+///
+/// ```
+/// use mcp_bindgen_model::{View, ServerConfig};
+///
+/// let mut view = View::new();
+/// view.name = Some("open_issue".to_owned());
+/// view.fixed.insert("owner".to_owned(), "rust-lang".into());
+/// let server = ServerConfig::stdio("github", "github-mcp").view("create_issue", view);
+///
+/// let mut arguments = serde_json::Map::from_iter([("title".to_owned(), "It broke".into())]);
+/// server.views["create_issue"].complete(&mut arguments).expect("nothing speaks against it");
+/// assert_eq!(arguments["owner"], "rust-lang");
+/// ```
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct View {
+    /// The name instead of the tool's own, in snake case.
+    pub name: Option<String>,
+    /// The title instead of the server's.
+    pub title: Option<String>,
+    /// The description instead of the server's.
+    pub description: Option<String>,
+    /// The hints (`readOnlyHint` and the like) that are stricter than the server's.
+    pub hints: BTreeMap<Hint, bool>,
+    /// Arguments that every call has, with these values. They cannot be seen.
+    pub fixed: Map<String, Value>,
+    /// Values of arguments that a call does not have.
+    pub default: Map<String, Value>,
+    /// Arguments that cannot be seen or sent; one with a default always has that.
+    pub hide: Vec<String>,
+    /// The positions of its keys in the configuration, such as `fixed/owner`.
+    places: Places,
+}
+
+/// A hint about the behaviour of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hint {
+    /// `readOnlyHint`
+    ReadOnly,
+    /// `destructiveHint`
+    Destructive,
+    /// `idempotentHint`
+    Idempotent,
+    /// `openWorldHint`
+    OpenWorld,
+}
+
+impl Hint {
+    /// All variants.
+    pub const ALL: [Self; 4] = [Self::ReadOnly, Self::Destructive, Self::Idempotent, Self::OpenWorld];
+
+    /// Returns the word in `mcp.toml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::Destructive => "destructive",
+            Self::Idempotent => "idempotent",
+            Self::OpenWorld => "open_world",
+        }
+    }
+
+    /// Returns the key of the protocol.
+    #[must_use]
+    pub const fn wire(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "readOnlyHint",
+            Self::Destructive => "destructiveHint",
+            Self::Idempotent => "idempotentHint",
+            Self::OpenWorld => "openWorldHint",
+        }
+    }
+
+    /// Returns the value that makes clients more careful, the only one that a view can set.
+    #[must_use]
+    pub const fn strict(self) -> bool {
+        matches!(self, Self::Destructive | Self::OpenWorld)
+    }
+}
+
+/// An argument that a view does not let a call have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ViewRefusal {
+    /// The argument.
+    pub argument: String,
+    /// The reason, without any value.
+    pub message: String,
+}
+
+impl View {
+    /// Creates a view that changes nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the arguments that a call always has, and the defaults of those that it does not have. A second time
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// Fails if the call has a hidden argument, or another value for a fixed one.
+    pub fn complete(&self, arguments: &mut Map<String, Value>) -> Result<(), ViewRefusal> {
+        for (argument, value) in arguments.iter() {
+            let message = match self.sent_always(argument) {
+                Some(fixed) if fixed == value => continue,
+                Some(_) => "the configuration sets this argument; leave it out",
+                None if self.hides(argument) => "the configuration hides this argument; leave it out",
+                None => continue,
+            };
+            return Err(ViewRefusal { argument: argument.clone(), message: message.to_owned() });
+        }
+        for (argument, value) in self.fixed.iter().chain(&self.default) {
+            if !arguments.contains_key(argument) {
+                arguments.insert(argument.clone(), value.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the value that every call has for an argument.
+    #[must_use]
+    pub fn sent_always(&self, argument: &str) -> Option<&Value> {
+        self.fixed.get(argument).or_else(|| self.default.get(argument).filter(|_| self.hides(argument)))
+    }
+
+    /// Returns `true` if `hide` names an argument.
+    #[must_use]
+    pub fn hides(&self, argument: &str) -> bool {
+        self.hide.iter().any(|hidden| hidden == argument)
+    }
+
+    /// Returns the arguments that cannot be seen: fixed ones and hidden ones.
+    pub fn unseen(&self) -> impl Iterator<Item = &str> {
+        let hidden = self.hide.iter().filter(|argument| !self.fixed.contains_key(*argument));
+        self.fixed.keys().chain(hidden).map(String::as_str)
+    }
+
+    /// Returns an error at the position of one of its keys, such as `fixed/owner`, or of the view.
+    pub fn error(&self, key: &str, message: impl Into<String>) -> FileError {
+        let known = self.places.0.get(key).or_else(|| self.places.0.get(""));
+        known.cloned().unwrap_or_default().error(message)
+    }
+
+    pub(crate) fn at(&mut self, key: impl Into<String>, place: ConfigPlace) {
+        self.places.0.insert(key.into(), place);
+    }
+
+    /// Returns the view as a JSON object, in the form of `mcp.toml`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut json = Map::new();
+        for (key, text) in [("name", &self.name), ("title", &self.title), ("description", &self.description)] {
+            json.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
+        }
+        if !self.hints.is_empty() {
+            let hints: Map<String, Value> =
+                self.hints.iter().map(|(hint, value)| (hint.name().to_owned(), json!(value))).collect();
+            json.insert("hints".to_owned(), hints.into());
+        }
+        for (key, values) in [("fixed", &self.fixed), ("default", &self.default)] {
+            if !values.is_empty() {
+                json.insert(key.to_owned(), values.clone().into());
+            }
+        }
+        if !self.hide.is_empty() {
+            json.insert("hide".to_owned(), self.hide.clone().into());
+        }
+        json.into()
+    }
+
+    /// Parses the result of [`to_json`](Self::to_json).
+    ///
+    /// # Errors
+    /// Fails if a key or a type is not as it has to be.
+    pub fn from_json(json: &Value) -> Result<Self, FileError> {
+        crate::config::view_from_json(json)
+    }
+}
+
+impl ServerConfig {
+    /// Sets the view of a tool, by its name on the server.
+    #[must_use]
+    pub fn view(mut self, tool: impl Into<String>, view: View) -> Self {
+        self.views.insert(tool.into(), view);
+        self
+    }
+
+    /// Returns the tools that bindings and models know by another name, with that name: from `view`, and from `rename`
+    /// of `rust`.
+    pub fn renamed_tools(&self) -> impl Iterator<Item = (String, &str)> {
+        // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
+        let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
+        let renames = renames.map(|rule| (rule.key.replace("~1", "/").replace("~0", "~"), rule.value.as_str()));
+        let views = self.views.iter().filter_map(|(tool, view)| Some((tool.clone(), view.name.as_deref()?)));
+        renames.chain(views)
+    }
+}
+
+/// Without the values: they are arguments of somebody's calls.
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("name", &self.name)
+            .field("title", &self.title)
+            .field("description", &self.description)
+            .field("hints", &self.hints)
+            .field("fixed", &self.fixed.keys().collect::<Vec<_>>())
+            .field("default", &self.default.keys().collect::<Vec<_>>())
+            .field("hide", &self.hide)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Positions do not affect equality.
+#[derive(Clone, Default)]
+struct Places(BTreeMap<String, ConfigPlace>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for View {}

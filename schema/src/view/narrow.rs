@@ -1,0 +1,251 @@
+//! Schemas without an argument: the schema of the other arguments, for calls that always or never have it.
+
+use serde_json::{Map, Value};
+
+use super::values::check;
+
+/// References within a schema are followed this far.
+const DEEPEST: usize = 16;
+/// The keywords whose schemas all apply to the same value.
+const ALL: &str = "allOf";
+const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
+
+/// The whole `inputSchema`, for references.
+pub(super) struct Narrowing<'s> {
+    pub(super) whole: &'s Map<String, Value>,
+    pub(super) argument: &'s str,
+    /// The value that every call has; `None` if no call has the argument.
+    pub(super) sent: Option<&'s Value>,
+}
+
+impl Narrowing<'_> {
+    /// Takes the argument out of a schema of all arguments.
+    ///
+    /// # Errors
+    /// Fails if no call is valid then, with the reason.
+    pub(super) fn take_out(&self, schema: &mut Map<String, Value>) -> Result<(), String> {
+        self.take_out_of(schema, 0)
+    }
+
+    fn take_out_of(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
+        if let Some(Value::Object(properties)) = schema.get_mut("properties")
+            && let Some(declared) = properties.shift_remove(self.argument)
+            && let Some(value) = self.sent
+        {
+            self.check(declared, value)?;
+        }
+        self.required(schema)?;
+        self.dependent(schema, depth)?;
+        if self.sent.is_some() {
+            for bound in ["minProperties", "maxProperties"] {
+                if let Some(count) = schema.get(bound).and_then(Value::as_u64) {
+                    schema.insert(bound.to_owned(), count.saturating_sub(1).into());
+                }
+            }
+        }
+        if depth < DEEPEST {
+            self.applied(schema, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the value against a declaration, beside the definitions of the whole schema.
+    fn check(&self, declared: Value, value: &Value) -> Result<(), String> {
+        let mut alone = self.whole.clone();
+        for keyword in [ALL, "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "required"] {
+            alone.shift_remove(keyword);
+        }
+        alone.insert("type".to_owned(), "object".into());
+        if let Value::Object(properties) = alone.entry("properties").or_insert_with(|| Map::new().into()) {
+            properties.insert(self.argument.to_owned(), declared);
+        }
+        check(&Value::Object(alone), self.argument, value)
+    }
+
+    fn required(&self, schema: &mut Map<String, Value>) -> Result<(), String> {
+        let Some(Value::Array(required)) = schema.get_mut("required") else { return Ok(()) };
+        let before = required.len();
+        required.retain(|key| key.as_str() != Some(self.argument));
+        match (before == required.len(), self.sent) {
+            (true, _) => {}
+            (false, None) => return Err("it is required".to_owned()),
+            (false, Some(_)) if required.is_empty() => drop(schema.shift_remove("required")),
+            (false, Some(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// `dependentRequired`, `dependentSchemas`, and `dependencies`, which has both.
+    fn dependent(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
+        for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
+            let Some(Value::Object(mut dependencies)) = schema.shift_remove(keyword) else { continue };
+            let own = dependencies.shift_remove(self.argument).filter(|_| self.sent.is_some());
+            for needs in dependencies.values_mut() {
+                match needs {
+                    Value::Array(needs) if self.sent.is_some() => {
+                        needs.retain(|key| key.as_str() != Some(self.argument));
+                    }
+                    // What needs an argument that cannot be sent cannot be sent either.
+                    Value::Array(list) if list.iter().any(|key| key.as_str() == Some(self.argument)) => {
+                        *needs = Value::Bool(false);
+                    }
+                    Value::Object(inner) => {
+                        if self.take_out_of(inner, depth + 1).is_err() {
+                            *needs = Value::Bool(false);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let (lists, schemas): (Map<_, _>, Map<_, _>) =
+                dependencies.into_iter().partition(|(_, needs)| needs.is_array());
+            for (keyword, needs) in [("dependentRequired", lists), ("dependentSchemas", schemas)] {
+                if !needs.is_empty()
+                    && let Value::Object(known) = schema.entry(keyword).or_insert_with(|| Map::new().into())
+                {
+                    known.extend(needs);
+                }
+            }
+            match own {
+                Some(Value::Array(needs)) => {
+                    let needs = needs.into_iter().filter(|key| key.as_str() != Some(self.argument));
+                    let required = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()));
+                    if let Value::Array(required) = required {
+                        let new: Vec<Value> = needs.filter(|key| !required.contains(key)).collect();
+                        required.extend(new);
+                    }
+                }
+                Some(Value::Object(mut inner)) => {
+                    self.take_out_of(&mut inner, depth + 1)?;
+                    add(schema, inner);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The schemas that apply to the same value.
+    fn applied(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
+        if let Some(Value::Array(all)) = schema.get_mut(ALL) {
+            all.iter_mut().filter_map(Value::as_object_mut).try_for_each(|part| self.take_out_of(part, depth))?;
+        }
+        for keyword in CHOICES {
+            let Some(Value::Array(branches)) = schema.get_mut(keyword) else { continue };
+            let mut reason = None;
+            branches.retain_mut(|branch| match branch.as_object_mut().map(|branch| self.take_out_of(branch, depth)) {
+                Some(Err(why)) => {
+                    reason.get_or_insert(why);
+                    false
+                }
+                Some(Ok(())) | None => true,
+            });
+            if let Some(reason) = reason.filter(|_| branches.is_empty()) {
+                return Err(reason);
+            }
+        }
+        if let Some(Value::Object(test)) = schema.get_mut("if")
+            && self.take_out_of(test, depth).is_err()
+        {
+            schema.insert("if".to_owned(), Value::Bool(false));
+        }
+        if let Some(Value::Object(negated)) = schema.get_mut("not")
+            && self.take_out_of(negated, depth).is_err()
+        {
+            schema.shift_remove("not");
+        }
+        for keyword in ["then", "else"] {
+            if let Some(Value::Object(branch)) = schema.get_mut(keyword)
+                && self.take_out_of(branch, depth).is_err()
+            {
+                schema.insert(keyword.to_owned(), Value::Bool(false));
+            }
+        }
+        self.reference(schema, depth)
+    }
+
+    /// Puts a definition that speaks of the argument in the place of its reference, without the argument.
+    fn reference(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
+        let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|target| self.resolved(target)) else {
+            return Ok(());
+        };
+        let mut inner = target.clone();
+        self.take_out_of(&mut inner, depth)?;
+        if inner != *target {
+            schema.shift_remove("$ref");
+            add(schema, inner);
+        }
+        Ok(())
+    }
+
+    fn resolved(&self, target: &str) -> Option<&Map<String, Value>> {
+        let mut segments = target.strip_prefix("#/")?.split('/').map(|part| part.replace("~1", "/").replace("~0", "~"));
+        let first = self.whole.get(&segments.next()?)?;
+        segments.try_fold(first, |value, segment| value.get(segment))?.as_object()
+    }
+}
+
+/// Adds a schema that holds too.
+fn add(schema: &mut Map<String, Value>, more: Map<String, Value>) {
+    if more.is_empty() {
+        return;
+    }
+    if let Value::Array(all) = schema.entry(ALL).or_insert_with(|| Value::Array(Vec::new())) {
+        all.push(more.into());
+    }
+}
+
+/// The arguments that a schema declares, in its own properties and in those of the schemas that apply beside it.
+pub(super) fn declared(whole: &Map<String, Value>) -> Vec<String> {
+    let mut names = Vec::new();
+    let reading = Narrowing { whole, argument: "", sent: None };
+    reading.names(whole, 0, &mut names);
+    names
+}
+
+impl Narrowing<'_> {
+    fn names(&self, schema: &Map<String, Value>, depth: usize, names: &mut Vec<String>) {
+        if let Some(Value::Object(properties)) = schema.get("properties") {
+            let new: Vec<String> = properties.keys().filter(|key| !names.contains(key)).cloned().collect();
+            names.extend(new);
+        }
+        if depth == DEEPEST {
+            return;
+        }
+        let lists = [ALL, "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
+        let single = ["then", "else"].into_iter().filter_map(|keyword| schema.get(keyword));
+        let dependent = schema.get("dependentSchemas").and_then(Value::as_object);
+        let dependent = dependent.into_iter().flat_map(Map::values);
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| self.resolved(target));
+        for inner in lists.chain(single).chain(dependent).filter_map(Value::as_object).chain(target) {
+            self.names(inner, depth + 1, names);
+        }
+    }
+
+    /// Takes the argument out of `required` wherever the arguments are described: there is a default for it.
+    pub(super) fn relax(&self, schema: &mut Map<String, Value>, depth: usize) {
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|key| key.as_str() != Some(self.argument));
+            if required.is_empty() {
+                schema.shift_remove("required");
+            }
+        }
+        if depth == DEEPEST {
+            return;
+        }
+        for keyword in [ALL, "anyOf", "oneOf"] {
+            let parts = schema.get_mut(keyword).and_then(Value::as_array_mut);
+            let parts = parts.into_iter().flatten().filter_map(Value::as_object_mut);
+            parts.for_each(|part| self.relax(part, depth + 1));
+        }
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| self.resolved(target));
+        if let Some(target) = target {
+            let mut inner = target.clone();
+            self.relax(&mut inner, depth + 1);
+            if inner != *target {
+                schema.shift_remove("$ref");
+                add(schema, inner);
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Whether an argument can have a value.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Number, Value};
+
+use crate::checks::Checks;
+use crate::diagnostics::Reporter;
+use crate::normalize::Kinds;
+use crate::number::same;
+use crate::{Document, Role, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+
+/// Deeper than values and types go.
+const DEEPEST: usize = 100;
+
+/// Checks a value of an argument against a schema that declares it.
+///
+/// # Errors
+/// Fails with what was expected of the value. Assertions that types do not have are checked where they are bounds or
+/// lengths, and patterns with feature `drift`.
+pub(super) fn check(schema: &Value, argument: &str, value: &Value) -> Result<(), String> {
+    let mut reporter = Reporter::new("", 0, "");
+    let document = Document::read(schema, Role::Input, &mut reporter);
+    let checks = document.checks(&mut reporter).into_iter();
+    let checks = checks.map(|(id, schema)| (id, Checks::parse(&schema.to_string()))).collect();
+    let values = Values { document: &document, checks };
+    let roots = document.shapes.leaves([document.root]);
+    let field = roots.filter_map(|id| match document.shapes.get(id) {
+        Shape::Struct(object) => object.field(argument).map(|field| field.slot),
+        _ => None,
+    });
+    match field.into_iter().next() {
+        Some(slot) => values.slot(slot, value, 0),
+        None => Err("expected no value at all".to_owned()),
+    }
+}
+
+struct Values<'d> {
+    document: &'d Document<'d>,
+    checks: BTreeMap<ShapeId, Checks>,
+}
+
+impl Values<'_> {
+    fn slot(&self, slot: Slot, value: &Value, depth: usize) -> Result<(), String> {
+        if value.is_null() && slot.nullable { Ok(()) } else { self.shape(slot.shape, value, depth) }
+    }
+
+    fn shape(&self, id: ShapeId, value: &Value, depth: usize) -> Result<(), String> {
+        if depth > DEEPEST {
+            return Ok(());
+        }
+        let checks = self.checks.get(&id);
+        let shape = self.document.shapes.get(id);
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        };
+        let other = |expected: &str| Err(format!("expected {expected}, found {found}"));
+        match (shape, value) {
+            (Shape::Anything | Shape::Opaque, _)
+            | (Shape::Null, Value::Null)
+            | (Shape::Boolean, Value::Bool(_))
+            | (Shape::FreeMap, Value::Object(_)) => Ok(()),
+            (Shape::AnyOf(kinds), _) if kinds.has(Kinds::of(value)) => Ok(()),
+            (Shape::Named(slot), _) => self.slot(*slot, value, depth + 1),
+            (Shape::Union(union), _) => self.union(union, value, depth),
+            (Shape::TextEnum(names), _) => {
+                let listed = value.as_str().is_some_and(|text| names.iter().any(|name| name == text));
+                if listed { Ok(()) } else { Err(one_of(names.iter().map(|name| format!("`{name}`")))) }
+            }
+            (Shape::LiteralEnum(values), _) => {
+                let listed = values.iter().any(|listed| same(listed, value));
+                if listed { Ok(()) } else { Err(one_of(values.iter().map(|value| format!("`{value}`")))) }
+            }
+            (Shape::Text, Value::String(text)) => checks.map_or(Ok(()), |checks| checks.text(text)),
+            (Shape::I64 | Shape::U64, Value::Number(number)) if !is_whole(number) => {
+                Err(format!("expected a whole number, found {number}"))
+            }
+            (Shape::U64, Value::Number(number)) if number.as_f64().is_some_and(|number| number < 0.0) => {
+                Err(format!("expected at least 0, found {number}"))
+            }
+            (Shape::I64 | Shape::U64 | Shape::Number, Value::Number(number)) => {
+                checks.map_or(Ok(()), |checks| checks.number(number))
+            }
+            (_, Value::Array(items)) if shape.is_array() => {
+                if !shape.has_length(items.len()) {
+                    return Err(format!("expected an array of another length, found {} items", items.len()));
+                }
+                checks.map_or(Ok(()), |checks| checks.length(items.len()))?;
+                items.iter().enumerate().try_for_each(|(index, item)| match shape.item(index) {
+                    Some(slot) => self.slot(slot, item, depth + 1).map_err(|why| below(&index.to_string(), &why)),
+                    None => Err(format!("expected an array of another length, found {} items", items.len())),
+                })
+            }
+            (Shape::Map(slot), Value::Object(members)) => members
+                .iter()
+                .try_for_each(|(key, value)| self.slot(*slot, value, depth + 1).map_err(|why| below(key, &why))),
+            (Shape::Struct(object), Value::Object(members)) => self.object(object, members, depth),
+            (Shape::AnyOf(_), _) => other("another type"),
+            (Shape::Null, _) => other("null"),
+            (Shape::Boolean, _) => other("a boolean"),
+            (Shape::I64 | Shape::U64, _) => other("a whole number"),
+            (Shape::Number, _) => other("a number"),
+            (Shape::Text, _) => other("a string"),
+            (Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..), _) => other("an array"),
+            (Shape::Map(_) | Shape::FreeMap | Shape::Struct(_), _) => other("an object"),
+        }
+    }
+
+    fn object(
+        &self,
+        object: &StructShape,
+        members: &serde_json::Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), String> {
+        let missing = object.required.iter().chain(&object.tag).find(|key| !members.contains_key(*key));
+        if let Some(missing) = missing {
+            return Err(format!("`{missing}` is missing"));
+        }
+        members.iter().try_for_each(|(key, value)| {
+            let outcome = match (object.field(key), object.unknown) {
+                (Some(field), _) => self.slot(field.slot, value, depth + 1),
+                (None, _) if object.tag.as_ref() == Some(key) => Ok(()),
+                (None, Unknown::Keep(slot)) => self.slot(slot, value, depth + 1),
+                (None, Unknown::Ignore) => Ok(()),
+                (None, Unknown::Deny) => Err("expected no value at all".to_owned()),
+            };
+            outcome.map_err(|why| below(key, &why))
+        })
+    }
+
+    fn union(&self, union: &UnionShape, value: &Value, depth: usize) -> Result<(), String> {
+        let tag = union.tag.as_ref().and_then(|tag| value.get(&tag.name)).map(|tag| match tag {
+            Value::String(text) => text.clone(),
+            tag => tag.to_string(),
+        });
+        let mut fault = "expected a value of one of its alternatives".to_owned();
+        let meant = union.branches.iter().filter(|branch| branch.tag.is_none() || branch.tag == tag);
+        for (index, branch) in meant.enumerate() {
+            match self.shape(branch.shape, value, depth + 1) {
+                Ok(()) => return Ok(()),
+                Err(why) if index == 0 => fault = why,
+                Err(_) => {}
+            }
+        }
+        Err(fault)
+    }
+}
+
+fn is_whole(number: &Number) -> bool {
+    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+fn one_of(names: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 20;
+    let names: Vec<String> = names.collect();
+    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
+    format!("expected one of {}{more}", names.into_iter().take(MOST).collect::<Vec<_>>().join(", "))
+}
+
+fn below(key: &str, why: &str) -> String {
+    format!("in `{key}`: {why}")
+}
