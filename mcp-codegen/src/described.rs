@@ -1,5 +1,6 @@
 //! The names that bindings have in Rust.
 
+use mcp_bindgen_model::Viewed;
 use mcp_bindgen_schema::diagnostics::{Diagnostic, Listed};
 
 use crate::plan::Declared;
@@ -37,6 +38,8 @@ pub struct ToolBinding {
     pub method: String,
     /// The variant of the call type.
     pub variant: String,
+    /// The view of the tool, and the tool without it.
+    pub viewed: Option<Viewed>,
     /// The changes by overrides, if any.
     pub overridden: Option<OverrideBinding>,
     /// The diagnostics about the tool.
@@ -85,7 +88,7 @@ pub struct OverrideBinding {
 
 impl OverrideBinding {
     pub(crate) fn of(declared: Declared<'_>) -> Option<Self> {
-        let Declared { input, output, learned_from } = declared;
+        let Declared { input, output, learned_from, .. } = declared;
         let binding = Self { input_schema: input.is_some(), output_schema: output.is_some(), learned_from };
         (binding.input_schema || binding.output_schema).then_some(binding)
     }

@@ -83,7 +83,7 @@ impl Options {
         options.pattern_places = config.pattern_places.clone();
         options.types = config.types;
         options.unknown = config.unknown;
-        options.rules = Rules::from(&config.rust);
+        options.rules = Rules::from(config);
         options.config = Some(config.to_json());
         options
     }

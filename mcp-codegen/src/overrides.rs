@@ -1,9 +1,29 @@
-//! Snapshots as they should be.
+//! Snapshots as bindings have them: with overrides and views.
 
-use mcp_bindgen_model::{FileError, Overrides, Snapshot, printable};
+use mcp_bindgen_model::{FileError, Overrides, ServerConfig, Snapshot, printable};
+use mcp_bindgen_schema::apply_views;
 use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Reporter};
 use mcp_bindgen_schema::{Document, Role};
 use serde_json::Value;
+
+/// Applies overrides and the views of a server's configuration to a snapshot.
+///
+/// # Errors
+/// Returns everything that does not fit the snapshot.
+pub fn seen(
+    snapshot: Snapshot,
+    overrides: Option<&Overrides>,
+    server: Option<&ServerConfig>,
+) -> Result<Snapshot, Vec<FileError>> {
+    let snapshot = match overrides {
+        Some(overrides) => apply_overrides(&snapshot, overrides)?,
+        None => snapshot,
+    };
+    match server.filter(|server| !server.views.is_empty()) {
+        Some(server) => apply_views(&snapshot, server),
+        None => Ok(snapshot),
+    }
+}
 
 /// Applies overrides to a snapshot. Their schemas are read as the generator reads them.
 ///

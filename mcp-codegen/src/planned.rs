@@ -97,6 +97,7 @@ impl<'s> PlannedBindings<'s> {
                     handler: ident(&tool.idents.handler).to_string(),
                     method: ident(&tool.idents.method).to_string(),
                     variant: ident(&tool.idents.variant).to_string(),
+                    viewed: tool.declared.viewed.cloned(),
                     overridden: OverrideBinding::of(tool.declared),
                     diagnostics: by_tool.get(index).cloned().unwrap_or_default(),
                 });

@@ -1,6 +1,6 @@
 //! The rules of the user for the generated code: `derive`, `rename`, `extern`, `shared` and switches, and where each was said.
 
-use mcp_bindgen_model::{ConfigPlace, FileError, RustConfig, RustRule};
+use mcp_bindgen_model::{ConfigPlace, FileError, RustConfig, RustRule, ServerConfig, pointer_segment};
 use proc_macro2::Span;
 
 /// The rules of a server, the configuration's first.
@@ -49,6 +49,8 @@ pub(crate) enum Origin {
     Code,
     /// In the configuration; and the macro's literal that asks for the server.
     Config(ConfigPlace, Option<Span>),
+    /// The same of the name of a view.
+    View(ConfigPlace, Option<Span>),
     /// As an option of the macro, with its literals.
     Macro { key: Span, value: Span },
 }
@@ -95,17 +97,22 @@ impl Rule {
 
     fn fault(&self, message: impl Into<String>, help: impl Into<String>, span: Option<Span>) -> RuleFault {
         let (error, is_configured) = match &self.origin {
-            Origin::Config(place, _) => (place.error(message), true),
+            Origin::Config(place, _) | Origin::View(place, _) => (place.error(message), true),
             Origin::Code | Origin::Macro { .. } => (FileError::new(message), false),
         };
         RuleFault { error: error.with_help(help), span, is_configured }
     }
 
+    /// Returns the key of the configuration that the rule is from, for `rename`.
+    pub(crate) fn renamed_in(&self) -> &'static str {
+        if matches!(self.origin, Origin::View(..)) { "view" } else { "rename" }
+    }
+
     /// Returns the span for code that comes of the rule.
     pub(crate) fn span(&self) -> Span {
         match &self.origin {
-            Origin::Macro { value: span, .. } | Origin::Config(_, Some(span)) => *span,
-            Origin::Code | Origin::Config(_, None) => Span::call_site(),
+            Origin::Macro { value: span, .. } | Origin::Config(_, Some(span)) | Origin::View(_, Some(span)) => *span,
+            Origin::Code | Origin::Config(_, None) | Origin::View(_, None) => Span::call_site(),
         }
     }
 }
@@ -126,6 +133,19 @@ impl From<&RustConfig> for Rules {
             shared: rules(&config.shared),
             switches: rules(&config.switches),
         }
+    }
+}
+
+impl From<&ServerConfig> for Rules {
+    fn from(config: &ServerConfig) -> Self {
+        let mut rules = Self::from(&config.rust);
+        let named = config.views.iter().filter_map(|(tool, view)| Some((tool, view.name.clone()?, view.place("name"))));
+        rules.rename.extend(named.map(|(tool, value, place)| Rule {
+            key: pointer_segment(tool),
+            value,
+            origin: Origin::View(place, None),
+        }));
+        rules
     }
 }
 
@@ -152,7 +172,7 @@ impl Rules {
     pub(crate) fn configured_at(&mut self, span: Span) {
         let Self { derive, rename, extern_types, shared, switches } = self;
         for rule in [derive, rename, extern_types, shared, switches].into_iter().flatten() {
-            if let Origin::Config(_, at) = &mut rule.origin {
+            if let Origin::Config(_, at) | Origin::View(_, at) = &mut rule.origin {
                 *at = Some(span);
             }
         }

@@ -85,7 +85,7 @@ pub struct Overridden {
 }
 
 /// A tool of a snapshot that a configuration shows otherwise.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Viewed {
     /// The view.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{printable, visible};
 use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
-use mcp_bindgen_schema::visible_texts;
+use mcp_bindgen_schema::{seen_as, visible_texts};
 use rmcp::model::RequestId;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -273,9 +273,27 @@ impl Attached {
         if kind == Kind::Tools {
             let offer = self.calls.offer_dyn();
             items.retain(|tool| text(tool, key).is_some_and(|name| offer.admits(name)));
+            items.retain_mut(|tool| self.fits_view(tool));
         }
         items.iter_mut().for_each(visible_item);
         items.into()
+    }
+
+    /// Shows a tool as its view does; returns `false` if the view does not fit it.
+    fn fits_view(&self, tool: &mut Value) -> bool {
+        let name = text(tool, "name").unwrap_or_default();
+        let Some(view) = self.client.config().views.get(name) else { return true };
+        match seen_as(tool, view) {
+            Ok(seen) => {
+                *tool = seen;
+                true
+            }
+            Err(faults) => {
+                let faults = faults.iter().map(|fault| printable(&fault.message)).collect::<Vec<_>>().join("; ");
+                tracing::warn!(server = &*self.name, "the view of tool `{}` does not fit: {faults}", printable(name));
+                false
+            }
+        }
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {

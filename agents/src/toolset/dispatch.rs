@@ -98,7 +98,11 @@ impl Toolset {
             Some(within) => call.with_extensions_of(within),
             None => call,
         };
-        let reply = match self.carried_out(entry, call).await {
+        let outcome = match call.viewed(entry.view.as_deref()) {
+            Ok(call) => self.carried_out(entry, call).await,
+            Err(error) => Err(Failure::Call(error)),
+        };
+        let reply = match outcome {
             Ok(result) => with_message(result.into()),
             Err(Failure::Call(error)) => of_error_of_server(entry, error),
             Err(Failure::Gone(words)) => ToolReply::failure(words),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use mcp_bindgen_model::View;
 use mcp_bindgen_runtime::{Annotations, CallOptions, Client, Content, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
@@ -26,6 +27,8 @@ pub(crate) struct Entry {
     /// As the server declares it, or as overrides mend it.
     pub(crate) input_schema: Arc<Value>,
     pub(crate) annotations: Annotations,
+    /// The view by which it is shown.
+    pub(crate) view: Option<Arc<View>>,
     /// Whether the result is in the one-field wrapper that FastMCP and the official Python SDK put around what is no object.
     pub(crate) wraps: bool,
     pub(crate) handler: Handler,
@@ -101,6 +104,7 @@ impl Entry {
             description: Some(description.into()),
             input_schema: Arc::new(schema),
             annotations: Annotations::default(),
+            view: None,
             wraps: false,
             handler,
             rewrites: Rewrites::default(),
@@ -112,6 +116,11 @@ impl Entry {
     pub(crate) fn opens_sections(&self) -> bool {
         let is_function = matches!(self.handler, Handler::Function(_));
         is_function && *self.server == *SECTIONS && SET_CALLS.contains(&&*self.tool)
+    }
+
+    /// Returns its name without a prefix: the server's, or that of its view.
+    pub(crate) fn seen_name(&self) -> &str {
+        self.view.as_ref().and_then(|view| view.name.as_deref()).unwrap_or(&self.tool)
     }
 
     /// Returns its identity.

@@ -61,6 +61,7 @@ pub(super) fn entry(server: &str, tool: &str, schema: Value, handler: Handler) -
         title: None,
         description: None,
         input_schema: Arc::new(schema),
+        view: None,
         annotations: Annotations::default(),
         wraps: false,
         handler,

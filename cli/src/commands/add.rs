@@ -74,7 +74,8 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     // Overrides of an earlier server of this name may not fit: that is found before anything is written.
     let options = project::options(&config, name, None)?;
     let read = (snapshot.to_text(), snapshot.clone());
-    let bound = Bound::of(snapshot_path.clone(), read, options, config.diagnostics.clone()).map_err(misfits)?;
+    let bound = Bound::of(snapshot_path.clone(), read, (config.server(name).ok(), options), config.diagnostics.clone())
+        .map_err(misfits)?;
     save(&file, &snapshot_path, &snapshot)?;
     drop(file);
     output.status("Added", &format!("{name} to {shown}"));

@@ -85,7 +85,12 @@ impl OfBindings {
     /// With a snapshot that says this.
     fn of(config: &Config, server: &str, read: (String, Snapshot)) -> Self {
         let Ok(options) = project::options(config, server, None) else { return Self::default() };
-        let bound = match Bound::of(config.snapshot_path(server), read, options, config.diagnostics.clone()) {
+        let bound = match Bound::of(
+            config.snapshot_path(server),
+            read,
+            (config.server(server).ok(), options),
+            config.diagnostics.clone(),
+        ) {
             Ok(bound) => bound,
             Err(misfits) => return Self { faults: misfits.iter().map(Fault::from).collect(), denied: Vec::new() },
         };

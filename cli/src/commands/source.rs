@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
+use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options, seen};
 use mcp_bindgen_model::{
-    Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text,
+    Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, ServerConfig, Snapshot, is_server_name,
+    printable, read_text,
 };
 
 use crate::args::{List, Selection};
@@ -17,7 +18,7 @@ use crate::project;
 pub(crate) struct Bound {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
-    /// As its overrides have it.
+    /// As its overrides and the views of the configuration have it.
     pub(crate) snapshot: Snapshot,
     pub(crate) overrides: Option<Overrides>,
     pub(crate) options: Options,
@@ -30,14 +31,11 @@ impl Bound {
     pub(super) fn of(
         path: PathBuf,
         (text, snapshot): (String, Snapshot),
-        options: Options,
+        (server, options): (Option<&ServerConfig>, Options),
         levels: DiagnosticLevels,
     ) -> Result<Self, Vec<FileError>> {
         let overrides = Overrides::load_beside(&path).map_err(|error| vec![error])?;
-        let snapshot = match &overrides {
-            Some(overrides) => apply_overrides(&snapshot, overrides)?,
-            None => snapshot,
-        };
+        let snapshot = seen(snapshot, overrides.as_ref(), server)?;
         Ok(Self { path, text, snapshot, overrides, options, levels, rules: DriftRules::default() })
     }
 
@@ -162,7 +160,8 @@ pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&
         None => error.with_help(format!("run `mcp-bindgen sync {server}` to write it again")),
         Some(_) => error,
     })?;
-    let bound = Bound::of(path, loaded, options, config.diagnostics.clone()).map_err(misfits)?;
+    let bound =
+        Bound::of(path, loaded, (config.server(server).ok(), options), config.diagnostics.clone()).map_err(misfits)?;
     Ok(Bound { rules: config.server(server)?.drift_rules.clone(), ..bound })
 }
 
@@ -195,7 +194,7 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
             .ok_or_else(|| Failure::usage(format!("{} has no server name: add `--server NAME`", path.display())))?,
     };
     let options = Options::new(name);
-    Bound::of(path.to_owned(), (text, snapshot), options, DiagnosticLevels::default()).map_err(misfits)
+    Bound::of(path.to_owned(), (text, snapshot), (None, options), DiagnosticLevels::default()).map_err(misfits)
 }
 
 /// A snapshot as the server's, without its overrides.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap_complete::engine::CompletionCandidate;
 use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable};
+use mcp_bindgen_schema::apply_views;
 use serde_json::Value;
 
 use super::quoted::{QUOTABLE, is_plain};
@@ -53,6 +54,7 @@ impl Known {
         let config = self.load()?;
         let found = config.servers.get(server)?.clone();
         let snapshot = Snapshot::load(config.snapshot_path(server)).ok()?;
+        let snapshot = apply_views(&snapshot, &found).unwrap_or(snapshot);
         Some((found, snapshot))
     }
 }

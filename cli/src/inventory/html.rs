@@ -203,6 +203,7 @@ impl Page {
         let id = self.id(format!("{}/{}", part(&server.name), part(wire)));
         self.head(&id, wire, tool.title.as_deref(), &tags);
         self.about(tool.description.as_deref());
+        tool.view().iter().for_each(|line| self.add(format!("<p>{}</p>", escaped(line))));
         self.changes(tool.changes.iter(), false);
         self.parameters(&tool.parameters);
         if let Some(answers) = &tool.answers {

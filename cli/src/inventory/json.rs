@@ -41,6 +41,11 @@ fn of_tool(tool: &Tool, has_base: bool) -> Value {
         "diagnostics": notes(&tool.diagnostics),
     });
     let Value::Object(fields) = &mut json else { return json };
+    if let Some(viewed) = &binding.viewed {
+        let (title, description) = (viewed.before.get("title"), viewed.before.get("description"));
+        fields.insert("view".to_owned(), viewed.view.to_json());
+        fields.insert("declared".to_owned(), json!({ "title": title, "description": description }));
+    }
     if let Some(overridden) = &binding.overridden {
         let overridden = json!({
             "inputSchema": overridden.input_schema,

@@ -53,6 +53,7 @@ fn of_tool(tool: &Tool, text: &mut String) {
     if tool.approve {
         flags.insert(0, "**needs approval**".to_owned());
     }
+    flags.extend(tool.view().iter().map(|line| code(line)));
     flags.extend(tool.overridden());
     flags.extend(tool.answers.as_deref().map(|answers| format!("answers {}", code(answers))));
     flags.extend(tool.diagnostics.iter().map(|note| code(&note.text)));

@@ -199,7 +199,8 @@ impl Asked {
 impl Given<'_> {
     fn tool(&self, binding: ToolBinding, asked: Asked, source: Option<String>) -> Tool {
         let tool = self.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
-        let annotations = tool.get("annotations").filter(|annotations| annotations.is_object());
+        let declared = binding.viewed.as_ref().map_or(tool, |viewed| &viewed.before);
+        let annotations = declared.get("annotations").filter(|annotations| annotations.is_object());
         let title = text(tool, "title").or_else(|| annotations.and_then(|annotations| text(annotations, "title")));
         let changes = self.since.iter().flat_map(|since| &since.changes);
         Tool {
@@ -274,6 +275,29 @@ impl Tool {
         let parts = [("parameters", overridden.input_schema), ("result", overridden.output_schema)];
         let parts: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
         Some(format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default()))
+    }
+
+    /// Describes the view of the tool, and what the server says in the place of its texts.
+    pub(crate) fn view(&self) -> Vec<String> {
+        let Some(viewed) = &self.binding.viewed else { return Vec::new() };
+        let view = &viewed.view;
+        let mut parts: Vec<String> = view.name.iter().map(|name| format!("named {name}")).collect();
+        parts.extend(view.hints.iter().map(|(hint, value)| format!("hint {} = {value}", hint.name())));
+        for (what, values) in [("fixed", &view.fixed), ("default", &view.default)] {
+            parts.extend(values.iter().map(|(argument, value)| format!("{what} {argument} = {value}")));
+        }
+        parts.extend(view.hide.iter().map(|argument| format!("hides {argument}")));
+        let mut lines = Vec::new();
+        if !parts.is_empty() {
+            lines.push(format!("view: {}", parts.join("; ")));
+        }
+        for (key, ours) in [("title", &view.title), ("description", &view.description)] {
+            if ours.is_some() {
+                let said = text(&viewed.before, key).unwrap_or_else(|| "nothing".to_owned());
+                lines.push(format!("{key} of the server: {}", texts::sentence(&said)));
+            }
+        }
+        lines
     }
 
     /// The types inside of parameters and result, by what they are inside of.

@@ -68,6 +68,7 @@ impl Table {
             flags.insert(0, "needs approval".to_owned());
         }
         lines.extend(self.said(&flags.join("; ")));
+        lines.extend(tool.view().iter().flat_map(|line| self.said(&printable(line))));
         lines.extend(tool.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
         lines.extend(self.said(&format!("prefixed name: {}", tool.binding.prefixed)));
         for (part, types) in tool.inner_types() {

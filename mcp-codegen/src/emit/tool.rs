@@ -70,7 +70,13 @@ impl ToolPlan<'_> {
             let hint = self.hint(key)?;
             Some(quote!(.#setter(#hint)))
         });
-        let declared_input = self.declared.input.map(|schema| {
+        let view = self.declared.viewed.map(|viewed| {
+            let texts = ["title", "description", "annotations"];
+            let texts = texts.into_iter().filter_map(|key| Some((key.to_owned(), viewed.before.get(key)?.clone())));
+            let (view, texts) = (json_literal(&viewed.view.to_json()), json_literal(&Value::Object(texts.collect())));
+            quote!(.viewed(#view, #texts))
+        });
+        let declared_input = self.declared.input_schema().map(|schema| {
             let schema = json_literal(schema);
             quote!(.with_declared_input_schema(#schema))
         });
@@ -79,7 +85,7 @@ impl ToolPlan<'_> {
             None => quote!(.with_declared_output_schema(Option::None)),
         });
         quote! {
-            ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)* #declared_input #declared_output
+            ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)* #declared_input #declared_output #view
         }
     }
 
@@ -155,6 +161,14 @@ impl ToolPlan<'_> {
             lines.push(String::new());
             lines.push("An override changes what the server declares of them.".to_owned());
         }
+        if let Some(viewed) = self.declared.viewed {
+            let names = |names: Vec<&str>| names.into_iter().map(docs::code).collect::<Vec<_>>().join(", ");
+            let unseen: Vec<&str> = viewed.view.unseen().collect();
+            if !unseen.is_empty() {
+                lines.push(String::new());
+                lines.push(format!("The configuration decides about {}.", names(unseen)));
+            }
+        }
         if !self.said.is_empty() {
             lines.push(String::new());
             lines.extend(self.said.iter().cloned());
@@ -172,7 +186,12 @@ impl ToolPlan<'_> {
             .collect();
         if !hints.is_empty() {
             lines.push(String::new());
-            lines.push(format!("The server says: {}.", hints.join(", ")));
+            let whose = if self.declared.viewed.is_some_and(|viewed| !viewed.view.hints.is_empty()) {
+                "Hints"
+            } else {
+                "The server says"
+            };
+            lines.push(format!("{whose}: {}.", hints.join(", ")));
         }
         docs::lines(lines)
     }

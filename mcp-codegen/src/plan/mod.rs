@@ -113,7 +113,8 @@ impl<'s> Plan<'s> {
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
         for ((entry, idents), (read, said)) in entries.into_iter().zip(read) {
             diagnostics.append(said);
-            let declared = Declared::of(entry.tool, snapshot.overridden.get(entry.wire));
+            let declared =
+                Declared::of(entry.tool, snapshot.overridden.get(entry.wire), snapshot.viewed.get(entry.wire));
             tools.push(ToolPlan::new(entry, idents, read, declared, &extern_types));
         }
         faults.extend(extern_types.idle(&tools));

@@ -32,7 +32,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
         let Some(index) = tool_of(rule).and_then(|tool| keys.iter().position(|key| *key == tool)) else { continue };
         match identifier(&rule.value) {
             Ok(name) if METHODS.contains(&name) => {
-                let message = format!("in `rename`: `{name}` is a method that every client has");
+                let message = format!("in `{}`: `{name}` is a method that every client has", rule.renamed_in());
                 faults.push(rule.fault_of_value(message, "choose another name"));
             }
             Ok(name) => {
@@ -55,8 +55,8 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
         let taken =
             others.map(|(_, other)| other).find(|((renamed, own), _)| renamed.as_ref().or(Some(own)) == name.as_ref());
         if let Some((_, key)) = taken {
-            let message =
-                format!("in `rename`: `{}` is already the name of tool `{}`", printable(&rule.value), printable(key));
+            let (name, tool) = (printable(&rule.value), printable(key));
+            let message = format!("in `{}`: `{name}` is already the name of tool `{tool}`", rule.renamed_in());
             faults.push(rule.fault_of_value(message, "choose another name"));
             if let Some(slot) = names.get_mut(index) {
                 *slot = None;

@@ -22,7 +22,7 @@ pub use template_door::expand_template;
 use crate::bindings::Bindings;
 use crate::live::{Door, Live};
 use crate::options::Options;
-use crate::overrides::apply_overrides;
+use crate::overrides::seen;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
 use mcp_bindgen_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
@@ -216,13 +216,13 @@ impl Project {
         Overrides::beside(relative(&self.manifest_dir, snapshot))
     }
 
-    /// The same as the overrides beside the snapshot's file have it.
+    /// The same as the overrides beside the snapshot's file and the views of the configuration have it.
     fn overridden(&self, mut source: Source) -> Result<Source, FileError> {
         let named = |error| shown_from(&self.manifest_dir, error);
         source.overrides = Overrides::load_beside(&source.path).map_err(named)?;
-        if let Some(overrides) = &source.overrides {
-            source.snapshot = apply_overrides(&source.snapshot, overrides).map_err(|faults| named(first(faults)))?;
-        }
+        let server = self.config.as_ref().and_then(|config| config.servers.get(&source.options.server));
+        source.snapshot =
+            seen(source.snapshot, source.overrides.as_ref(), server).map_err(|faults| named(first(faults)))?;
         Ok(source)
     }
 

@@ -150,8 +150,14 @@ impl View {
 
     /// Returns an error at the position of one of its keys, such as `fixed/owner`, or of the view.
     pub fn error(&self, key: &str, message: impl Into<String>) -> FileError {
+        self.place(key).error(message)
+    }
+
+    /// Returns the position of one of its keys, such as `fixed/owner`, or of the view.
+    #[must_use]
+    pub fn place(&self, key: &str) -> ConfigPlace {
         let known = self.places.0.get(key).or_else(|| self.places.0.get(""));
-        known.cloned().unwrap_or_default().error(message)
+        known.cloned().unwrap_or_default()
     }
 
     pub(crate) fn at(&mut self, key: impl Into<String>, place: ConfigPlace) {

@@ -1,5 +1,7 @@
 //! Servers and tools as the bindings know them: specifications as constants.
 
+use mcp_bindgen_model::View;
+
 /// Defines builder methods, each of which sets one field.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty): $($field:ident).+ = $set:expr;)*) => {
@@ -85,7 +87,7 @@ impl Annotations {
     }
 }
 
-/// A tool as its server declared it, and as overrides mend it.
+/// A tool as its server declared it, or as overrides and views have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -104,7 +106,7 @@ pub struct ToolSpec {
     pub output_schema: Option<&'static str>,
     /// Hints about behaviour.
     pub annotations: Annotations,
-    /// The server's declarations, where overrides changed them.
+    /// The server's declarations, where overrides or a view changed them.
     declared: Declared,
 }
 
@@ -112,6 +114,8 @@ pub struct ToolSpec {
 struct Declared {
     input: Option<&'static str>,
     output: Option<Option<&'static str>>,
+    /// The view as JSON text; and title, description and annotations of the server.
+    view: Option<(&'static str, &'static str)>,
 }
 
 impl ToolSpec {
@@ -125,7 +129,7 @@ impl ToolSpec {
             input_schema,
             output_schema: None,
             annotations: Annotations { read_only: None, destructive: None, idempotent: None, open_world: None },
-            declared: Declared { input: None, output: None },
+            declared: Declared { input: None, output: None, view: None },
         }
     }
 
@@ -145,6 +149,27 @@ impl ToolSpec {
             Some(schema) => schema,
             None => self.output_schema,
         }
+    }
+
+    /// Sets the view of the tool, as JSON text, and an object with the title, description and annotations that the
+    /// server declares.
+    #[must_use]
+    pub const fn viewed(mut self, view: &'static str, declared: &'static str) -> Self {
+        self.declared.view = Some((view, declared));
+        self
+    }
+
+    /// The view of the tool.
+    #[must_use]
+    pub fn view(&self) -> Option<View> {
+        let (view, _) = self.declared.view?;
+        View::from_json(&serde_json::from_str(view).ok()?).ok()
+    }
+
+    /// The title, description and annotations that the server declares, where a view changed them.
+    pub(crate) fn declared_texts(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let (_, texts) = self.declared.view?;
+        serde_json::from_str(texts).ok()
     }
 
     setters! {

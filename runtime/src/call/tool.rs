@@ -46,7 +46,7 @@ impl ToolCall {
         #[cfg(feature = "validate")]
         check_arguments::<P>(&arguments)?;
         match arguments {
-            Value::Object(arguments) => Ok(Self::bound(P::SERVER, P::SPEC, arguments)),
+            Value::Object(arguments) => Self::bound(P::SERVER, P::SPEC, arguments).viewed(P::SPEC.view().as_ref()),
             _ => {
                 let message = "expected a JSON object for the arguments".to_owned();
                 Err(invalid_arguments::<P>(String::new(), message))

@@ -7,6 +7,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mcp_bindgen_model::{View, pointer_segment};
 use serde_json::{Map, Value};
 
 use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, ToolResult, ToolSpec};
@@ -67,6 +68,22 @@ impl ToolCall {
     /// ```
     pub fn bound(server: &'static ServerSpec, tool: &'static ToolSpec, arguments: Map<String, Value>) -> Self {
         Self { spec: Some(tool), bindings: Some(server), ..Self::new(server.name, tool.name, arguments) }
+    }
+
+    /// Adds the arguments that a view of the tool sets. A second time changes nothing.
+    ///
+    /// # Errors
+    /// [`CallError::InvalidArguments`] where the call has an argument that the view sets or hides.
+    #[doc(hidden)]
+    pub fn viewed(mut self, view: Option<&View>) -> Result<Self, CallError> {
+        let Some(view) = view else { return Ok(self) };
+        match view.complete(&mut self.arguments) {
+            Ok(()) => Ok(self),
+            Err(refusal) => {
+                let pointer = format!("/{}", pointer_segment(&refusal.argument));
+                Err(CallError::invalid_arguments(&*self.server, &*self.tool, pointer, refusal.message))
+            }
+        }
     }
 
     /// Returns the hints about the tool's behaviour: by its bindings, else by the caller's description.

@@ -32,7 +32,8 @@ const RESERVED: &str = "io.modelcontextprotocol/";
 const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 
 impl CallTool for Client {
-    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        let mut call = self.viewed(call)?;
         call.passage.forget_if_over();
         let observer = self.observer();
         // A stack around this client tells of the call as a whole.

@@ -9,7 +9,7 @@ use crate::client::catalog::drift;
 use crate::client::catalog::drift::{Bound, Demand};
 use crate::ground::deadline::Patience;
 use crate::ground::task::cancelled;
-use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall};
+use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall, ToolSpec};
 
 impl Client {
     /// Tells this client, clones of it included, from others for as long as it lives.
@@ -30,6 +30,13 @@ impl Client {
             "it is not selected by `tools` of the server"
         };
         Err(CallError::denied(self.name(), &*call.tool, reason))
+    }
+
+    /// Returns the call with the arguments that the view of the tool sets: that of its bindings, or of the configuration.
+    pub(crate) fn viewed(&self, call: ToolCall) -> Result<ToolCall, CallError> {
+        let of_bindings = call.known().and_then(ToolSpec::view);
+        let view = of_bindings.as_ref().or_else(|| self.config().views.get(&*call.tool));
+        call.viewed(view)
     }
 
     /// Whether the live server's tool is the one that was bound, where the configuration demands that: `drift`.

@@ -8,6 +8,10 @@ use super::layer::Called;
 use crate::call::Place;
 use crate::{CallError, Client, ToolCall, ToolResult};
 
+/// `view`; the outermost of all, so that layers see the arguments that are sent.
+#[derive(Clone)]
+pub(super) struct Views(pub(super) Client);
+
 /// `tools` and `exclude`.
 #[derive(Clone)]
 pub(super) struct Admission(pub(super) Client);
@@ -19,6 +23,14 @@ pub(super) struct Consent(pub(super) Client);
 /// `drift`; the last of the three, after which the client itself has nothing left to ask.
 #[derive(Clone)]
 pub(super) struct Sameness(pub(super) Client);
+
+impl Around for Views {
+    const PLACE: Option<Place> = None;
+
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+        below.call(self.0.viewed(call)?).await
+    }
+}
 
 impl Around for Admission {
     const PLACE: Option<Place> = None;

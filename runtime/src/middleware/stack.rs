@@ -9,7 +9,7 @@ use tower::Service;
 
 #[cfg(feature = "validation")]
 use super::Validate;
-use super::demands::{Admission, Consent, Sameness};
+use super::demands::{Admission, Consent, Sameness, Views};
 use super::events::Announced;
 use super::layer::Called;
 use super::limits::{TotalCap, TryTimeout};
@@ -186,6 +186,7 @@ impl Layers {
 
     /// The one place that has the order, from the client outwards.
     fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> Called {
+        let viewing = inner.offer().client::<Client>().filter(|client| !client.config().views.is_empty()).cloned();
         let client = inner.offer().ungoverned::<Client>().cloned();
         let service = Called::new(inner.clone())
             .within_all(self.try_timeout.as_slice())
@@ -203,6 +204,7 @@ impl Layers {
             .within_all(client.map(Admission).as_slice())
             .within_all(self.total_cap.as_slice())
             .within(Announced(self.observer_of(inner)))
+            .within_all(viewing.map(Views).as_slice())
     }
 }
 

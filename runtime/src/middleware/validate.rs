@@ -41,9 +41,9 @@ impl Validate {
 impl Around for Validate {
     const PLACE: Option<Place> = Some(Place::Validate);
 
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let Some(spec) = call.known() else { return below.call(call).await };
-        check_arguments(spec, &mut call)?;
+        check_arguments(spec, &call)?;
         let answer = below.call(call).await?;
         if answer.needs_input() {
             return Ok(answer);
@@ -59,13 +59,12 @@ impl Around for Validate {
     }
 }
 
-fn check_arguments(spec: &'static ToolSpec, call: &mut ToolCall) -> Result<(), CallError> {
-    let whole = Value::Object(std::mem::take(&mut call.arguments));
-    arguments(spec, &whole).map_err(|refusal| {
-        CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message())
-    })?;
-    if let Value::Object(whole) = whole {
-        call.arguments = whole;
+fn check_arguments(spec: &'static ToolSpec, call: &ToolCall) -> Result<(), CallError> {
+    let mut seen = call.arguments.clone();
+    // The schema of the bindings has no arguments that a view sets.
+    if let Some(view) = spec.view() {
+        view.unseen().for_each(|argument| drop(seen.shift_remove(argument)));
     }
-    Ok(())
+    arguments(spec, &Value::Object(seen))
+        .map_err(|refusal| CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message()))
 }

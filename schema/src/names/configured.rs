@@ -41,11 +41,10 @@ impl PrefixedNames {
 
     /// Adds a server with its configuration, or replaces it.
     pub fn add_configured(&mut self, server: &ServerConfig) {
-        // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
-        let renames = server.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
-        let renames: Vec<(String, &str)> =
-            renames.map(|rule| (rule.key.replace("~1", "/").replace("~0", "~"), rule.value.as_str())).collect();
+        let renames: Vec<(String, &str)> = server.renamed_tools().collect();
         self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
+        let seen = server.views.iter().filter_map(|(tool, view)| Some((tool.as_str(), view.name.as_deref()?)));
+        self.add_seen(&server.name, seen);
     }
 
     /// Adds the tools of a snapshot that the configuration selects.

@@ -67,6 +67,8 @@ struct Server {
     /// Whether these are the names of prompts.
     has_prompts: bool,
     renames: BTreeMap<String, String>,
+    /// The names of views, which tools have without prefixes too.
+    seen: BTreeMap<String, String>,
     /// The tools of the snapshot.
     known: BTreeSet<String>,
     /// The unmarked names of these, whole.
@@ -86,6 +88,12 @@ impl PrefixedNames {
         let mut added = Server { lead: lead(server, prefix), ..Server::default() };
         added.renames.extend(renames.into_iter().map(|(tool, name)| (tool.to_owned(), renamed(name))));
         self.servers.insert(server.to_owned(), added);
+    }
+
+    /// Adds the names by which views show tools.
+    pub(super) fn add_seen<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
+        let names = names.into_iter().map(|(tool, name)| (tool.to_owned(), name.to_owned()));
+        self.entry(server).seen.extend(names);
     }
 
     /// Adds the tools that a server's snapshot lists.
@@ -245,8 +253,13 @@ impl Server {
 
     /// The names of tools before they are cut and marked, beside those of the snapshot.
     fn plain_names(&self, tools: &[&str]) -> Vec<String> {
-        if self.is_bare && tools.iter().all(|tool| is_accepted(tool)) {
-            return tools.iter().map(|tool| (*tool).to_owned()).collect();
+        if self.is_bare {
+            let seen = tools.iter().map(|tool| self.seen.get(*tool).map_or(*tool, String::as_str));
+            let names: Vec<String> = seen.map(str::to_owned).collect();
+            let distinct: HashSet<&String> = names.iter().collect();
+            if names.iter().all(|name| is_accepted(name)) && (self.seen.is_empty() || distinct.len() == names.len()) {
+                return names;
+            }
         }
         let renames: Vec<Option<String>> = tools.iter().map(|tool| self.renames.get(*tool).cloned()).collect();
         let (methods, kind) = if self.has_prompts { (&[][..], "prompt") } else { (METHODS, "tool") };

@@ -8,13 +8,14 @@ use mcp_samples::Fallible;
 use crate::learned::Learned;
 
 const USAGE: &str =
-    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--rust all] [--learn all|half] [--batch TOOLS] [--keep DIR] [--json FILE]
+    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--rust all] [--learn all|half] [--views] [--batch TOOLS] [--keep DIR] [--json FILE]
   --only LIST    only the lists whose name matches this glob; a suite's are named like draft7-allOf
   --lists COUNT  only about so many lists, spread over all
   --unknown keep bindings keep undeclared keys, and such keys are planted into the sample values
   --rust all     bindings have `setters`, `named` and `checked`
   --learn WHICH  results are typed by what is learned from all sample values, or from half of them to read the other half;
                  without the suites, and half only counts
+  --views        one argument of every tool is fixed by a view; without the suites
   --batch TOOLS  about how many tools are compiled as one crate (default 600)
   --keep DIR     where the crates with the bindings are written (default: corpus in the target folder)
   --json FILE    write figures and findings as JSON too";
@@ -28,6 +29,8 @@ pub(crate) struct Arguments {
     /// Whether all switches of `[servers.x.rust]` are on.
     pub(crate) switches: bool,
     pub(crate) learned: Option<Learned>,
+    /// Whether an argument of every tool is fixed.
+    pub(crate) views: bool,
     pub(crate) batch: usize,
     /// Where the crates with the bindings are written.
     pub(crate) scratch: PathBuf,
@@ -45,6 +48,7 @@ impl Arguments {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
         let (mut corpus, mut suites, mut only, mut batch, mut keep, mut json) = (None, None, None, 600, None, None);
         let (mut lists, mut unknown, mut switches, mut learned) = (None, UnknownKeys::Ignore, false, None);
+        let mut views = false;
         while let Some(option) = given.next() {
             let mut value = || given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"));
             match option.as_str() {
@@ -69,6 +73,7 @@ impl Arguments {
                     let known = Learned::named(&word).ok_or_else(|| format!("--learn cannot be {word}\n{USAGE}"))?;
                     learned = Some(known);
                 }
+                "--views" => views = true,
                 "--batch" => batch = value()?.parse().map_err(|error| format!("--batch: {error}"))?,
                 "--keep" => keep = Some(PathBuf::from(value()?)),
                 "--json" => json = Some(PathBuf::from(value()?)),
@@ -83,9 +88,11 @@ impl Arguments {
             unknown,
             switches,
             learned,
+            views,
             batch,
             scratch: keep.unwrap_or_else(|| {
                 target.join(match (learned, unknown) {
+                    _ if views => "corpus-views",
                     (Some(_), _) => "corpus-learned",
                     (None, UnknownKeys::Keep) => "corpus-keep",
                     (None, _) => "corpus",
@@ -100,7 +107,7 @@ impl Arguments {
 
     /// Whether some lists are left out.
     pub(crate) fn is_partial(&self) -> bool {
-        self.only.is_some() || self.lists.is_some() || self.learned.is_some()
+        self.only.is_some() || self.lists.is_some() || self.learned.is_some() || self.views
     }
 
     /// As many of the lists as are asked for, from all over them.

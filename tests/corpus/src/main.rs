@@ -13,6 +13,7 @@ mod plant;
 mod report;
 mod suites;
 mod validate;
+mod viewed;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ use batches::Scratch;
 use generate::Say;
 use learned::Learned;
 use report::Report;
+use viewed::Viewed;
 
 fn main() -> ExitCode {
     match Arguments::parse(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
@@ -47,6 +49,13 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         report.only_counts = learned == Learned::Half;
         lists = lists.into_iter().map(|list| learned.apply(list)).collect::<Fallible<_>>()?;
         lists.retain(|list| !list.snapshot.tools.is_empty());
+    } else if arguments.views {
+        let mut viewed = Viewed::default();
+        lists = lists.into_iter().map(|list| viewed.apply(list)).collect::<Fallible<_>>()?;
+        lists.retain(|list| !list.snapshot.tools.is_empty());
+        report.figure(Origin::Corpus, "tools with a fixed argument", viewed.tools);
+        report.figure(Origin::Corpus, "tools without an argument in any sample", viewed.without);
+        viewed.refused.into_iter().for_each(|refused| report.failure(format!("a view is refused: {refused}")));
     } else {
         lists.extend(suites::read(&arguments.suites, arguments)?);
     }

@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
+use mcp_bindgen_model::{Config, FileError, matches_glob, parse_leniently};
 use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
 use mcp_bindgen_schema::names::PrefixedNames;
+use mcp_bindgen_schema::seen_as;
 use serde_json::{Value, json};
 
 use self::functions::Layers;
@@ -133,6 +134,7 @@ impl ToolsetBuilder {
                 description: tool.description.map(Arc::from),
                 input_schema: Arc::new(schema),
                 annotations: tool.annotations,
+                view: tool.view().map(Arc::new),
                 wraps: tool.output_schema.is_some_and(direct::text_wraps),
                 handler: calls.handler(Some((server, tool))),
                 rewrites: Rewrites::default(),
@@ -242,12 +244,26 @@ impl ToolsetBuilder {
                 why: why.to_owned(),
             });
         }
-        let admitted = listed.into_iter().filter(|(name, _)| calls.admits(name));
-        self.entries.extend(admitted.map(|(name, tool)| {
+        let views = calls.live.as_ref().map(|client| &client.config().views);
+        for (name, tool) in listed.into_iter().filter(|(name, _)| calls.admits(name)) {
+            let view = views.and_then(|views| views.get(name));
+            let tool = match view.map_or_else(|| Ok(tool.clone()), |view| seen_as(tool, view)) {
+                Ok(tool) => tool,
+                Err(faults) => {
+                    self.left_out.push(ToolDiagnostic {
+                        kind: DiagnosticKind::LeftOut,
+                        server: server.to_string(),
+                        tool: name.to_owned(),
+                        pointer: String::new(),
+                        why: format!("its view does not fit: {}", listed_words(&faults)),
+                    });
+                    continue;
+                }
+            };
             let text = |key: &str| tool.get(key).and_then(Value::as_str);
             let hints = tool.get("annotations");
             let title = text("title").or_else(|| hints?.get("title")?.as_str());
-            Entry {
+            self.entries.push(Entry {
                 public: String::new(),
                 server: server.clone(),
                 tool: name.into(),
@@ -255,12 +271,13 @@ impl ToolsetBuilder {
                 description: text("description").map(Arc::from),
                 input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
                 annotations: hints.map(Annotations::listed).unwrap_or_default(),
+                view: view.cloned().map(Arc::new),
                 wraps: tool.get("outputSchema").is_some_and(mcp_bindgen_schema::wraps_result),
                 handler: calls.handler(None),
                 rewrites: Rewrites::default(),
                 prepared: Prepared::default(),
-            }
-        }));
+            });
+        }
     }
 
     /// Builds the toolset.
@@ -282,7 +299,7 @@ impl ToolsetBuilder {
         if self.style == NameStyle::ToolOnly {
             let mut servers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
             for entry in all() {
-                servers.entry(&entry.tool).or_default().insert(&entry.server);
+                servers.entry(entry.seen_name()).or_default().insert(&entry.server);
             }
             faults.extend(servers.into_iter().filter(|(_, servers)| servers.len() > 1).map(|(name, servers)| {
                 let servers = servers.into_iter().map(str::to_owned).collect();
@@ -298,6 +315,11 @@ impl ToolsetBuilder {
         let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
         Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into(), self.carried))
     }
+}
+
+/// The messages of faults, in a line.
+fn listed_words(faults: &[FileError]) -> String {
+    faults.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// The client of one server's tools.

@@ -46,7 +46,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     if !early.help && !called.may_be_prefixed() {
         tool::admit(&server, tool)?;
     }
-    let mut described = known.as_ref().and_then(|known| Described::of_snapshot(known, &path, tool, output));
+    let mut described = Described::of_snapshot(&called, &path, tool, output);
 
     let asked = ClientOptions::new().on_approval(approval::approver(options.yes));
     // The timeout also applies to requests before the call.
@@ -94,12 +94,14 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         let (flags, arguments) = request::read(flags, given, ["call", &server.name, tool]).await?;
         request::check(described.schema(), &arguments, output)?;
         if options.dry_run {
+            let call = ToolCall::new(server.name.clone(), tool.to_owned(), arguments.clone());
+            let sent = call.viewed(server.views.get(tool))?.arguments;
             let equivalent = equivalent(config_path, &server.name, tool, &flags.print(&arguments));
             // Only a command that prints unchanged is the same command.
             if lines_printable(&equivalent) == equivalent {
                 output.status("Equivalent", &equivalent);
             }
-            let params = json!({ "name": tool, "arguments": arguments });
+            let params = json!({ "name": tool, "arguments": sent });
             output.data_json(&json!({ "server": server.name, "method": "tools/call", "params": params }))?;
             return Ok(Exit::Done);
         }

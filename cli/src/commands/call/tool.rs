@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use mcp_bindgen_codegen::apply_overrides;
+use mcp_bindgen_codegen::seen;
 use mcp_bindgen_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, nearest, printable};
 use mcp_bindgen_runtime::{CallError, Client};
 use mcp_bindgen_schema::names::PrefixedNames;
+use mcp_bindgen_schema::seen_as;
 use serde_json::Value;
 
+use crate::commands::source::misfits;
 use crate::exit::Failure;
 use crate::live::Patience;
 use crate::output::Output;
@@ -18,22 +20,20 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// As its snapshot and its overrides have it; `None` where the snapshot does not know it.
-    pub(super) fn of_snapshot(snapshot: &Snapshot, path: &Path, tool: &str, output: &mut Output) -> Option<Self> {
-        let overridden = match Overrides::load_beside(path) {
-            Ok(overrides) => overrides.map(|overrides| apply_overrides(snapshot, &overrides)),
-            Err(error) => Some(Err(vec![error])),
-        };
-        match overridden {
-            Some(Ok(overridden)) => entry(&overridden.tools, tool),
-            Some(Err(faults)) => {
+    /// As its snapshot, its overrides and its view have it; `None` where the snapshot does not know it.
+    pub(super) fn of_snapshot(called: &Called<'_>, path: &Path, tool: &str, output: &mut Output) -> Option<Self> {
+        let snapshot = called.known?;
+        let overrides = Overrides::load_beside(path).map_err(|error| vec![error]);
+        let seen = overrides.and_then(|overrides| seen(snapshot.clone(), overrides.as_ref(), Some(called.server)));
+        let tools = match &seen {
+            Ok(seen) => &seen.tools,
+            Err(faults) => {
                 // The server's list is enough for a call.
                 faults.iter().for_each(|fault| output.warning(&fault.to_string()));
-                entry(&snapshot.tools, tool)
+                &snapshot.tools
             }
-            None => entry(&snapshot.tools, tool),
-        }
-        .map(|tool| Self { tool })
+        };
+        entry(tools, tool).map(|tool| Self { tool })
     }
 
     /// As the server lists it now.
@@ -45,7 +45,9 @@ impl Described {
         let tools = patience.ask(client, client.list_tools_raw()).await?;
         let tool = called.name;
         if let Some(tool) = entry(&tools, &called.wire(&tools)) {
-            return Ok(Self { tool });
+            let view = called.server.views.get(tool.get("name").and_then(Value::as_str).unwrap_or_default());
+            let seen = view.map_or_else(|| Ok(tool.clone()), |view| seen_as(&tool, view));
+            return seen.map(|tool| Self { tool }).map_err(misfits);
         }
         let mut failure = Failure::from(CallError::tool_not_found(client.name(), tool));
         if let Some(near) = nearest_of(&tools, tool) {
@@ -65,7 +67,7 @@ impl Described {
     }
 }
 
-/// A tool as the command line names it: by its name, or by its prefixed name.
+/// A tool as the command line names it: by its name, that of its view, or its prefixed name.
 pub(super) struct Called<'a> {
     pub(super) config: &'a Config,
     pub(super) server: &'a ServerConfig,
@@ -80,6 +82,9 @@ impl Called<'_> {
         let listed: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
         if listed.contains(name) {
             return (*name).to_owned();
+        }
+        if let Some((tool, _)) = server.renamed_tools().find(|(_, renamed)| renamed == name) {
+            return tool;
         }
         let selected: Vec<&str> = listed.into_iter().filter(|tool| server.selects(tool)).collect();
         let (mut names, _) = PrefixedNames::beside(config, &server.name);

@@ -54,6 +54,10 @@ impl Bound {
         if let Some(output) = spec.declared_output_schema() {
             tool.insert("outputSchema".to_owned(), serde_json::from_str(output)?);
         }
+        if let Some(texts) = spec.declared_texts() {
+            tool.extend(texts);
+            return Ok(tool.into());
+        }
         for (key, text) in [("title", spec.title), ("description", spec.description)] {
             tool.extend(text.map(|text| (key.to_owned(), text.into())));
         }
