@@ -52,6 +52,35 @@ fn one_dependency_is_enough_for_typed_calls() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
+fn a_view_shapes_what_a_program_sees() {
+    let package = stranger(
+        "stranger-view",
+        r#"
+        #![deny(warnings)]
+        mcp_bindgen::mcp_tools!("github", tools = ["create_issue"]);
+        use github::{GithubOpenIssueParams, TOOLS};
+        fn main() {
+            let params = GithubOpenIssueParams::new("r", "t");
+            let call = mcp_bindgen::ToolCall::of(&params).expect("it prints");
+            println!("{} {}", call.tool, serde_json::Value::Object(call.arguments));
+            println!("{} {:?}", TOOLS[0].prefixed, TOOLS[0].annotations.destructive);
+        }
+        "#,
+    );
+    let view = "view.create_issue = { name = \"open_issue\", fixed = { owner = \"o\" }, default = { labels = [\"bug\"] }, \
+                hide = [\"milestone\"], hints = { destructive = true } }\n";
+    package.write("mcp.toml", &format!("{CONFIG}{view}"));
+    package.write(
+        "Cargo.toml",
+        &package.read("Cargo.toml").replace("[dependencies]", "[dependencies]\nserde_json = \"1\""),
+    );
+    let run = package.run(&["run"]).succeeds();
+    let expected = "create_issue {\"repo\":\"r\",\"title\":\"t\",\"owner\":\"o\",\"labels\":[\"bug\"]}\ngithub_open_issue Some(true)\n";
+    assert_eq!(run.stdout, expected);
+}
+
+#[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_wrong_field_is_rustcs_own_error() {
     let package = stranger(
         "stranger-wrong",

@@ -163,6 +163,43 @@ fn overrides_that_do_not_fit_are_explained() {
     assert_eq!(count, files.len() / 2, "every server has its case");
 }
 
+/// What is wrong with the view of a tool `create_issue` of a server of that name.
+const VIEWS: &[(&str, &str)] = &[
+    ("unknown-tool", "view.create_issues.fixed.owner = \"rust-lang\""),
+    ("left-out", "exclude = [\"create_*\"]\nview.create_issue.hide = [\"labels\"]"),
+    ("unknown-argument", "view.create_issue.fixed.onwer = \"rust-lang\""),
+    ("unknown-hidden", "view.create_issue.hide = [\"labels\", \"asignees\"]"),
+    ("unknown-default", "view.create_issue.default.milestones = 3"),
+    ("wrong-type", "view.create_issue.fixed.owner = 3"),
+    ("out-of-bounds", "view.create_issue.fixed.milestone = 0"),
+    ("wrong-item", "view.create_issue.fixed.labels = [\"bug\", 7]"),
+    ("not-listed", "view.create_issue.fixed.state = \"gone\""),
+    ("wrong-default", "view.create_issue.default.milestone = 1.5"),
+    ("required-hidden", "view.create_issue.hide = [\"title\"]"),
+    ("name-taken", "view.create_issue.name = \"get_me\""),
+    ("name-of-client", "view.create_issue.name = \"client\""),
+    ("name-reserved", "view.create_issue.name = \"self\""),
+];
+
+#[test]
+#[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
+fn views_that_do_not_fit_are_explained() {
+    let list = json!({ "tools": [
+        { "name": "create_issue", "inputSchema": { "type": "object", "required": ["owner", "title"], "properties": {
+            "owner": { "type": "string" }, "title": { "type": "string" }, "state": { "enum": ["open", "closed"] },
+            "labels": { "type": "array", "items": { "type": "string" } }, "assignees": { "type": "array" },
+            "milestone": { "type": "integer", "minimum": 1 },
+        } } },
+        { "name": "get_me", "inputSchema": { "type": "object" } },
+    ] });
+    let server = |(name, view): &(&str, &str)| format!("[servers.{name}]\ncommand = \"server\"\n{view}\n");
+    let mut files = vec![("mcp.toml".to_owned(), VIEWS.iter().map(server).collect())];
+    files.extend(VIEWS.iter().map(|(name, _)| (format!("mcp/{name}.json"), list.to_string())));
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(name, text): &(String, String)| (name.as_str(), text.as_str())).collect();
+    assert_eq!(explains("viewing", "tests/ui/views", &files), VIEWS.len());
+}
+
 /// What is wrong with a template of that name.
 const TEMPLATES: &[(&str, &str)] = &[
     (
@@ -218,9 +255,14 @@ fn templates_that_do_not_fit_are_explained() {
 #[test]
 fn no_message_shows_where_the_crate_is() {
     let mut count = 0;
-    for folder in
-        ["tests/ui", "tests/ui/unconfigured", "tests/ui/misconfigured", "tests/ui/overrides", "tests/ui/templates"]
-    {
+    for folder in [
+        "tests/ui",
+        "tests/ui/unconfigured",
+        "tests/ui/misconfigured",
+        "tests/ui/overrides",
+        "tests/ui/templates",
+        "tests/ui/views",
+    ] {
         for path in files_of(folder, "stderr") {
             let text = fs::read_to_string(&path).expect("the message can be read");
             for place in [env!("CARGO_MANIFEST_DIR"), "/target/", "/tmp/", "/home/"] {

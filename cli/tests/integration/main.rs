@@ -35,3 +35,4 @@ mod run;
 mod serve;
 mod shapes;
 mod tool_names;
+mod views;

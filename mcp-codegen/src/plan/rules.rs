@@ -41,7 +41,10 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
                     given.push((index, rule));
                 }
             }
-            Err(nowhere) => faults.push(rule.fault_of_value(nowhere.message, nowhere.help)),
+            Err(nowhere) => {
+                let message = nowhere.message.replacen("`rename`", &format!("`{}`", rule.renamed_in()), 1);
+                faults.push(rule.fault_of_value(message, nowhere.help));
+            }
         }
     }
     if given.is_empty() {

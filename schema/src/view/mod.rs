@@ -73,6 +73,7 @@ pub fn seen_as(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     let mut seen = tool.clone();
     let mut faults = Vec::new();
     let Value::Object(members) = &mut seen else { return Ok(seen) };
+    let name = printable(members.get("name").and_then(Value::as_str).unwrap_or_default());
     for (key, text) in [("title", &view.title), ("description", &view.description)] {
         if let Some(text) = text {
             members.insert(key.to_owned(), text.as_str().into());
@@ -84,9 +85,9 @@ pub fn seen_as(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
         hints.extend(view.hints.iter().map(|(hint, value)| (hint.wire().to_owned(), Value::Bool(*value))));
     }
     if let Some(Value::Object(schema)) = members.get_mut("inputSchema") {
-        arguments(schema, view, &mut faults);
+        arguments(&name, schema, view, &mut faults);
     } else if let Some(argument) = view.unseen().chain(view.default.keys().map(String::as_str)).next() {
-        let message = format!("the tool has no argument `{}`: it has no `inputSchema`", printable(argument));
+        let message = format!("tool `{name}` has no argument `{}`: it has no `inputSchema`", printable(argument));
         faults.push(view.error(&key_of(view, argument), message).with_help("remove it"));
     }
     if faults.is_empty() { Ok(seen) } else { Err(faults) }
@@ -104,7 +105,7 @@ fn key_of(view: &View, argument: &str) -> String {
     format!("{table}/{argument}")
 }
 
-fn arguments(schema: &mut Map<String, Value>, view: &View, faults: &mut Vec<FileError>) {
+fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &mut Vec<FileError>) {
     let known = declared(schema);
     let named = view.fixed.keys().chain(&view.hide).chain(view.default.keys().filter(|key| !view.hides(key)));
     for argument in named {
@@ -116,7 +117,7 @@ fn arguments(schema: &mut Map<String, Value>, view: &View, faults: &mut Vec<File
                 Some(near) => format!("did you mean `{}`?", printable(near)),
                 None => "`mcp-bindgen list` shows the arguments of each tool".to_owned(),
             };
-            faults.push(view.error(&key, format!("the tool has no argument `{shown}`")).with_help(help));
+            faults.push(view.error(&key, format!("tool `{tool}` has no argument `{shown}`")).with_help(help));
             continue;
         }
         let whole = schema.clone();
@@ -140,11 +141,19 @@ fn arguments(schema: &mut Map<String, Value>, view: &View, faults: &mut Vec<File
                     // The value is wrong, and not that the argument is hidden.
                     Some(_) if view.hides(argument) => (
                         format!("default/{argument}"),
-                        format!("the value of `{shown}` is not valid: {why}"),
+                        format!("invalid value of argument `{shown}` of tool `{tool}`: {why}"),
                         "change the value",
                     ),
-                    Some(_) => (key, format!("the value of `{shown}` is not valid: {why}"), "change the value"),
-                    None => (key, format!("`{shown}` cannot be hidden: {why}"), "set a value for it in `default`"),
+                    Some(_) => (
+                        key,
+                        format!("invalid value of argument `{shown}` of tool `{tool}`: {why}"),
+                        "change the value",
+                    ),
+                    None => (
+                        key,
+                        format!("argument `{shown}` of tool `{tool}` cannot be hidden: {why}"),
+                        "set a value for it in `default`",
+                    ),
                 };
                 faults.push(view.error(&key, message).with_help(help));
             }

@@ -54,7 +54,7 @@ fn texts_and_hints_are_replaced() {
 #[test]
 fn a_value_has_to_be_valid() {
     for (view, why) in [
-        ("fixed.owner = 1", "the value of `owner` is not valid: expected a string, found a number"),
+        ("fixed.owner = 1", "invalid value of argument `owner` of tool `t`: expected a string, found a number"),
         ("fixed.owner = \"far-too-long\"", "expected at most 10 characters, found 12"),
         ("fixed.state = \"gone\"", "expected one of `open`, `closed`"),
         ("fixed.count = 0", "expected at least 1, found 0"),
@@ -71,14 +71,18 @@ fn a_value_has_to_be_valid() {
 #[test]
 fn an_unknown_argument_is_an_error_with_the_nearest_name() {
     let said = fault(&issue(), "fixed = { onwer = \"a\" }\nhide = [\"labels\", \"lables\"]");
-    assert!(said.contains("the tool has no argument `onwer`") && said.contains("did you mean `owner`?"), "{said}");
+    assert!(said.contains("tool `t` has no argument `onwer`") && said.contains("did you mean `owner`?"), "{said}");
     assert!(said.contains("mcp.toml:5:19") && said.contains("did you mean `labels`?"), "{said}");
 }
 
 #[test]
 fn a_required_argument_is_hidden_only_with_a_value() {
     let said = fault(&issue(), "hide = [\"title\"]");
-    assert!(said.contains("`title` cannot be hidden: it is required") && said.contains("set a value for it"), "{said}");
+    assert!(
+        said.contains("argument `title` of tool `t` cannot be hidden: it is required")
+            && said.contains("set a value for it"),
+        "{said}"
+    );
     let seen = schema(&issue(), "hide = [\"title\"]\ndefault.title = \"It broke\"");
     assert_eq!(seen["required"], json!(["owner"]));
     assert_eq!(seen["properties"].get("title"), None);

@@ -6,6 +6,7 @@ mod bindings;
 mod calls;
 mod isolation;
 mod reach;
+mod views;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,6 +48,17 @@ const ROWS: &[Row] = &[
     ("servers.*.prefix", bindings::prefix),
     ("servers.*.types", bindings::types),
     ("servers.*.unknown", bindings::unknown),
+    ("servers.*.view.*.name", views::name),
+    ("servers.*.view.*.title", views::title),
+    ("servers.*.view.*.description", views::description),
+    ("servers.*.view.*.hints", views::hints),
+    ("servers.*.view.*.hints.read_only", views::read_only),
+    ("servers.*.view.*.hints.destructive", views::destructive),
+    ("servers.*.view.*.hints.idempotent", views::idempotent),
+    ("servers.*.view.*.hints.open_world", views::open_world),
+    ("servers.*.view.*.fixed", views::fixed),
+    ("servers.*.view.*.default", views::default),
+    ("servers.*.view.*.hide", views::hide),
     ("servers.*.rust", bindings::rust),
     ("servers.*.rust.derive", bindings::derive),
     ("servers.*.rust.rename", bindings::rename),
@@ -103,6 +115,7 @@ fn a_key_that_nobody_knows_is_refused_in_every_table() {
         ("snapshot", "snapshots", "[defaults]"),
         ("aprove", "approve", "[servers.hub]\ncommand = \"x\""),
         ("renames", "rename", "[servers.hub]\ncommand = \"x\"\n[servers.hub.rust]"),
+        ("fix", "fixed", "[servers.hub]\ncommand = \"x\"\n[servers.hub.view.add]"),
         ("networks", "network", "[servers.hub]\ncommand = \"x\"\n[servers.hub.isolation]"),
     ] {
         let said = refusal(&format!("{table}\n{key} = []\n"));

@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("name-of-client");
+
+fn main() {}

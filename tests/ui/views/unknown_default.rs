@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("unknown-default");
+
+fn main() {}
