@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Toolset;
 use super::ceilings::Room;
+use super::cost::bytes;
 use super::entry::Entry;
 use super::error::{DiagnosticKind, ToolDiagnostic};
 use super::rewrites::Ready;
@@ -11,6 +12,11 @@ use crate::Provider;
 use crate::provider::Declaration;
 use crate::text::{line, plain, shortened};
 
+/// A declaration may grow by this share for the type of its results, and by so many bytes if it is small.
+const SHARE_OF_ANSWERS: usize = 20;
+const LEAST_FOR_ANSWERS: usize = 30;
+/// The words before the type of results.
+const RETURNS: &str = "Returns ";
 /// The end of a description that was cut.
 const CUT: &str = " (description truncated)";
 /// The room for a rewrite's losses in a description that has to be cut.
@@ -135,11 +141,19 @@ impl Defining {
             let needs = self.provider.format().needs_description || !losses.is_empty();
             needs.then(|| format!("`{}` of `{}`.", line(&entry.tool), line(&entry.server)))
         })?;
+        let size = said.len() + bytes(&ready.rewrite.schema) + losses.len();
+        let answers = entry.answers.within((size / SHARE_OF_ANSWERS).max(LEAST_FOR_ANSWERS) - RETURNS.len());
+        let answers = answers.map_or_else(String::new, |answers| format!("\n{RETURNS}{answers}"));
+        let whole = format!("{said}{losses}{answers}");
+        let at_most = self.provider.format().description_at_most.unwrap_or(usize::MAX);
+        if whole.chars().count() <= at_most {
+            return Some(whole);
+        }
         let whole = format!("{said}{losses}");
         let length = whole.chars().count();
-        let Some(at_most) = self.provider.format().description_at_most.filter(|at_most| length > *at_most) else {
+        if length <= at_most {
             return Some(whole);
-        };
+        }
         let losses = match losses.chars().count() {
             ..=LOSSES_AT_MOST => losses,
             _ => shortened(&losses, LOSSES_AT_MOST),

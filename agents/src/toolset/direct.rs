@@ -1,6 +1,5 @@
 //! One call for the program itself, which wants the result as it came.
 
-use mcp_bindgen_model::parse_leniently;
 use mcp_bindgen_runtime::validate::Violation;
 use mcp_bindgen_runtime::{CallError, CallOptions, ToolResult};
 use mcp_bindgen_schema::WRAPPER_FIELD;
@@ -67,7 +66,7 @@ impl Entry {
     /// Returns the tool's value: structured content, without the wrapper that servers put around what is no object; else none.
     pub(crate) fn value_of(&self, result: &ToolResult) -> Option<Value> {
         let structured = result.structured().filter(|structured| !structured.is_null())?;
-        let inner = structured.get(WRAPPER_FIELD).filter(|_| self.wraps);
+        let inner = structured.get(WRAPPER_FIELD).filter(|_| self.answers.wraps());
         Some(inner.unwrap_or(structured).clone())
     }
 }
@@ -77,10 +76,4 @@ fn in_words(Violation { pointer, keyword, message, .. }: &Violation) -> String {
         "" => format!("{message} (`{keyword}`)"),
         pointer => format!("{message} at `{pointer}` (`{keyword}`)"),
     }
-}
-
-/// Returns `true` if the outputSchema of a tool, as text, is that of a wrapper.
-pub(super) fn text_wraps(output_schema: &str) -> bool {
-    let may_wrap = output_schema.contains(WRAPPER_FIELD);
-    may_wrap && parse_leniently(output_schema).is_ok_and(|read| mcp_bindgen_schema::wraps_result(&read.value))
 }

@@ -98,11 +98,7 @@ impl Toolset {
             Some(within) => call.with_extensions_of(within),
             None => call,
         };
-        let outcome = match call.viewed(entry.view.as_deref()) {
-            Ok(call) => self.carried_out(entry, call).await,
-            Err(error) => Err(Failure::Call(error)),
-        };
-        let reply = match outcome {
+        let reply = match self.carried_out(entry, call).await {
             Ok(result) => with_message(result.into()),
             Err(Failure::Call(error)) => of_error_of_server(entry, error),
             Err(Failure::Gone(words)) => ToolReply::failure(words),
@@ -127,6 +123,7 @@ impl Toolset {
 
     /// Makes a call, once more where the tool's server has listed it anew.
     pub(super) async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, Failure> {
+        let call = call.viewed(entry.view.as_deref()).map_err(Failure::Call)?;
         let live = match &entry.handler {
             Handler::Server { live: Some(live), .. } => Some(live),
             _ => None,

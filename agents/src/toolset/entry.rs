@@ -8,6 +8,7 @@ use mcp_bindgen_model::View;
 use mcp_bindgen_runtime::{Annotations, CallOptions, Client, Content, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
+use super::answers::Answers;
 use super::context::FunctionContext;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
@@ -29,8 +30,8 @@ pub(crate) struct Entry {
     pub(crate) annotations: Annotations,
     /// The view by which it is shown.
     pub(crate) view: Option<Arc<View>>,
-    /// Whether the result is in the one-field wrapper that FastMCP and the official Python SDK put around what is no object.
-    pub(crate) wraps: bool,
+    /// The results that its server declares.
+    pub(crate) answers: Answers,
     pub(crate) handler: Handler,
     /// The schema in the words of providers, once somebody asked for it.
     pub(crate) rewrites: Rewrites,
@@ -105,7 +106,7 @@ impl Entry {
             input_schema: Arc::new(schema),
             annotations: Annotations::default(),
             view: None,
-            wraps: false,
+            answers: Answers::default(),
             handler,
             rewrites: Rewrites::default(),
             prepared: Prepared::default(),

@@ -1,5 +1,6 @@
 //! Tools of several servers, and of the program itself, for one model.
 
+mod answers;
 mod builder;
 mod carried;
 mod ceilings;

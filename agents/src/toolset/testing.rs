@@ -63,7 +63,7 @@ pub(super) fn entry(server: &str, tool: &str, schema: Value, handler: Handler) -
         input_schema: Arc::new(schema),
         view: None,
         annotations: Annotations::default(),
-        wraps: false,
+        answers: super::answers::Answers::default(),
         handler,
         rewrites: Rewrites::default(),
         prepared: Prepared::default(),

@@ -15,8 +15,8 @@ use mcp_bindgen_schema::seen_as;
 use serde_json::{Value, json};
 
 use self::functions::Layers;
+use super::answers::Answers;
 use super::carried::Carried;
-use super::direct;
 use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::names::{NameStyle, Naming};
@@ -135,7 +135,7 @@ impl ToolsetBuilder {
                 input_schema: Arc::new(schema),
                 annotations: tool.annotations,
                 view: tool.view().map(Arc::new),
-                wraps: tool.output_schema.is_some_and(direct::text_wraps),
+                answers: Answers::bound(tool.output_schema),
                 handler: calls.handler(Some((server, tool))),
                 rewrites: Rewrites::default(),
                 prepared: Prepared::default(),
@@ -272,7 +272,7 @@ impl ToolsetBuilder {
                 input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
                 annotations: hints.map(Annotations::listed).unwrap_or_default(),
                 view: view.cloned().map(Arc::new),
-                wraps: tool.get("outputSchema").is_some_and(mcp_bindgen_schema::wraps_result),
+                answers: Answers::listed(tool.get("outputSchema")),
                 handler: calls.handler(None),
                 rewrites: Rewrites::default(),
                 prepared: Prepared::default(),

@@ -166,3 +166,42 @@ async fn sample_values_reach_the_server_or_are_refused_in_words() {
     );
     assert!(valid > 50_000 && refused > 50_000 && mended * 10 < refused);
 }
+
+/// The tokens of the tools that declare results, with the types of these and without, for each provider.
+#[cfg(feature = "tokens")]
+#[test]
+#[ignore = "reads the whole corpus"]
+fn types_of_results_cost_little() {
+    use crate::Provider;
+
+    let providers = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
+    for provider in providers {
+        let (mut shares, mut with, mut without, mut all) = (Vec::new(), 0, 0, 0);
+        for list in lists() {
+            let costs = |tools: &[Value]| {
+                let set = Toolset::builder().server("server", tools, mcp_bindgen_runtime::Fake::new()).build();
+                set.expect("a list is a set").cost(provider).tools
+            };
+            let declares = |tool: &&Value| tool["outputSchema"].is_object();
+            let declaring: Vec<Value> = list.snapshot.tools.iter().filter(declares).cloned().collect();
+            let mut silent = declaring.clone();
+            silent.iter_mut().filter_map(Value::as_object_mut).for_each(|tool| drop(tool.remove("outputSchema")));
+            for (typed, plain) in costs(&declaring).iter().zip(costs(&silent)) {
+                assert_eq!(typed.name, plain.name);
+                (with, without, all) = (with + typed.tokens, without + plain.tokens, all + 1);
+                if typed.tokens > plain.tokens {
+                    shares.push((typed.tokens as f64 / plain.tokens as f64 - 1.0) * 100.0);
+                }
+            }
+        }
+        shares.sort_by(f64::total_cmp);
+        let at = |share: f64| shares[((shares.len() - 1) as f64 * share) as usize];
+        let (median, p95) = (at(0.5), at(0.95));
+        println!(
+            "{provider:?}: {} of {all} tools that declare results say their type: {without} -> {with} tokens; of these \
+             median {median:.1} %, p95 {p95:.1} %",
+            shares.len()
+        );
+        assert!(shares.len() > 200 && median <= 5.0);
+    }
+}

@@ -1,0 +1,262 @@
+//! The results of a tool as its server declares them, in a line of TypeScript for models.
+
+use std::sync::OnceLock;
+
+use mcp_bindgen_model::parse_leniently;
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Presence, Role, Shape, ShapeId, Shapes, Slot, WRAPPER_FIELD, wraps_result};
+use serde_json::Value;
+
+use crate::text::line;
+
+/// The notations of a type go from this many levels of objects down to the names of its keys.
+const DEEPEST: usize = 3;
+/// So many keys of an object, values of an enumeration or alternatives are written.
+const MOST_NAMED: usize = 12;
+/// Longer values of an enumeration are not written.
+const LONGEST_WORD: usize = 24;
+
+/// The `outputSchema` of a tool.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    schema: Option<Declared>,
+    /// From the most detailed to the shortest.
+    notations: OnceLock<Vec<String>>,
+}
+
+#[derive(Debug)]
+enum Declared {
+    Text(&'static str),
+    Value(Value),
+}
+
+impl Answers {
+    /// Of bindings, as JSON text.
+    pub(super) fn bound(schema: Option<&'static str>) -> Self {
+        Self { schema: schema.map(Declared::Text), notations: OnceLock::new() }
+    }
+
+    /// Of a list.
+    pub(super) fn listed(schema: Option<&Value>) -> Self {
+        let schema = schema.filter(|schema| schema.is_object());
+        Self { schema: schema.cloned().map(Declared::Value), notations: OnceLock::new() }
+    }
+
+    /// Returns `true` if results are in the one-field wrapper that FastMCP and the official Python SDK put around what
+    /// is no object.
+    pub(crate) fn wraps(&self) -> bool {
+        match &self.schema {
+            Some(Declared::Text(text)) if text.contains(WRAPPER_FIELD) => {
+                parse_leniently(text).is_ok_and(|read| wraps_result(&read.value))
+            }
+            Some(Declared::Value(value)) => wraps_result(value),
+            _ => false,
+        }
+    }
+
+    /// Returns the most detailed type that has at most so many bytes: `{id: number, labels?: string[]}`.
+    pub(super) fn within(&self, bytes: usize) -> Option<&str> {
+        let notations = self.notations.get_or_init(|| self.written());
+        notations.iter().map(String::as_str).find(|notation| notation.len() <= bytes)
+    }
+
+    fn written(&self) -> Vec<String> {
+        let read;
+        let schema = match &self.schema {
+            None => return Vec::new(),
+            Some(Declared::Value(schema)) => schema,
+            Some(Declared::Text(text)) => match parse_leniently(text) {
+                Ok(parsed) => {
+                    read = parsed.value;
+                    &read
+                }
+                Err(_) => return Vec::new(),
+            },
+        };
+        let document = Document::read(schema, Role::Output, &mut Reporter::new("", 0, ""));
+        let shapes = &document.shapes;
+        let wrapped = match shapes.get(document.root) {
+            Shape::Struct(object) if self.wraps() => object.field(WRAPPER_FIELD).map(|field| field.slot),
+            _ => None,
+        };
+        let root = wrapped.unwrap_or(Slot { shape: document.root, nullable: false });
+        let mut notations: Vec<String> = (0..=DEEPEST)
+            .rev()
+            .map(|levels| Notation { shapes }.slot(root, levels, 0))
+            .filter(|notation| says_something(notation))
+            .collect();
+        notations.dedup();
+        notations
+    }
+}
+
+/// Returns `true` for types that say more than that there is a result.
+fn says_something(notation: &str) -> bool {
+    !["unknown", "object", "{}", "string", "null"].contains(&notation)
+}
+
+struct Notation<'s> {
+    shapes: &'s Shapes,
+}
+
+impl Notation<'_> {
+    fn slot(&self, slot: Slot, levels: usize, depth: usize) -> String {
+        let notation = self.shape(slot.shape, levels, depth);
+        let has_null = notation == "unknown" || notation == "null";
+        if slot.nullable && !has_null { format!("{notation} | null") } else { notation }
+    }
+
+    fn shape(&self, id: ShapeId, levels: usize, depth: usize) -> String {
+        /// Lists within lists are written so far.
+        const MOST_LISTS: usize = 8;
+        if depth > MOST_LISTS {
+            return "unknown".to_owned();
+        }
+        let depth = depth + 1;
+        match self.shapes.get(id) {
+            Shape::Anything | Shape::Opaque => "unknown".to_owned(),
+            Shape::AnyOf(kinds) => either(kinds.names().into_iter().map(|kind| match kind {
+                "integer" => "number".to_owned(),
+                "array" => "unknown[]".to_owned(),
+                kind => kind.to_owned(),
+            })),
+            Shape::Null => "null".to_owned(),
+            Shape::Boolean => "boolean".to_owned(),
+            Shape::I64 | Shape::U64 | Shape::Number => "number".to_owned(),
+            Shape::Text => "string".to_owned(),
+            Shape::TextEnum(values) => literals(values.iter().map(|value| Value::from(value.as_str())), "string"),
+            Shape::LiteralEnum(values) => literals(values.iter().cloned(), "unknown"),
+            Shape::List(item) => self.list(*item, levels, depth),
+            Shape::Tuple(items) => {
+                let items = items.iter().take(MOST_NAMED).map(|item| self.slot(*item, levels, depth));
+                format!("[{}]", items.collect::<Vec<_>>().join(", "))
+            }
+            Shape::Prefixed(..) => "unknown[]".to_owned(),
+            Shape::Map(value) => format!("Record<string, {}>", self.slot(*value, levels.saturating_sub(1), depth)),
+            Shape::FreeMap => "object".to_owned(),
+            Shape::Struct(object) => {
+                let all = object.fields.len();
+                let field = |field: &mcp_bindgen_schema::Field| {
+                    let name = key(&field.wire);
+                    let optional = if field.presence == Presence::Required { "" } else { "?" };
+                    match levels {
+                        0 => format!("{name}{optional}"),
+                        levels => format!("{name}{optional}: {}", self.slot(field.slot, levels - 1, depth)),
+                    }
+                };
+                let mut fields: Vec<String> = object.fields.iter().take(MOST_NAMED).map(field).collect();
+                if all > fields.len() {
+                    fields.push("...".to_owned());
+                }
+                format!("{{{}}}", fields.join(", "))
+            }
+            Shape::Union(union) => {
+                either(union.branches.iter().map(|branch| self.shape(branch.shape, levels.saturating_sub(1), depth)))
+            }
+            Shape::Named(inner) => self.slot(*inner, levels, depth),
+        }
+    }
+
+    fn list(&self, item: Slot, levels: usize, depth: usize) -> String {
+        let item = self.slot(item, levels, depth);
+        if is_choice(&item) { format!("({item})[]") } else { format!("{item}[]") }
+    }
+}
+
+/// Returns `true` for alternatives that no bracket holds together.
+fn is_choice(notation: &str) -> bool {
+    let mut open = 0_usize;
+    notation.chars().any(|character| {
+        match character {
+            '{' | '[' | '(' | '<' => open += 1,
+            '}' | ']' | ')' | '>' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        character == '|' && open == 0
+    })
+}
+
+/// A key as TypeScript writes it.
+fn key(name: &str) -> String {
+    let is_plain = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'));
+    if is_plain { name.to_owned() } else { Value::from(line(name)).to_string() }
+}
+
+fn literals(values: impl ExactSizeIterator<Item = Value>, otherwise: &str) -> String {
+    let all = values.len();
+    let words: Vec<String> = values.take(MOST_NAMED).map(|value| line(&value.to_string())).collect();
+    if all > MOST_NAMED || words.iter().any(|word| word.len() > LONGEST_WORD) {
+        return otherwise.to_owned();
+    }
+    words.join(" | ")
+}
+
+fn either(kinds: impl Iterator<Item = String>) -> String {
+    let mut different: Vec<String> = Vec::new();
+    for kind in kinds {
+        if kind == "unknown" {
+            return kind;
+        }
+        if !different.contains(&kind) {
+            different.push(kind);
+        }
+    }
+    if different.is_empty() || different.len() > MOST_NAMED { "unknown".to_owned() } else { different.join(" | ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn within(schema: &Value, bytes: usize) -> Option<String> {
+        Answers::listed(Some(schema)).within(bytes).map(str::to_owned)
+    }
+
+    #[test]
+    fn types_are_written_as_typescript() {
+        let issue = json!({ "type": "object", "required": ["id", "state"], "properties": {
+            "id": { "type": "integer" },
+            "state": { "enum": ["open", "closed"] },
+            "labels": { "type": "array", "items": { "type": ["string", "null"] } },
+            "user": { "type": "object", "properties": { "login": { "type": "string" }, "of": { "type": "object", "properties": { "x": {} } } } },
+            "na me": { "type": "object", "additionalProperties": { "type": "number" } },
+        } });
+        let whole = r#"{id: number, state: "open" | "closed", labels?: (string | null)[], user?: {login?: string, of?: {x?: unknown}}, "na me"?: Record<string, number>}"#;
+        assert_eq!(within(&issue, 200).as_deref(), Some(whole));
+        let less = r#"{id: number, state: "open" | "closed", labels?: (string | null)[], user?: {login?, of?}, "na me"?: Record<string, number>}"#;
+        assert_eq!(within(&issue, whole.len() - 20).as_deref(), Some(less));
+        let names = r#"{id, state, labels?, user?, "na me"?}"#;
+        assert_eq!(within(&issue, 60).as_deref(), Some(names));
+        assert_eq!(within(&issue, 20), None);
+        let list = json!({ "type": "object", "required": ["result"], "x-fastmcp-wrap-result": true,
+            "properties": { "result": { "type": "array", "items": { "type": "integer" } } } });
+        assert_eq!(within(&list, 60).as_deref(), Some("number[]"), "the wrapper is not seen");
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        for schema in [
+            json!({ "type": "object" }),
+            json!({ "type": "string" }),
+            json!({}),
+            json!({ "type": "object", "properties": {} }),
+        ] {
+            assert_eq!(within(&schema, 1_000), None, "{schema}");
+        }
+        assert_eq!(Answers::listed(None).within(1_000), None);
+    }
+
+    #[test]
+    fn what_contains_itself_ends() {
+        let node = json!({ "type": "object", "properties": { "next": { "$ref": "#" }, "n": { "type": "number" } } });
+        let whole = within(&node, 1_000).unwrap();
+        assert!(whole.len() < 200, "{whole}");
+        let lists = json!({ "type": "object", "properties": { "l": { "$ref": "#/$defs/l" } },
+            "$defs": { "l": { "type": "array", "items": { "$ref": "#/$defs/l" } } } });
+        assert!(within(&lists, 1_000).unwrap().len() < 100);
+    }
+}
