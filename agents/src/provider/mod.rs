@@ -9,13 +9,15 @@ mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod parts;
+mod pictures;
 
 pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::ModelCall;
 pub(crate) use calls::{items, text};
 pub(crate) use format::{Declaration, Format, Piece};
-pub(crate) use parts::{text_beside_pictures, with_message, with_text};
+pub(crate) use parts::{pictures, text_beside_pictures, with_message, with_text};
+pub(crate) use pictures::tokens_of_picture;
 
 use format::Role;
 use mcp_bindgen_runtime::PromptResult;

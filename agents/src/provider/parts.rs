@@ -119,11 +119,19 @@ pub(crate) fn text_beside_pictures(reply: &ToolReply) -> String {
     joined(&parts(reply, takes, reply.success, &mut Room::of_a_turn()))
 }
 
-/// The result with another text, and its pictures.
-pub(crate) fn with_text(reply: &ToolReply, text: &str) -> Value {
+/// The blocks of a reply that are pictures for a model, each with its data in base64.
+pub(crate) fn pictures(reply: &ToolReply) -> Vec<(Value, String)> {
     let mut room = Room::of_a_turn();
     let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let pictures = blocks.iter().filter(|block| image(block, PICTURES, &mut room).is_some()).cloned();
+    let picture = |block: &Value| match image(block, PICTURES, &mut room)? {
+        Part::Image { data, .. } => Some((block.clone(), data)),
+        Part::Text(_) => None,
+    };
+    blocks.iter().filter_map(picture).collect()
+}
+
+/// The result with another text, and these blocks.
+pub(crate) fn with_text(reply: &ToolReply, text: &str, pictures: Vec<Value>) -> Value {
     let text = json!({ "type": "text", "text": text });
     json!({ "content": std::iter::once(text).chain(pictures).collect::<Vec<_>>(), "isError": !reply.success })
 }

@@ -269,3 +269,44 @@ async fn functions_get_whole_results_and_models_their_pictures() {
     let text = content[0]["text"].as_str().unwrap();
     assert!(text.starts_with("short\nfile:///log:\nzzz") && text.len() <= LIMIT, "{}", text.len());
 }
+
+/// The beginning of a PNG of this size, which is all that is looked at.
+fn png(width: u32, height: u32) -> Value {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
+    bytes.extend(width.to_be_bytes().into_iter().chain(height.to_be_bytes()).chain([8, 6, 0, 0, 0]));
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    bytes.resize(30, 0);
+    let groups = bytes.chunks_exact(3).map(|group| u32::from_be_bytes([0, group[0], group[1], group[2]]));
+    let data = groups.flat_map(|group| [18, 12, 6, 0].map(|shift| digits[(group >> shift & 63) as usize] as char));
+    json!({ "type": "image", "data": data.collect::<String>(), "mimeType": "image/png" })
+}
+
+#[tokio::test]
+async fn pictures_count_by_what_providers_charge() {
+    // 1,334 tokens each by Anthropic, which is the most: 5,336 bytes.
+    let pictures = vec![png(1_000, 1_000); 5];
+    let content: Vec<Value> = std::iter::once(json!({ "type": "text", "text": "five" })).chain(pictures).collect();
+    let toolset = returning(json!({ "content": content })).max_result(LIMIT);
+    let reply = toolset.dispatch("s_get", "{}").await;
+    let shown = |reply: &mcp_bindgen_runtime::ToolReply| {
+        let content = reply.value["content"].as_array().unwrap();
+        content.iter().filter(|block| block["type"] == "image").count()
+    };
+    assert_eq!(shown(&reply), 3, "{}", reply.message);
+    let note = "five\n[left out: pictures 4, 5; see one with `read_result`: \"result\": 1, \"picture\": 4]";
+    assert_eq!(reply.message, note);
+    let fourth = toolset.dispatch("read_result", r#"{"result": 1, "picture": 4}"#).await;
+    assert_eq!(shown(&fourth), 1);
+    let none = toolset.dispatch("read_result", r#"{"result": 1, "picture": 6}"#).await;
+    assert!(!none.success && none.message.contains("the result has 5 pictures"), "{}", none.message);
+    // Small ones all fit.
+    let small =
+        returning(json!({ "content": vec![png(200, 200); 15] })).max_result(LIMIT).dispatch("s_get", "{}").await;
+    assert_eq!(shown(&small), 15);
+    // A long text leaves them half of the limit.
+    let long =
+        json!({ "content": [{ "type": "text", "text": "z".repeat(LARGE) }, png(1_000, 1_000), png(1_000, 1_000)] });
+    let reply = returning(long).max_result(LIMIT).dispatch("s_get", "{}").await;
+    assert_eq!(shown(&reply), 1);
+    assert!((10_000..15_000).contains(&reply.message.len()), "{}", reply.message.len());
+}

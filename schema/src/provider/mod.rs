@@ -41,6 +41,7 @@ mod nulls;
 mod objects;
 mod print;
 mod reading;
+mod repeated;
 mod rewrite;
 mod root;
 mod subset;

@@ -10,6 +10,7 @@ use super::limits;
 use super::names::Aliases;
 use super::notes::{Constraint, tighten};
 use super::reading::Reading;
+use super::repeated;
 use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
 use super::subset::{GEMINI_ENUM, takes};
 use super::words;
@@ -108,8 +109,9 @@ impl<'r, 'a> Printer<'r, 'a> {
             schema.insert("$defs".to_owned(), Value::Object(definitions.into_iter().collect()));
         }
         self.find_lost();
-        let schema = Value::Object(schema);
+        let mut schema = Value::Object(schema);
         let load = limits::load(&schema);
+        repeated::moved_to_definitions(&mut schema);
         Ok(Rewrite { schema, is_strict: self.is_strict, lost: self.lost.found, renamed: self.renamed.found, load })
     }
 

@@ -6,21 +6,26 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_bindgen_runtime::ToolReply;
+use mcp_bindgen_runtime::{Content, ToolReply};
 use serde_json::{Map, Value, json};
 
 use self::outline::{Outline, beginning};
 use super::entry::{Entry, Function, Handler, Output, Running};
 use super::find::{free_name, reading};
 use super::{FunctionContext, Toolset};
-use crate::provider::{text_beside_pictures, with_text};
+use crate::provider::{pictures, text_beside_pictures, tokens_of_picture, with_text};
 
 /// The smallest limit, in bytes: less has no room for anything but marks.
 const SMALLEST: usize = 1000;
 /// The room for the note on how to read on.
 const NOTE: usize = 250;
+/// So many pictures that are left out are named.
+const MOST_PLACES: usize = 10;
 /// Results are kept up to so many bytes together.
 const MOST_KEPT: usize = 64 * 1024 * 1024;
+
+/// A token of English has about so many bytes; a picture counts as so many for each of its tokens.
+const BYTES_OF_TOKEN: usize = 4;
 
 /// The limit of results, and the results that were longer. Shared by the toolsets of one conversation.
 #[derive(Clone)]
@@ -54,17 +59,60 @@ impl Limit {
         match self {
             Self::Bytes(most) => most,
             #[cfg(feature = "tokens")]
-            Self::Tokens(most) => most.saturating_mul(4),
+            Self::Tokens(most) => most.saturating_mul(BYTES_OF_TOKEN),
+        }
+    }
+
+    /// Returns the size of a text, as it is limited.
+    fn size(self, text: &str) -> usize {
+        match self {
+            Self::Bytes(_) => text.len(),
+            #[cfg(feature = "tokens")]
+            Self::Tokens(_) => super::cost::tokens_of(text),
+        }
+    }
+
+    /// Returns the size of a picture, as it is limited.
+    fn of_picture(self, data: &str) -> usize {
+        let tokens = tokens_of_picture(data);
+        match self {
+            Self::Bytes(_) => tokens * BYTES_OF_TOKEN,
+            #[cfg(feature = "tokens")]
+            Self::Tokens(_) => tokens,
+        }
+    }
+
+    const fn most(self) -> usize {
+        match self {
+            Self::Bytes(most) => most,
+            #[cfg(feature = "tokens")]
+            Self::Tokens(most) => most,
+        }
+    }
+
+    /// Returns what is left of it.
+    const fn less(self, size: usize) -> Self {
+        match self {
+            Self::Bytes(most) => Self::Bytes(most.saturating_sub(size)),
+            #[cfg(feature = "tokens")]
+            Self::Tokens(most) => Self::Tokens(most.saturating_sub(size)),
         }
     }
 }
 
 #[derive(Default)]
 struct Kept {
-    /// The texts by their numbers, the oldest first.
-    texts: VecDeque<(usize, Arc<str>)>,
+    /// The results by their numbers, the oldest first.
+    results: VecDeque<(usize, Arc<Whole>)>,
     bytes: usize,
     count: usize,
+}
+
+/// A result that a model got a part of.
+struct Whole {
+    text: String,
+    pictures: Vec<Value>,
+    bytes: usize,
 }
 
 /// A part of a result.
@@ -87,7 +135,10 @@ impl Toolset {
     /// words that items or lines contain. If the toolset has a tool of this name, a `_` is appended. The least limit is 1,000
     /// bytes.
     ///
-    /// The `value` of a cut reply has its text and its pictures, which are not limited. Functions that call tools through their
+    /// A picture counts as four bytes for each token that a provider charges at most, by its width and height. The first
+    /// pictures that fit beside the text, or into half of the limit, are shown; `read_result` shows the others one by one.
+    ///
+    /// The `value` of a cut reply has its text and the pictures that are shown. Functions that call tools through their
     /// [context](FunctionContext) get whole results.
     ///
     /// ```
@@ -142,6 +193,7 @@ impl Toolset {
                 "pointer": {"type": "string", "description": "A JSON pointer such as /items/3/body; the whole result by default."},
                 "from": {"type": "integer", "description": "The item, member or character to begin with; 0 by default."},
                 "contains": {"type": "string", "description": "Words that an item or line contains, in any case."},
+                "picture": {"type": "integer", "description": "The number of a picture to see instead."},
             },
         });
         let reader = reading(&name, description, schema, Arc::new(results.clone()));
@@ -174,12 +226,38 @@ impl Toolset {
 impl Results {
     fn cut(&self, mut reply: ToolReply) -> ToolReply {
         let text = text_beside_pictures(&reply);
-        if self.limit.allows(&text) {
+        let all = pictures(&reply);
+        if all.is_empty() && self.limit.allows(&text) {
             return reply;
         }
-        let number = self.keep(&text);
-        reply.message = self.page(&text, number, &Asked::default()).unwrap_or_else(|message| message);
-        reply.value = with_text(&reply, &reply.message);
+        // Half of the limit is for the text, if it needs that much.
+        let most = self.limit.most();
+        let mut room = most - self.limit.size(&text).min(most / 2);
+        let (mut shown, mut left_out, mut used) = (Vec::new(), Vec::new(), 0);
+        for (place, (block, data)) in all.iter().enumerate() {
+            let size = self.limit.of_picture(data);
+            if size <= room {
+                room -= size;
+                used += size;
+                shown.push(block.clone());
+            } else {
+                left_out.push(place + 1);
+            }
+        }
+        let limit = self.limit.less(used + if left_out.is_empty() { 0 } else { NOTE });
+        if left_out.is_empty() && limit.allows(&text) {
+            return reply;
+        }
+        let number = self.keep(&text, all);
+        reply.message = self.page(limit, &text, number, &Asked::default()).unwrap_or_else(|message| message);
+        if let Some(first) = left_out.first() {
+            let places: Vec<String> = left_out.iter().take(MOST_PLACES).map(usize::to_string).collect();
+            let (name, places) = (&self.name, places.join(", "));
+            reply.message.push_str(&format!(
+                "\n[left out: pictures {places}; see one with `{name}`: \"result\": {number}, \"picture\": {first}]"
+            ));
+        }
+        reply.value = with_text(&reply, &reply.message, shown);
         reply
     }
 
@@ -187,29 +265,31 @@ impl Results {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a text, and forgets the oldest ones if there are too many.
-    fn keep(&self, text: &str) -> usize {
+    /// Keeps a result, and forgets the oldest ones if there are too many.
+    fn keep(&self, text: &str, pictures: Vec<(Value, String)>) -> usize {
+        let bytes = text.len() + pictures.iter().map(|(_, data)| data.len()).sum::<usize>();
+        let pictures = pictures.into_iter().map(|(block, _)| block).collect();
         let mut kept = self.kept();
         kept.count += 1;
-        kept.bytes += text.len();
+        kept.bytes += bytes;
         let number = kept.count;
-        kept.texts.push_back((number, text.into()));
+        kept.results.push_back((number, Arc::new(Whole { text: text.to_owned(), pictures, bytes })));
         while kept.bytes > MOST_KEPT
-            && kept.texts.len() > 1
-            && let Some((_, oldest)) = kept.texts.pop_front()
+            && kept.results.len() > 1
+            && let Some((_, oldest)) = kept.results.pop_front()
         {
-            kept.bytes -= oldest.len();
+            kept.bytes -= oldest.bytes;
         }
         number
     }
 
     /// The text of a page that the limit allows, with a note on how to read on.
-    fn page(&self, whole: &str, number: usize, asked: &Asked) -> Result<String, String> {
+    fn page(&self, limit: Limit, whole: &str, number: usize, asked: &Asked) -> Result<String, String> {
         let json = serde_json::from_str(whole).ok().filter(|json: &Value| json.is_object() || json.is_array());
-        let mut bytes = self.limit.bytes();
+        let mut bytes = limit.bytes();
         loop {
             let page = self.page_within(bytes.saturating_sub(NOTE), whole, json.as_ref(), number, asked)?;
-            if bytes <= SMALLEST || self.limit.allows(&page) {
+            if bytes <= SMALLEST / 2 || limit.allows(&page) {
                 return Ok(page);
             }
             bytes = bytes / 4 * 3;
@@ -283,15 +363,23 @@ impl Function for Results {
         let number = arguments.get("result").and_then(Value::as_u64).unwrap_or_default();
         let found = self
             .kept()
-            .texts
+            .results
             .iter()
             .find(|(kept, _)| *kept as u64 == number)
-            .map(|(number, text)| (*number, text.clone()));
-        let page = match found {
-            Some((number, text)) => self.page(&text, number, &Asked::of(&arguments)),
-            None => Err(format!("no result {number} is kept: call its tool again")),
+            .map(|(number, whole)| (*number, whole.clone()));
+        let read = match (found, arguments.get("picture").and_then(Value::as_u64)) {
+            (Some((number, whole)), None) => self
+                .page(self.limit, &whole.text, number, &Asked::of(&arguments))
+                .map(|text| Output::from(Value::String(text))),
+            (Some((_, whole)), Some(picture)) => {
+                let place = usize::try_from(picture).ok().and_then(|place| place.checked_sub(1));
+                let block = place.and_then(|place| whole.pictures.get(place));
+                let block = block.map(|block| Output::Content(vec![Content::from_json(block.clone())]));
+                block.ok_or_else(|| format!("the result has {} pictures", whole.pictures.len()))
+            }
+            (None, _) => Err(format!("no result {number} is kept: call its tool again")),
         };
-        Box::pin(async move { page.map(|text| Output::from(Value::String(text))) })
+        Box::pin(async move { read })
     }
 }
 

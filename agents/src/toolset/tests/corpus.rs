@@ -205,3 +205,57 @@ fn types_of_results_cost_little() {
         assert!(shares.len() > 200 && median <= 5.0);
     }
 }
+
+/// The schema with every definition in the places that refer to it.
+#[cfg(feature = "tokens")]
+fn inlined(schema: &Value, root: &Value) -> Value {
+    match schema {
+        Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
+            Some(target) => inlined(&root["$defs"][target.trim_start_matches("#/$defs/")], root),
+            None => {
+                let members = members.iter().filter(|(key, _)| *key != "$defs");
+                Value::Object(members.map(|(key, value)| (key.clone(), inlined(value, root))).collect())
+            }
+        },
+        Value::Array(items) => items.iter().map(|item| inlined(item, root)).collect(),
+        other => other.clone(),
+    }
+}
+
+/// The tokens that definitions save where a server repeats itself: in schemas without references of their own.
+#[cfg(feature = "tokens")]
+#[test]
+#[ignore = "reads the whole corpus"]
+fn repeated_schemas_are_said_once() {
+    use crate::Provider;
+    use crate::toolset::cost::tokens_of;
+
+    let providers = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
+    for provider in providers {
+        let (mut all, mut saved, mut tools) = (0, 0, 0);
+        for list in lists() {
+            let plain: Vec<Value> =
+                list.snapshot.tools.iter().filter(|tool| !tool.to_string().contains("$ref")).cloned().collect();
+            let set = Toolset::builder().server("server", &plain, mcp_bindgen_runtime::Fake::new()).build();
+            for declared in set.expect("a list is a set").definitions(provider).declarations() {
+                let said = tokens_of(&declared.to_string());
+                all += said;
+                let schema = |key: &str| Some((key.to_owned(), declared.get(key)?.clone()));
+                let at = ["parameters", "input_schema", "parametersJsonSchema"].into_iter().find_map(schema);
+                let (key, schema) = at
+                    .or_else(|| Some(("function".to_owned(), declared["function"]["parameters"].clone())))
+                    .expect("a schema");
+                if schema.get("$defs").is_none() {
+                    continue;
+                }
+                let whole = inlined(&schema, &schema).to_string();
+                let more = tokens_of(&whole).saturating_sub(tokens_of(&schema.to_string()));
+                assert!(more > 0, "{key} of {declared}");
+                saved += more;
+                tools += 1;
+            }
+        }
+        println!("{provider:?}: {tools} tools say repeated schemas once: {} -> {all} tokens", all + saved);
+        assert!(tools > 50 && saved > 5_000);
+    }
+}
