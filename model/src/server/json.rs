@@ -1,9 +1,9 @@
 //! Configurations as JSON, for generated code.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::values::LEFT_OUT;
-use super::{Pin, Prefix, ServerConfig, Transport, Types};
+use super::{Pin, Prefix, ServerConfig, Transport, Types, View};
 use crate::placeholder::variable_name;
 use crate::{FileError, config, duration};
 
@@ -92,6 +92,39 @@ impl ServerConfig {
     /// Fails if the name, a type or the way to reach the server is not as it has to be.
     pub fn from_json(name: &str, json: &Value) -> Result<Self, FileError> {
         config::server_from_json(name, json)
+    }
+}
+
+impl View {
+    /// Returns the view as a JSON object, in the form of `mcp.toml`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut json = Map::new();
+        for (key, text) in [("name", &self.name), ("title", &self.title), ("description", &self.description)] {
+            json.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
+        }
+        if !self.hints.is_empty() {
+            let hints: Map<String, Value> =
+                self.hints.iter().map(|(hint, value)| (hint.name().to_owned(), json!(value))).collect();
+            json.insert("hints".to_owned(), hints.into());
+        }
+        for (key, values) in [("fixed", &self.fixed), ("default", &self.default)] {
+            if !values.is_empty() {
+                json.insert(key.to_owned(), values.clone().into());
+            }
+        }
+        if !self.hide.is_empty() {
+            json.insert("hide".to_owned(), self.hide.clone().into());
+        }
+        json.into()
+    }
+
+    /// Parses the result of [`to_json`](Self::to_json).
+    ///
+    /// # Errors
+    /// Fails if a key or a type is not as it has to be.
+    pub fn from_json(json: &Value) -> Result<Self, FileError> {
+        config::view_from_json(json)
     }
 }
 

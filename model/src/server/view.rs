@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{ConfigPlace, ServerConfig};
 use crate::FileError;
@@ -162,37 +162,6 @@ impl View {
 
     pub(crate) fn at(&mut self, key: impl Into<String>, place: ConfigPlace) {
         self.places.0.insert(key.into(), place);
-    }
-
-    /// Returns the view as a JSON object, in the form of `mcp.toml`.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        for (key, text) in [("name", &self.name), ("title", &self.title), ("description", &self.description)] {
-            json.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
-        }
-        if !self.hints.is_empty() {
-            let hints: Map<String, Value> =
-                self.hints.iter().map(|(hint, value)| (hint.name().to_owned(), json!(value))).collect();
-            json.insert("hints".to_owned(), hints.into());
-        }
-        for (key, values) in [("fixed", &self.fixed), ("default", &self.default)] {
-            if !values.is_empty() {
-                json.insert(key.to_owned(), values.clone().into());
-            }
-        }
-        if !self.hide.is_empty() {
-            json.insert("hide".to_owned(), self.hide.clone().into());
-        }
-        json.into()
-    }
-
-    /// Parses the result of [`to_json`](Self::to_json).
-    ///
-    /// # Errors
-    /// Fails if a key or a type is not as it has to be.
-    pub fn from_json(json: &Value) -> Result<Self, FileError> {
-        crate::config::view_from_json(json)
     }
 }
 

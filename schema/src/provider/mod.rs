@@ -71,7 +71,8 @@ use serde_json::Value;
 /// model that must send the property could only send `null`.
 pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
     let reading = Reading::of(schema);
-    let rewrite = Printer::new(&reading, dialect, true).print()?;
+    let mut rewrite = Printer::new(&reading, dialect, true).print()?;
+    repeated::moved_to_definitions(&mut rewrite.schema);
     reading.exclusive()?;
     limits::within(&rewrite.schema, dialect)?;
     Ok(rewrite)
@@ -91,7 +92,10 @@ pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
 pub fn loose(schema: &Value, dialect: Dialect) -> Rewrite {
     let reading = Reading::of(schema);
     match Printer::new(&reading, dialect, false).print() {
-        Ok(rewrite) => rewrite,
+        Ok(mut rewrite) => {
+            repeated::moved_to_definitions(&mut rewrite.schema);
+            rewrite
+        }
         // Only strict printing refuses.
         Err(_) => Rewrite {
             schema: serde_json::json!({"type": "object", "properties": {}}),

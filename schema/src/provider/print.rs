@@ -10,7 +10,6 @@ use super::limits;
 use super::names::Aliases;
 use super::notes::{Constraint, tighten};
 use super::reading::Reading;
-use super::repeated;
 use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
 use super::subset::{GEMINI_ENUM, takes};
 use super::words;
@@ -109,9 +108,8 @@ impl<'r, 'a> Printer<'r, 'a> {
             schema.insert("$defs".to_owned(), Value::Object(definitions.into_iter().collect()));
         }
         self.find_lost();
-        let mut schema = Value::Object(schema);
+        let schema = Value::Object(schema);
         let load = limits::load(&schema);
-        repeated::moved_to_definitions(&mut schema);
         Ok(Rewrite { schema, is_strict: self.is_strict, lost: self.lost.found, renamed: self.renamed.found, load })
     }
 
