@@ -28,7 +28,7 @@ mod uri_template;
 
 pub use canonical::{canonical_json, digest, tool_digest};
 pub use change::{ChangeKind, Class};
-pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
+pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool};
 #[doc(hidden)]
 pub use config::{config_keys, config_schema, is_packaged};
 pub use date::Date;

@@ -9,6 +9,7 @@ use mcp_bindgen_schema::names::PrefixedNames;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
 use super::error::{ProxyError, ProxyFault};
+use super::joined::Wanted;
 use super::upstream::{Calls, Upstream};
 use super::{Proxy, Shared};
 use mcp_bindgen_agents::NameStyle;
@@ -23,6 +24,7 @@ pub struct ProxyBuilder {
     pub(crate) upstreams: Vec<Upstream>,
     style: NameStyle,
     names: PrefixedNames,
+    joined: Wanted,
     options: ClientOptions,
     store: Option<Arc<dyn ApprovalStore>>,
     key: Option<Key>,
@@ -107,7 +109,8 @@ impl ProxyBuilder {
 
     /// Adds all servers of a configuration, with their names and its `[defaults]`. With `drift = "deny"`, tools are
     /// compared with the snapshots next to the file.
-    pub fn configuration(self, config: &Config) -> Self {
+    pub fn configuration(mut self, config: &Config) -> Self {
+        self.joined = Wanted::of(config);
         config.servers.values().fold(self, |builder, server| {
             let (config, server) = (config.clone(), server.clone());
             let name = server.name.clone();
@@ -143,9 +146,11 @@ impl ProxyBuilder {
         self
     }
 
-    /// Names the tools as bindings of this configuration do, from its snapshots.
+    /// Names the tools as bindings of this configuration do, from its snapshots, and serves the tools of its `[tools]`
+    /// instead of those that they stand for.
     pub fn names_from(mut self, config: &Config) -> Self {
         self.names = PrefixedNames::of_config(config);
+        self.joined = Wanted::of(config);
         self
     }
 
@@ -210,7 +215,7 @@ impl ProxyBuilder {
         match signer {
             Some(signer) if faults.is_empty() => Ok(Proxy::of(Shared::new(
                 self.upstreams,
-                (self.names, self.style),
+                (self.names, self.style, self.joined),
                 self.options,
                 signer,
                 self.store.unwrap_or_else(|| Arc::new(MemoryApprovalStore::default())),

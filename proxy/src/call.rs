@@ -73,11 +73,14 @@ impl ClientState {
     ) -> Result<Value, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let scope = self.scope(context).await;
-        let Some((attached, tool)) = scope.find(Kind::Tools, &name).await else {
+        let mut arguments = arguments.unwrap_or_default();
+        let found =
+            scope.find_called(&name, &mut arguments).await.map_err(|why| ErrorData::invalid_params(why, None))?;
+        let Some((attached, tool)) = found else {
             return Err(unknown_tool(&name, &scope.failed()));
         };
         let _working = attached.open.begin(context.id.clone());
-        let call = ToolCall::new(attached.name.to_string(), tool, arguments.unwrap_or_default());
+        let call = ToolCall::new(attached.name.to_string(), tool, arguments);
         let call = described(call, &attached);
         let is_modern = is_modern(context);
         if !is_modern {

@@ -1,12 +1,14 @@
 //! The items of several servers, by name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
+use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::names::Given;
 use serde_json::{Map, Value};
 
 use super::attached::Attached;
+use super::joined::{Joined, Wanted};
 
 /// Names that were given and that nobody has any more are remembered up to so many in all.
 const MOST_NAMES: usize = 100_000;
@@ -48,6 +50,8 @@ pub(super) struct Catalog {
     lists: Vec<List>,
     named: Vec<Named>,
     by_name: HashMap<String, usize>,
+    /// The places of tools that others stand for; with the first is the one that stands for them.
+    joined: BTreeMap<usize, Option<Joined>>,
     /// By server.
     given: HashMap<Arc<str>, Given>,
 }
@@ -56,7 +60,7 @@ impl Catalog {
     /// Takes the lists of all servers, in their order. `names` names what a server lists, beside the names that were given.
     pub(super) fn set(
         &mut self,
-        upstreams: &[Arc<Attached>],
+        (upstreams, wanted): (&[Arc<Attached>], &Wanted),
         lists: Vec<List>,
         names: impl Fn(&str, &[&str], &Given) -> Vec<String>,
     ) {
@@ -86,12 +90,63 @@ impl Catalog {
         }
         self.by_name = named.iter().enumerate().map(|(place, named)| (named.public.clone(), place)).collect();
         self.named = named;
+        self.join(wanted);
         self.lists = lists;
     }
 
     /// As servers list them, but for their names.
     pub(super) fn items(&self) -> Vec<Value> {
-        self.named.iter().map(Named::item).collect()
+        let items = self.named.iter().enumerate().filter_map(|(place, named)| match self.joined.get(&place) {
+            None => Some(named.item()),
+            Some(joined) => joined.as_ref().map(|joined| joined.item().clone()),
+        });
+        items.collect()
+    }
+
+    /// Puts one tool in the place of like tools of several servers.
+    fn join(&mut self, wanted: &Wanted) {
+        self.joined.clear();
+        for (name, of) in wanted.all() {
+            let is_member = |named: &Named| {
+                let wire = named.raw().map(name_of).unwrap_or_default();
+                of.iter().any(|(server, tool)| **server == *named.attached.name && tool == wire)
+            };
+            let found = self.named.iter().enumerate().filter(|(_, named)| is_member(named));
+            let found: Vec<(usize, &Named)> = found.collect();
+            let is_taken = self.named.iter().any(|named| named.public == name && !is_member(named));
+            let tools =
+                found.iter().map(|(_, named)| (named.attached.clone(), named.raw().cloned().unwrap_or_default()));
+            if found.is_empty() {
+                continue;
+            }
+            if is_taken {
+                tracing::warn!("`[tools.{}]` is not served: a server has a tool of this name", printable(name));
+                continue;
+            }
+            let Some(joined) = Joined::of(name, tools.collect()) else { continue };
+            let places: Vec<usize> = found.iter().map(|(place, _)| *place).collect();
+            let mut joined = Some(joined);
+            self.by_name.retain(|_, place| !places.contains(place));
+            self.joined.extend(places.into_iter().map(|place| (place, joined.take())));
+        }
+    }
+
+    fn joined(&self, public: &str) -> Option<&Joined> {
+        self.joined.values().flatten().find(|joined| name_of(joined.item()) == public)
+    }
+
+    /// Returns the server that is meant by a call of one of several like tools, and its tool; see [`Joined::take`].
+    pub(super) fn take_joined(
+        &self,
+        public: &str,
+        arguments: &mut Map<String, Value>,
+    ) -> Option<Result<(Arc<Attached>, String), String>> {
+        self.joined(public).map(|joined| joined.take(arguments))
+    }
+
+    /// Returns the schema of a tool that stands for others.
+    pub(super) fn joined_schema(&self, public: &str) -> Schema {
+        self.joined(public)?.item().get("inputSchema")?.as_object().cloned().map(Arc::new)
     }
 
     fn get(&self, public: &str) -> Option<&Named> {

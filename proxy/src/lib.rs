@@ -28,6 +28,7 @@ mod downstream;
 mod error;
 mod events;
 mod http;
+mod joined;
 mod linked;
 mod listening;
 mod notifications;

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::attached::{Attached, Kind, News};
 use super::catalog::Catalog;
+use super::joined::Wanted;
 use super::linked::is_shown_by;
 use super::routes;
 use mcp_bindgen_agents::NameStyle;
@@ -23,6 +24,7 @@ pub(super) struct Scope {
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
     pub(super) level: Arc<watch::Sender<Option<Value>>>,
     names: PrefixedNames,
+    joined: Wanted,
     tools: Mutex<Catalog>,
     prompts: Mutex<Catalog>,
     /// The tasks that listen to servers and ask them; they end with the scope.
@@ -34,7 +36,7 @@ impl Scope {
         upstreams: Vec<Arc<Attached>>,
         news: Arc<watch::Sender<News>>,
         level: Arc<watch::Sender<Option<Value>>>,
-        (mut names, style): (PrefixedNames, NameStyle),
+        (mut names, style, joined): (PrefixedNames, NameStyle, Wanted),
         listening: JoinSet<()>,
     ) -> Self {
         for attached in &upstreams {
@@ -50,6 +52,7 @@ impl Scope {
             news,
             level,
             names,
+            joined,
             tools: Mutex::default(),
             prompts: Mutex::default(),
             tasks: Mutex::new(listening),
@@ -108,6 +111,24 @@ impl Scope {
         self.find_known(kind, public)
     }
 
+    /// The server of a tool that is called, and what it calls it. One of several like tools is picked by an argument, which is
+    /// taken out.
+    ///
+    /// # Errors
+    /// Fails if the argument names no server.
+    pub(super) async fn find_called(
+        &self,
+        public: &str,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<Option<(Arc<Attached>, String)>, String> {
+        self.ask(Kind::Tools, |attached| self.joined.is_of(public, &attached.name)).await;
+        let joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.take_joined(public, arguments));
+        match joined {
+            Some(found) => found.map(Some),
+            None => Ok(self.find(Kind::Tools, public).await),
+        }
+    }
+
     fn find_known(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
         self.catalog(kind, Attached::known, |catalog| catalog.find(public))
     }
@@ -122,7 +143,9 @@ impl Scope {
         let catalog = if kind == Kind::Tools { &self.tools } else { &self.prompts };
         let mut catalog = catalog.lock().unwrap_or_else(PoisonError::into_inner);
         let lists = self.upstreams.iter().map(|attached| of(attached, kind)).collect();
-        catalog.set(&self.upstreams, lists, |server: &str, listed: &[&str], given: &Given| match kind {
+        let none = Wanted::default();
+        let joined = if kind == Kind::Tools { &self.joined } else { &none };
+        catalog.set((&self.upstreams, joined), lists, |server: &str, listed: &[&str], given: &Given| match kind {
             Kind::Tools => self.names.tools_beside(server, listed, given),
             _ => self.names.prompts_beside(server, listed, given),
         });
@@ -131,6 +154,11 @@ impl Scope {
 
     /// Returns the schema of a tool's arguments.
     pub(super) async fn input_schema(&self, public: &str) -> Option<Arc<Map<String, Value>>> {
+        self.ask(Kind::Tools, |attached| self.joined.is_of(public, &attached.name)).await;
+        let joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.joined_schema(public));
+        if joined.is_some() {
+            return joined;
+        }
         self.find(Kind::Tools, public).await?;
         self.catalog(Kind::Tools, Attached::known, |catalog| catalog.input_schema(public))
     }

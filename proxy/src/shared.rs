@@ -16,6 +16,7 @@ use super::approval_question::ask_client;
 use super::attached::{Attached, Open};
 use super::downstream::Downstream;
 use super::events::Bus;
+use super::joined::Wanted;
 use super::notifications::{hear, keep_level, tell_of_era};
 use super::scope::Scope;
 use super::upstream::Upstream;
@@ -29,7 +30,7 @@ pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1sk
 #[derive(Debug)]
 pub(crate) struct Shared {
     upstreams: Vec<Upstream>,
-    names: (PrefixedNames, NameStyle),
+    names: (PrefixedNames, NameStyle, Wanted),
     options: ClientOptions,
     pub(super) signer: Signer,
     pub(super) store: Arc<dyn ApprovalStore>,
@@ -47,7 +48,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn new(
         upstreams: Vec<Upstream>,
-        names: (PrefixedNames, NameStyle),
+        names: (PrefixedNames, NameStyle, Wanted),
         options: ClientOptions,
         signer: Signer,
         store: Arc<dyn ApprovalStore>,

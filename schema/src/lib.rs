@@ -25,6 +25,7 @@ pub mod drift;
 pub mod flags;
 #[cfg(feature = "infer")]
 pub mod infer;
+mod joined;
 mod lower;
 pub mod names;
 mod normalize;
@@ -42,6 +43,7 @@ pub use alike::{Alike, Class};
 pub use bundle::lookup;
 pub use checks::Checks;
 pub use document::Document;
+pub use joined::JoinedTools;
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use number::same;
 pub use shape::{

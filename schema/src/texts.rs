@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::bundle::NAMED_SCHEMAS;
 
 /// Keywords that hold data, whatever it looks like.
-const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
+pub(crate) const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// Removes invisible characters from the titles and descriptions of a schema. Names and values stay.
 ///

@@ -89,6 +89,9 @@ impl Toolset {
             // Replies check their own arguments.
             return replies.reply(&entry.public, arguments, options).await;
         }
+        if let Handler::Joined(joined) = &entry.handler {
+            return self.call_joined(&entry.public, joined, arguments, options, within).await;
+        }
         let arguments = match readied(entry, arguments) {
             Ok(arguments) => arguments,
             Err(words) => return ToolReply::failure(words),
@@ -117,7 +120,7 @@ impl Toolset {
                 caller.call_tool_dyn(call.with_extension(through)).await
             }
             // It has no result, but words for a model.
-            Handler::Reply(_) => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
+            Handler::Reply(_) | Handler::Joined(_) => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
         }
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::answers::Answers;
 use super::context::FunctionContext;
+use super::joined::Joined;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use crate::provider::Arguments;
@@ -50,6 +51,8 @@ pub(crate) enum Handler {
     },
     /// A function of the program, with the layers around it.
     Function(Arc<dyn DynCallTool>),
+    /// One of several like tools, which the arguments pick.
+    Joined(Joined),
     /// A call of another tool, which has the reply as it is.
     Reply(Arc<dyn Replies>),
 }

@@ -79,6 +79,13 @@ pub enum ToolsetFault {
         /// Their description.
         message: String,
     },
+    /// A tool of `[tools]` cannot stand for the tools that it names.
+    NotJoined {
+        /// The name of the tool.
+        name: String,
+        /// The reason.
+        message: String,
+    },
     /// The tools of something were to be listed, at whose end there is no client.
     NothingToList,
 }
@@ -133,6 +140,7 @@ impl fmt::Display for ToolsetFault {
                  fields, or an empty one (`struct Nothing {{}}`)",
                 shown(function)
             ),
+            Self::NotJoined { name, message } => write!(f, "`[tools.{}]`: {message}", printable(name)),
             Self::NothingToList => f.write_str(
                 "listing tools requires a client, or a stack around one; without it use `ToolsetBuilder::server`",
             ),

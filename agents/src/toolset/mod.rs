@@ -15,6 +15,7 @@ mod error;
 mod find;
 mod function;
 mod functions;
+mod joined;
 mod mend;
 pub(crate) mod names;
 mod places;
@@ -147,9 +148,13 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        subscribe(self.entries.iter().filter_map(|entry| match &entry.handler {
+        let joined = self.entries.iter().filter_map(|entry| match &entry.handler {
+            Handler::Joined(joined) => Some(joined.entries()),
+            _ => None,
+        });
+        subscribe(self.entries.iter().chain(joined.flatten()).filter_map(|entry| match &entry.handler {
             Handler::Server { caller, .. } | Handler::Function(caller) => Some(&**caller),
-            Handler::Reply(_) => None,
+            Handler::Reply(_) | Handler::Joined(_) => None,
         }))
     }
 

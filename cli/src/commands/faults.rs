@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_bindgen_codegen::{Bindings, Options};
-use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, side_by_side};
+use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, printable, side_by_side};
+use mcp_bindgen_schema::JoinedTools;
+use serde_json::Value;
 
 use super::source::{self, Bound};
 use crate::diagnostics::{self, Shown};
@@ -32,6 +34,44 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         found.extend(of_bindings.denied.into_iter().map(|(_, fault)| fault));
         if !found.is_empty() {
             faults.insert(name.to_owned(), found);
+        }
+    }
+    for (server, fault) in unjoined(config, servers) {
+        output.error(&fault.text);
+        faults.entry(server).or_default().push(fault);
+    }
+    faults
+}
+
+/// Returns the faults of `[tools]`, each with the first of its servers that is looked at.
+fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
+    let mut faults = Vec::new();
+    for (name, joined) in &config.joined {
+        let is_looked_at = |server: &str| servers.iter().any(|known| known.name == server);
+        let Some((first, _)) = joined.of.iter().find(|(server, _)| is_looked_at(server)) else { continue };
+        let mut tools: Vec<(&str, Value)> = Vec::new();
+        let mut fault = |message: String, help: &str| {
+            let error = joined.place.error(message).with_help(help);
+            faults.push((first.clone(), Fault::from(&error)));
+        };
+        for (server, tool) in &joined.of {
+            // A snapshot that cannot be used is told where it is compared.
+            let Ok(bound) = source::of_server(config, server, None) else { continue };
+            let found =
+                bound.snapshot.tools.into_iter().find(|found| found.get("name").is_some_and(|name| name == tool));
+            match found {
+                Some(found) => tools.push((server, found)),
+                None => fault(
+                    format!("`[tools.{name}]` names `{server}/{}`, which the server does not have", printable(tool)),
+                    "`mcp-bindgen list` shows the tools of each server",
+                ),
+            }
+        }
+        let tools: Vec<(&str, &Value)> = tools.iter().map(|(server, tool)| (*server, tool)).collect();
+        if tools.len() > 1
+            && let Err(why) = JoinedTools::of(name, &tools)
+        {
+            fault(format!("`[tools.{name}]`: {why}"), "a view can hide an argument that only one of them has");
         }
     }
     faults

@@ -103,12 +103,17 @@ fn classes() -> Vec<&'static str> {
 /// The transports as they are written: `transport`, or `type` as other programs name it.
 pub(super) const TRANSPORTS: [&str; 5] = ["stdio", "http", "sse", "streamable-http", "streamableHttp"];
 
-pub(crate) static FILE: [Key; 4] = [
+pub(crate) static FILE: [Key; 5] = [
     key("defaults", Form::Table(&DEFAULTS), "", "values that servers inherit"),
     key("servers", Form::TableMap(&SERVER), "", "the servers by name: a name has 1 to 64 of `a-z`, `0-9`, `_` and `-`"),
+    key("tools", Form::TableMap(&JOINED), "", "tools for models that stand for like tools of several servers, by name")
+        .page("agents.md#one-tool-for-several-servers"),
     key("deny", Form::Codes, "[]", "diagnostic codes that are errors").page("diagnostics.md"),
     key("allow", Form::Codes, "[]", "diagnostic codes that are hidden").page("diagnostics.md"),
 ];
+
+pub(super) static JOINED: [Key; 1] =
+    [key("of", Form::Texts, "", "the tools, each as `\"server/tool\"`; an argument says which server is meant")];
 
 pub(super) static DEFAULTS: [Key; 7] = [
     key("snapshots", Form::Text, "\"mcp\"", "folder of the snapshots, relative to the file"),
@@ -187,7 +192,7 @@ pub(super) static SERVER: [Key; 28] = [
         "`\"keep\"` keeps undeclared keys in a field `extra`",
     ),
     key("view", Form::TableMap(&VIEW), "", "what programs and models see of a tool, by its name on the server")
-        .page("configuration.md#views"),
+        .page("#views"),
     key("rust", Form::Table(&RUST), "", "changes of the generated code").page("generated-code.md#change-the-generated-code"),
     key("description", Form::Text, "", "purpose of the server: `client.config().description`"),
     key(

@@ -3,6 +3,7 @@
 mod drift;
 mod find;
 mod isolation;
+mod joined;
 mod keys;
 mod node;
 mod read;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 #[doc(hidden)]
 pub use self::find::is_packaged;
+pub use self::joined::JoinedTool;
 #[doc(hidden)]
 pub use self::keys::config_keys;
 use self::node::{Entry, Kind, Node};
@@ -57,6 +59,8 @@ pub struct Config {
     pub defaults: Defaults,
     /// The servers by name.
     pub servers: BTreeMap<String, ServerConfig>,
+    /// The tools that stand for like tools of several servers, by name.
+    pub joined: BTreeMap<String, JoinedTool>,
     /// Invalid entries of another program's file, by name, with the reason.
     pub rejected: BTreeMap<String, FileError>,
     /// Problems that do not prevent reading.
@@ -72,6 +76,7 @@ impl fmt::Debug for Config {
             .field("path", &self.path)
             .field("defaults", &self.defaults)
             .field("servers", &self.servers)
+            .field("joined", &self.joined)
             .field("rejected", &self.rejected.values().collect::<Vec<_>>())
             .field("warnings", &self.warnings)
             .field("diagnostics", &self.diagnostics)
@@ -163,9 +168,22 @@ impl Config {
                         config.servers.insert(server.key.clone(), read);
                     }
                 }
+                "tools" => {
+                    for tool in reader.table(&entry.value, "`tools`")? {
+                        let read = joined::read(&reader, &tool.key, tool.at, &tool.value)?;
+                        config.joined.insert(tool.key.clone(), read);
+                    }
+                }
                 "deny" => config.diagnostics.deny = codes(&reader, entry, &mut config.diagnostics.places)?,
                 "allow" => config.diagnostics.allow = codes(&reader, entry, &mut config.diagnostics.places)?,
                 _ => {}
+            }
+        }
+        for (name, joined) in &config.joined {
+            if let Some((server, _)) = joined.of.iter().find(|(server, _)| !config.servers.contains_key(server)) {
+                let message = format!("tool `{name}` names the unknown server `{server}`");
+                let help = suggestion(server, config.servers.keys().map(String::as_str), "known servers:");
+                return Err(joined.place.error(message).with_help(help));
             }
         }
         config.warnings = reader.warnings;

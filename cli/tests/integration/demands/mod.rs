@@ -21,6 +21,7 @@ use mcp_bindgen_runtime::{Client, ClientOptions, Servers};
 type Row = (&'static str, fn());
 
 const ROWS: &[Row] = &[
+    ("tools.*.of", views::of),
     ("deny", bindings::deny),
     ("allow", bindings::allow),
     ("defaults.snapshots", bindings::snapshots),

@@ -1,8 +1,8 @@
 //! Keys that say what programs and models see of a tool.
 
 use mcp_bindgen_agents::{Provider, Toolset};
-use mcp_bindgen_model::Snapshot;
-use mcp_bindgen_runtime::{CallError, ClientOptions, ToolReply};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ToolReply};
 use serde_json::{Value, json};
 
 use super::{refusal, with_client};
@@ -134,4 +134,60 @@ pub(crate) fn hide() {
     assert_eq!(add(with, &json!({ "a": 20 })).unwrap(), "{\"result\":42}");
     let refused = add(with, &json!({ "a": 20, "note": "x" })).unwrap_err().to_string();
     assert!(refused.contains("the configuration hides this argument; leave it out"), "{refused}");
+}
+
+/// One tool for two servers: of models, and of the clients of the proxy.
+pub(crate) fn of() {
+    const TOOLS: &str = "[servers.lab]\ncommand = \"SERVER\"\n[tools.sum]\nof = [\"hub/add\", \"lab/add\"]\n";
+    let project = Project::new(&format!("{SERVER}{TOOLS}"));
+    project.run(&["sync"]).exits_with(0);
+    project.run(&["check", "--offline"]).exits_with(0);
+    let config = Config::load(project.path("mcp.toml")).unwrap();
+    let snapshot = Snapshot::load(project.path("mcp/hub.json")).unwrap();
+    with_client(&project, ClientOptions::new(), async |client| {
+        let lab = Client::of_config(&config, config.server("lab").unwrap(), ClientOptions::new());
+        let toolset = Toolset::builder()
+            .server("hub", &snapshot.tools, client.clone())
+            .server("lab", &snapshot.tools, lab.clone())
+            .build()
+            .unwrap();
+        let joined = toolset.join(&config).unwrap();
+        assert!(joined.names().any(|name| name == "sum") && !joined.names().any(|name| name.ends_with("_add")));
+        assert_eq!(joined.len(), toolset.len() - 1);
+        let reply = joined.dispatch("sum", json!({ "server": "lab", "a": 20, "b": 22 })).await;
+        assert!(reply.success && reply.message.contains("42"), "{reply:?}");
+        let reply = joined.dispatch("sum", json!({ "server": "lob", "a": 20, "b": 22 })).await;
+        assert!(!reply.success && reply.message.contains("expected one of `hub`, `lab` at `/server`"), "{reply:?}");
+        lab.close().await;
+
+        let serve = ServerConfig::stdio("proxy", env!("CARGO_BIN_EXE_mcp-bindgen")).args([
+            "--config",
+            project.path("mcp.toml").to_str().unwrap(),
+            "serve",
+        ]);
+        let proxy = Client::new(serve);
+        let listed = proxy.list_tools_raw().await.unwrap();
+        let sum = listed.iter().find(|tool| tool["name"] == "sum").expect("it is listed");
+        assert_eq!(sum["inputSchema"]["properties"]["server"]["enum"], json!(["hub", "lab"]));
+        assert!(!listed.iter().any(|tool| tool["name"] == "hub_add" || tool["name"] == "lab_add"));
+        let call = async |arguments: Value| proxy.call("sum", arguments.as_object().unwrap().clone()).await;
+        assert!(call(json!({ "server": "lab", "a": 20, "b": 22 })).await.unwrap().text().contains("42"));
+        let refused = call(json!({ "a": 20, "b": 22 })).await.unwrap_err().to_string();
+        assert!(refused.contains("expected one of `hub`, `lab` at `/server`"), "{refused}");
+        proxy.close().await;
+    });
+
+    let differs = project.read("mcp/lab.json").replacen("\"integer\"", "\"number\"", 1);
+    project.write("mcp/lab.json", &Snapshot::parse(&differs).unwrap().to_text());
+    let said = project.run(&["check", "--offline"]).exits_with(1).stderr;
+    assert!(said.contains("`[tools.sum]`: its arguments differ between `hub` and `lab`"), "{said}");
+    for (of, why) in [
+        ("[\"hub/add\"]", "stands for fewer than two tools"),
+        ("[\"hub/add\", \"hub/sum\"]", "has two tools of server `hub`"),
+        ("[\"hub/add\", \"add\"]", "which names no tool of a server"),
+        ("[\"hub/add\", \"lob/add\"]", "names the unknown server `lob`"),
+    ] {
+        let said = refusal(&format!("{SERVER}[tools.sum]\nof = {of}\n"));
+        assert!(said.contains(why) && said.contains("mcp.toml:"), "{said}");
+    }
 }

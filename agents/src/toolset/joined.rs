@@ -1,0 +1,141 @@
+//! Tools that stand for like tools of several servers.
+
+use std::sync::Arc;
+
+use mcp_bindgen_model::Config;
+use mcp_bindgen_runtime::{Annotations, CallOptions, ToolCall, ToolReply};
+use mcp_bindgen_schema::JoinedTools;
+use serde_json::{Value, json};
+
+use super::error::{ToolsetError, ToolsetFault};
+use super::words::invalid;
+use super::{Entry, Handler, Toolset};
+use crate::provider::Arguments;
+
+/// The group of the tools that a toolset adds itself.
+const TOOLS: &str = "tools";
+
+/// Like tools, of which an argument picks one.
+pub(crate) struct Joined {
+    argument: String,
+    /// By their servers.
+    tools: Vec<(String, Arc<Entry>)>,
+}
+
+impl Toolset {
+    /// Returns the toolset with the tools of `[tools]` of a configuration, each in the place of the tools that it
+    /// stands for. A model says with an argument, `server`, which server it means. Calls go through the layers of that
+    /// server's tool. Servers that the toolset does not have are left out.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_model::Config;
+    /// # use mcp_bindgen_runtime::Fake;
+    ///
+    /// let config = Config::parse_toml(
+    ///     r#"
+    ///     [servers.wiki_eu]
+    ///     url = "https://eu.example.com/mcp"
+    ///     [servers.wiki_us]
+    ///     url = "https://us.example.com/mcp"
+    ///     [tools.search]
+    ///     of = ["wiki_eu/search", "wiki_us/search"]
+    ///     "#,
+    ///     "mcp.toml".as_ref(),
+    /// )?;
+    /// # let (eu, us) = (Fake::new(), Fake::new());
+    /// let search = [serde_json::json!({ "name": "search", "inputSchema": { "type": "object" } })];
+    /// let toolset = Toolset::builder().server("wiki_eu", &search, eu).server("wiki_us", &search, us).build()?.join(&config)?;
+    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["search"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns everything that is wrong: tools whose arguments are not alike, and names that the toolset already has.
+    pub fn join(&self, config: &Config) -> Result<Self, ToolsetError> {
+        let mut entries = self.entries.to_vec();
+        let mut faults = Vec::new();
+        for (name, joined) in &config.joined {
+            let members = joined.of.iter();
+            let members =
+                members.filter_map(|(server, tool)| Some((server.clone(), self.entry_of(server, tool)?.clone())));
+            let members: Vec<(String, Arc<Entry>)> = members.collect();
+            let is_member = |entry: &Arc<Entry>| members.iter().any(|(_, member)| Arc::ptr_eq(member, entry));
+            let Some(place) = entries.iter().position(is_member) else { continue };
+            if entries.iter().any(|entry| entry.public == *name && !is_member(entry)) {
+                let message = "the toolset already has a tool of this name".to_owned();
+                faults.push(ToolsetFault::NotJoined { name: name.clone(), message });
+                continue;
+            }
+            let listed: Vec<Value> = members.iter().map(|(_, entry)| entry.listed()).collect();
+            let tools: Vec<(&str, &Value)> = members.iter().map(|(server, _)| server.as_str()).zip(&listed).collect();
+            match JoinedTools::of(name, &tools) {
+                Ok(made) => {
+                    entries.retain(|entry| !is_member(entry));
+                    let joined = Joined { argument: made.argument, tools: members };
+                    entries.insert(place, Arc::new(joined.into_entry(name, &made.tool)));
+                }
+                Err(message) => faults.push(ToolsetFault::NotJoined { name: name.clone(), message }),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(ToolsetError::new(faults));
+        }
+        Ok(Self::of(entries, self.style, self.left_out.clone(), self.carried.clone()))
+    }
+
+    /// Makes a model's call of one of several like tools.
+    pub(super) async fn call_joined(
+        &self,
+        public: &str,
+        joined: &Joined,
+        arguments: Arguments,
+        options: CallOptions,
+        within: Option<&ToolCall>,
+    ) -> ToolReply {
+        let mut arguments = match arguments.object() {
+            Ok(arguments) => arguments,
+            Err(error) => return ToolReply::failure(invalid(public, &error.to_string())),
+        };
+        let server = arguments.shift_remove(&joined.argument);
+        let meant = joined.tools.iter().find(|(name, _)| server.as_ref().and_then(Value::as_str) == Some(name));
+        match meant {
+            Some((_, entry)) => {
+                let entry = entry.clone();
+                Box::pin(async move { self.call(&entry, Value::Object(arguments).into(), options, within).await }).await
+            }
+            None => {
+                let servers: Vec<String> = joined.tools.iter().map(|(server, _)| format!("`{server}`")).collect();
+                let what = format!("expected one of {} at `/{}`", servers.join(", "), joined.argument);
+                ToolReply::failure(invalid(public, &what))
+            }
+        }
+    }
+}
+
+impl Joined {
+    fn into_entry(self, name: &str, tool: &Value) -> Entry {
+        let schema = tool.get("inputSchema").cloned().unwrap_or_default();
+        let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
+        let entry = Entry::of_program(TOOLS.into(), name.into(), description, schema, Handler::Joined(self));
+        let annotations = tool.get("annotations").map(Annotations::listed).unwrap_or_default();
+        Entry { public: name.to_owned(), annotations, ..entry }
+    }
+
+    /// Returns the tools.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.tools.iter().map(|(_, entry)| entry)
+    }
+}
+
+impl Entry {
+    /// Returns it in the form of a server's list.
+    fn listed(&self) -> Value {
+        let Annotations { read_only, destructive, idempotent, open_world, .. } = self.annotations;
+        json!({
+            "name": &*self.tool, "description": self.description.as_deref(), "inputSchema": &*self.input_schema,
+            "annotations": { "readOnlyHint": read_only, "destructiveHint": destructive, "idempotentHint": idempotent,
+                "openWorldHint": open_world },
+        })
+    }
+}
