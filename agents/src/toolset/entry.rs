@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use super::answers::Answers;
 use super::context::FunctionContext;
-use super::joined::Joined;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use crate::provider::Arguments;
@@ -90,6 +89,13 @@ pub(crate) trait Function: Send + Sync {
 
 /// A function that asks a server: its name, description and parameters.
 pub(crate) type ServerFunction = (&'static str, String, Value, Arc<dyn Function>);
+
+/// Like tools, of which an argument picks one.
+pub(crate) struct Joined {
+    pub(super) argument: String,
+    /// By their servers.
+    pub(super) tools: Vec<(String, Arc<Entry>)>,
+}
 
 impl Entry {
     /// A tool that is no server's, of whose behaviour nothing is known.

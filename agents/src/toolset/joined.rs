@@ -7,6 +7,7 @@ use mcp_bindgen_runtime::{Annotations, CallOptions, ToolCall, ToolReply};
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::{Value, json};
 
+use super::entry::Joined;
 use super::error::{ToolsetError, ToolsetFault};
 use super::words::invalid;
 use super::{Entry, Handler, Toolset};
@@ -14,13 +15,6 @@ use crate::provider::Arguments;
 
 /// The group of the tools that a toolset adds itself.
 const TOOLS: &str = "tools";
-
-/// Like tools, of which an argument picks one.
-pub(crate) struct Joined {
-    argument: String,
-    /// By their servers.
-    tools: Vec<(String, Arc<Entry>)>,
-}
 
 impl Toolset {
     /// Returns the toolset with the tools of `[tools]` of a configuration, each in the place of the tools that it
@@ -120,11 +114,6 @@ impl Joined {
         let entry = Entry::of_program(TOOLS.into(), name.into(), description, schema, Handler::Joined(self));
         let annotations = tool.get("annotations").map(Annotations::listed).unwrap_or_default();
         Entry { public: name.to_owned(), annotations, ..entry }
-    }
-
-    /// Returns the tools.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.tools.iter().map(|(_, entry)| entry)
     }
 }
 

@@ -149,7 +149,7 @@ impl Toolset {
     #[must_use]
     pub fn events(&self) -> Events {
         let joined = self.entries.iter().filter_map(|entry| match &entry.handler {
-            Handler::Joined(joined) => Some(joined.entries()),
+            Handler::Joined(joined) => Some(joined.tools.iter().map(|(_, entry)| entry)),
             _ => None,
         });
         subscribe(self.entries.iter().chain(joined.flatten()).filter_map(|entry| match &entry.handler {
