@@ -10,3 +10,4 @@ mod secrets;
 mod server;
 mod snapshot;
 mod uri_template;
+mod views;
