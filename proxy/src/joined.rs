@@ -1,8 +1,9 @@
 //! Tools that stand for like tools of several servers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Config, printable};
+use mcp_bindgen_model::{Config, JoinedTool, printable};
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::{Map, Value};
 
@@ -10,16 +11,16 @@ use super::attached::Attached;
 
 /// The tools of `[tools]`: a name, and the servers with their tools.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted(Arc<[(String, Vec<(String, String)>)]>);
+pub(super) struct Wanted(Arc<BTreeMap<String, JoinedTool>>);
 
 impl Wanted {
     pub(super) fn of(config: &Config) -> Self {
-        Self(config.joined.iter().map(|(name, joined)| (name.clone(), joined.of.clone())).collect())
+        Self(Arc::new(config.joined.clone()))
     }
 
     /// Returns the names with their tools.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &[(String, String)])> {
-        self.0.iter().map(|(name, of)| (name.as_str(), of.as_slice()))
+        self.0.iter().map(|(name, joined)| (name.as_str(), joined.of.as_slice()))
     }
 
     /// Returns `true` if the tool of that name stands for one of a server.

@@ -81,7 +81,7 @@ impl ToolCall {
             Ok(()) => Ok(self),
             Err(refusal) => {
                 let pointer = format!("/{}", pointer_segment(&refusal.argument));
-                Err(CallError::invalid_arguments(&*self.server, &*self.tool, pointer, refusal.message))
+                Err(CallError::invalid_arguments(&self.server, &self.tool, pointer, refusal.message))
             }
         }
     }

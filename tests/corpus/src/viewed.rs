@@ -41,7 +41,8 @@ impl Viewed {
                 Ok(seen) => seen,
                 Err(faults) => {
                     let name = tool.get("name").unwrap_or(&Value::Null);
-                    self.refused.push(format!("{} {name}: {}", list.name, faults[0].message));
+                    let why = faults.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join("; ");
+                    self.refused.push(format!("{} {name}: {why}", list.name));
                     continue;
                 }
             };
