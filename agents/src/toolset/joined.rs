@@ -120,11 +120,9 @@ impl Joined {
 impl Entry {
     /// Returns it in the form of a server's list.
     fn listed(&self) -> Value {
-        let Annotations { read_only, destructive, idempotent, open_world, .. } = self.annotations;
         json!({
             "name": &*self.tool, "description": self.description.as_deref(), "inputSchema": &*self.input_schema,
-            "annotations": { "readOnlyHint": read_only, "destructiveHint": destructive, "idempotentHint": idempotent,
-                "openWorldHint": open_world },
+            "annotations": self.annotations.to_json(),
         })
     }
 }

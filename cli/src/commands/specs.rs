@@ -2,7 +2,7 @@
 
 use mcp_bindgen_codegen::{Bindings, Options, ToolBinding};
 use mcp_bindgen_model::Snapshot;
-use mcp_bindgen_runtime::{ServerSpec, ToolSpec};
+use mcp_bindgen_runtime::{Annotations, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
 /// The server with those of its tools that a template calls. Nothing of it is ever given back: a run has one template,
@@ -18,14 +18,10 @@ pub(super) fn of_called(snapshot: &Snapshot, options: &Options, called: &[&str])
     Box::leak(Box::new(ServerSpec::new(kept(options.server_name())).tools(Vec::leak(tools))))
 }
 
-/// Sets a hint about behaviour.
-type Hint = fn(ToolSpec, bool) -> ToolSpec;
-
 fn tool(snapshot: &Snapshot, binding: &ToolBinding) -> Option<ToolSpec> {
     let tool = snapshot.tools.get(binding.index)?;
     let text = |key: &str| tool.get(key).and_then(Value::as_str);
     let hints = tool.get("annotations");
-    let hint = |key: &str| hints?.get(key)?.as_bool();
     let mut spec = ToolSpec::new(kept(&binding.tool), kept(&input_schema(tool))).prefixed(kept(&binding.prefixed));
     if let Some(title) = text("title").or_else(|| hints?.get("title")?.as_str()) {
         spec = spec.title(kept(title));
@@ -36,17 +32,7 @@ fn tool(snapshot: &Snapshot, binding: &ToolBinding) -> Option<ToolSpec> {
     if let Some(output) = output_schema(tool) {
         spec = spec.output_schema(kept(&output));
     }
-    let setters: [(&str, Hint); 4] = [
-        ("readOnlyHint", ToolSpec::read_only),
-        ("destructiveHint", ToolSpec::destructive),
-        ("idempotentHint", ToolSpec::idempotent),
-        ("openWorldHint", ToolSpec::open_world),
-    ];
-    for (key, set) in setters {
-        if let Some(hint) = hint(key) {
-            spec = set(spec, hint);
-        }
-    }
+    spec = spec.hints(hints.map(Annotations::listed).unwrap_or_default());
     if let Some(viewed) = &binding.viewed {
         let before = &viewed.before;
         let texts: Map<String, Value> = ["title", "description", "annotations"]

@@ -115,9 +115,11 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
         }
         (Some(_), None) => Finding::error(SUBJECT, format!("{shown} is invalid"), sync),
         (Some(_), Some(known)) => {
-            let faults = file.override_faults(&known);
+            let faults = file.faults(known, server);
             match faults.first() {
-                Some(fault) => Finding::error(SUBJECT, fault.clone(), "fix the overrides, or remove the obsolete ones"),
+                Some(fault) => {
+                    Finding::error(SUBJECT, fault.clone(), "fix the overrides and views, or remove the obsolete ones")
+                }
                 None => Finding::fine(SUBJECT, shown),
             }
         }

@@ -10,7 +10,7 @@ mod texts;
 mod words;
 
 use mcp_bindgen_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
-use mcp_bindgen_model::{Snapshot, side_by_side};
+use mcp_bindgen_model::{Hint, Snapshot, side_by_side};
 use mcp_bindgen_schema::drift::Change;
 use mcp_bindgen_schema::{Presence, Shape};
 use serde_json::Value;
@@ -254,15 +254,17 @@ impl Given<'_> {
 
 impl Tool {
     /// Returns the server's own words in annotations: a stranger's claims.
-    pub(crate) fn says(&self) -> Vec<&'static str> {
-        let hint = |key: &str| self.annotations.as_ref().and_then(|hints| hints.get(key)?.as_bool());
-        let words = [
-            ("readOnlyHint", "read-only", "not read-only"),
-            ("destructiveHint", "destructive", "not destructive"),
-            ("idempotentHint", "idempotent", "not idempotent"),
-            ("openWorldHint", "open-world", "closed-world"),
-        ];
-        words.into_iter().filter_map(|(key, yes, no)| hint(key).map(|hint| if hint { yes } else { no })).collect()
+    pub(crate) fn says(&self) -> Vec<String> {
+        let hint = |hint: Hint| self.annotations.as_ref().and_then(|hints| hints.get(hint.wire())?.as_bool());
+        let word = |of: Hint| {
+            let word = of.name().replace('_', "-");
+            hint(of).map(|is_so| match of {
+                _ if is_so => word,
+                Hint::OpenWorld => "closed-world".to_owned(),
+                _ => format!("not {word}"),
+            })
+        };
+        Hint::ALL.into_iter().filter_map(word).collect()
     }
 
     /// Describes the parts of the tool that overrides changed: `parameters and result by override, learned from 12 results`.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use mcp_bindgen_codegen::apply_overrides;
-use mcp_bindgen_model::{Config, FileError, Overrides, Snapshot, read_text};
+use mcp_bindgen_codegen::seen;
+use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, read_text};
 
 use crate::project::leads_nowhere;
 
@@ -38,13 +38,11 @@ impl SnapshotFile {
         self.text.as_deref().and_then(|text| Snapshot::parse(text).ok())
     }
 
-    /// Returns the overrides beside it that do not fit a snapshot, or the reason why they cannot be read.
-    pub(crate) fn override_faults(&self, snapshot: &Snapshot) -> Vec<String> {
-        let faults = match Overrides::load_beside(&self.path) {
-            Ok(None) => Vec::new(),
-            Ok(Some(overrides)) => apply_overrides(snapshot, &overrides).err().unwrap_or_default(),
-            Err(error) => vec![error],
-        };
-        faults.iter().map(ToString::to_string).collect()
+    /// Returns the overrides beside it and the views of its server that do not fit it, or the reason why they cannot be
+    /// read.
+    pub(crate) fn faults(&self, snapshot: Snapshot, server: &ServerConfig) -> Vec<String> {
+        let overrides = Overrides::load_beside(&self.path).map_err(|error| vec![error]);
+        let seen = overrides.and_then(|overrides| seen(snapshot, overrides.as_ref(), Some(server)));
+        seen.err().iter().flatten().map(ToString::to_string).collect()
     }
 }

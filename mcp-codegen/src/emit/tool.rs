@@ -1,5 +1,6 @@
 //! The code of a tool besides its types: specification, handler, method, variant.
 
+use mcp_bindgen_model::Hint;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
@@ -60,15 +61,9 @@ impl ToolPlan<'_> {
             let schema = json_literal(schema);
             quote!(.output_schema(#schema))
         });
-        let hints = [
-            ("readOnlyHint", quote!(read_only)),
-            ("destructiveHint", quote!(destructive)),
-            ("idempotentHint", quote!(idempotent)),
-            ("openWorldHint", quote!(open_world)),
-        ];
-        let hints = hints.into_iter().filter_map(|(key, setter)| {
-            let hint = self.hint(key)?;
-            Some(quote!(.#setter(#hint)))
+        let hints = self.hints().map(|(hint, value)| {
+            let setter = ident(hint.name());
+            quote!(.#setter(#value))
         });
         let view = self.declared.viewed.map(|viewed| {
             let texts = ["title", "description", "annotations"];
@@ -89,8 +84,8 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn hint(&self, key: &str) -> Option<bool> {
-        self.annotations?.get(key)?.as_bool()
+    fn hints(&self) -> impl Iterator<Item = (Hint, bool)> {
+        Hint::ALL.into_iter().filter_map(|hint| Some((hint, self.annotations?.get(hint.wire())?.as_bool()?)))
     }
 
     /// The type that handler and method return, as text.
@@ -174,16 +169,10 @@ impl ToolPlan<'_> {
             lines.extend(self.said.iter().cloned());
         }
         lines.extend(docs::facts_of(&self.input.document.schemas, self.input.origin(self.input.document.root)));
-        let hints = [
-            ("readOnlyHint", "read-only"),
-            ("destructiveHint", "destructive"),
-            ("idempotentHint", "idempotent"),
-            ("openWorldHint", "open-world"),
-        ];
-        let hints: Vec<String> = hints
-            .into_iter()
-            .filter_map(|(key, name)| self.hint(key).map(|hint| format!("{name}: {}", if hint { "yes" } else { "no" })))
-            .collect();
+        let said = |(hint, value): (Hint, bool)| {
+            format!("{}: {}", hint.name().replace('_', "-"), if value { "yes" } else { "no" })
+        };
+        let hints: Vec<String> = self.hints().map(said).collect();
         if !hints.is_empty() {
             lines.push(String::new());
             let whose = if self.declared.viewed.is_some_and(|viewed| !viewed.view.hints.is_empty()) {

@@ -1,6 +1,6 @@
 //! Servers and tools as the bindings know them: specifications as constants.
 
-use mcp_bindgen_model::View;
+use mcp_bindgen_model::{Hint, View};
 
 /// Defines builder methods, each of which sets one field.
 macro_rules! setters {
@@ -77,13 +77,28 @@ impl Annotations {
     /// ```
     #[must_use]
     pub fn listed(annotations: &serde_json::Value) -> Self {
-        let hint = |key: &str| annotations.get(key).and_then(serde_json::Value::as_bool);
-        Self {
-            read_only: hint("readOnlyHint"),
-            destructive: hint("destructiveHint"),
-            idempotent: hint("idempotentHint"),
-            open_world: hint("openWorldHint"),
+        let mut listed = Self::default();
+        for hint in Hint::ALL {
+            *listed.of(hint) = annotations.get(hint.wire()).and_then(serde_json::Value::as_bool);
         }
+        listed
+    }
+
+    const fn of(&mut self, hint: Hint) -> &mut Option<bool> {
+        match hint {
+            Hint::ReadOnly => &mut self.read_only,
+            Hint::Destructive => &mut self.destructive,
+            Hint::Idempotent => &mut self.idempotent,
+            Hint::OpenWorld => &mut self.open_world,
+        }
+    }
+
+    /// Returns the hints in the form of a server's list.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn to_json(mut self) -> serde_json::Value {
+        let hints = Hint::ALL.into_iter().filter_map(|hint| Some((hint.wire().to_owned(), (*self.of(hint))?.into())));
+        serde_json::Value::Object(hints.collect())
     }
 }
 
@@ -170,6 +185,13 @@ impl ToolSpec {
     pub(crate) fn declared_texts(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
         let (_, texts) = self.declared.view?;
         serde_json::from_str(texts).ok()
+    }
+
+    /// Sets the hints about behaviour.
+    #[doc(hidden)]
+    pub const fn hints(mut self, hints: Annotations) -> Self {
+        self.annotations = hints;
+        self
     }
 
     setters! {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Pin, Snapshot};
+use mcp_bindgen_model::{Hint, Pin, Snapshot};
 use serde_json::{Map, Value};
 
 use crate::{ServerSpec, ToolSpec};
@@ -61,16 +61,10 @@ impl Bound {
         for (key, text) in [("title", spec.title), ("description", spec.description)] {
             tool.extend(text.map(|text| (key.to_owned(), text.into())));
         }
-        let said = [spec.annotations.read_only, spec.annotations.destructive, spec.annotations.idempotent];
-        let said = said.into_iter().chain([spec.annotations.open_world]);
-        let hints = HINTS.into_iter().zip(said).filter_map(|(key, hint)| Some((key.to_owned(), hint?.into())));
-        tool.insert("annotations".to_owned(), Value::Object(hints.collect()));
+        tool.insert("annotations".to_owned(), spec.annotations.to_json());
         Ok(tool.into())
     }
 }
-
-/// The annotations that bindings know.
-const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 /// Returns the parts of a tool that are compared: all of it that bindings know, or the parts that calls and results depend on.
 pub(super) fn compared(tool: &Value, pin: Pin) -> Value {
@@ -90,7 +84,7 @@ pub(super) fn compared(tool: &Value, pin: Pin) -> Value {
 /// The hints of a tool, as far as bindings know them.
 pub(super) fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<bool>)> {
     let annotations = tool.get("annotations");
-    HINTS.into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))
+    Hint::ALL.map(Hint::wire).into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))
 }
 
 pub(super) fn name_of(tool: &Value) -> Option<&str> {
