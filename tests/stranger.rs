@@ -64,6 +64,11 @@ fn a_view_shapes_what_a_program_sees() {
             let call = mcp_bindgen::ToolCall::of(&params).expect("it prints");
             println!("{} {}", call.tool, serde_json::Value::Object(call.arguments));
             println!("{} {:?}", TOOLS[0].prefixed, TOOLS[0].annotations.destructive);
+            let sent = serde_json::json!({ "owner": "o", "repo": "r", "title": "t" });
+            let read: GithubOpenIssueParams = mcp_bindgen::parse_arguments(&sent).expect("what is sent can be read");
+            println!("{}", read == GithubOpenIssueParams::new("r", "t"));
+            let other = serde_json::json!({ "owner": "x", "repo": "r", "title": "t" });
+            println!("{}", mcp_bindgen::parse_arguments::<GithubOpenIssueParams>(&other).unwrap_err());
         }
         "#,
     );
@@ -75,7 +80,8 @@ fn a_view_shapes_what_a_program_sees() {
         &package.read("Cargo.toml").replace("[dependencies]", "[dependencies]\nserde_json = \"1\""),
     );
     let run = package.run(&["run"]).succeeds();
-    let expected = "create_issue {\"repo\":\"r\",\"title\":\"t\",\"owner\":\"o\",\"labels\":[\"bug\"]}\ngithub_open_issue Some(true)\n";
+    let expected = "create_issue {\"repo\":\"r\",\"title\":\"t\",\"owner\":\"o\",\"labels\":[\"bug\"]}\ngithub_open_issue Some(true)\ntrue\n\
+                    github: invalid arguments for `create_issue` at `/owner`: the configuration sets this argument; leave it out\n";
     assert_eq!(run.stdout, expected);
 }
 

@@ -4,10 +4,9 @@ use mcp_bindgen_model::canonical_json;
 use serde_json::{Map, Value, json};
 
 use crate::bundle::NAMED_SCHEMAS;
+use crate::normalize::WORDING;
 use crate::texts::DATA;
 
-/// Keywords that only people and models read.
-const WORDING: [&str; 5] = ["title", "description", "examples", "$schema", "$comment"];
 const ARGUMENT: &str = "server";
 
 /// A tool that stands for like tools of several servers.

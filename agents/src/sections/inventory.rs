@@ -125,7 +125,9 @@ fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let of_tool = |((tool, wire), name): (&(&Value, &str), String)| {
         let is_offered = admitted.admits(server.name(), wire) && selects(server.selection(), wire);
         let bound = bound.iter().find(|bound| bound.name == *wire);
-        let description = bound.map_or_else(|| text(tool, "description"), |bound| bound.description.map(str::to_owned));
+        let viewed = handle.configured().and_then(|config| config.views.get(*wire)?.description.clone());
+        let declared = || bound.map_or_else(|| text(tool, "description"), |bound| bound.description.map(str::to_owned));
+        let description = viewed.or_else(declared);
         let sentence = plain::sentence(description.as_deref().unwrap_or_default());
         is_offered.then(|| Line { name: plain::name(&name), sentence })
     };

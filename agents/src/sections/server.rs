@@ -305,7 +305,7 @@ impl Handle {
         self.configured().is_none_or(|config| config.selects(tool))
     }
 
-    fn configured(&self) -> Option<&ServerConfig> {
+    pub(super) fn configured(&self) -> Option<&ServerConfig> {
         self.config.as_ref().or_else(|| self.client.as_ref().map(Client::config))
     }
 

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::{self, *};
-use mcp_bindgen_agents::{McpSection, OfferedTool, Prompt, PromptState, Section, SectionServer, Toolset, Visibility};
-use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_agents::{
+    McpSection, OfferedTool, Prompt, PromptState, Provider, Section, SectionServer, Toolset, Visibility,
+};
+use mcp_bindgen_model::{ServerConfig, Snapshot, View};
 use mcp_bindgen_runtime::middleware::Policy;
 use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
@@ -101,6 +103,27 @@ async fn an_inventory_shows_the_names_of_the_toolset() {
         assert_eq!(failed.len(), 0);
         assert_eq!(shown, toolset.names().map(str::to_owned).collect());
     }
+}
+
+#[tokio::test]
+async fn views_are_what_a_prompt_says_and_offers() {
+    let mut view = View::new();
+    view.name = Some("open_issue".to_owned());
+    view.description = Some("Opens an issue of ours.".to_owned());
+    view.fixed.insert("owner".to_owned(), "rust-lang".into());
+    let config = ServerConfig::stdio("github", "x").view("create_issue", view);
+    let schema = json!({ "type": "object", "required": ["owner"], "properties": { "owner": { "type": "string" } } });
+    let list = json!({ "tools": [{ "name": "create_issue", "description": "Theirs.", "inputSchema": schema }] });
+    let snapshot = Snapshot::parse(&list.to_string()).unwrap();
+    let server = SectionServer::from(config).snapshot(snapshot);
+    let prompt = Prompt::new().section(&McpSection::new([server])).build().unwrap();
+    let rendered = rendered(&prompt, &PromptState::new());
+    assert!(rendered.text().contains("- `github_open_issue` - Opens an issue of ours."), "{}", rendered.text());
+    let (toolset, failed) = rendered.toolset().await.unwrap();
+    assert_eq!((failed.len(), toolset.names().collect::<Vec<_>>()), (0, vec!["github_open_issue"]));
+    let declared = &toolset.definitions(Provider::Anthropic).tools[0];
+    assert_eq!(declared["description"], "Opens an issue of ours.");
+    assert_eq!(declared["input_schema"]["properties"], json!({}));
 }
 
 #[test]

@@ -104,9 +104,23 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
     let arguments = arguments
         .as_deref()
         .map_err(|error| invalid_arguments::<P>(String::new(), format!("the text is not JSON: {error}")))?;
+    let seen = seen_arguments::<P>(arguments)?;
+    let arguments = &*seen;
     #[cfg(feature = "validate")]
     check_arguments::<P>(arguments)?;
     from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))
+}
+
+/// The arguments without those that a view of the tool sets.
+///
+/// # Errors
+/// [`CallError::InvalidArguments`] where they have another value than the view sets, or one that it hides.
+fn seen_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallError> {
+    let (Some(view), Value::Object(sent)) = (P::SPEC.view(), arguments) else { return Ok(Cow::Borrowed(arguments)) };
+    let mut seen = sent.clone();
+    ToolCall::bound(P::SERVER, P::SPEC, seen.clone()).viewed(Some(&view)).map(drop)?;
+    view.unseen().for_each(|argument| drop(seen.shift_remove(argument)));
+    Ok(Cow::Owned(Value::Object(seen)))
 }
 
 pub(super) fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {
