@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use mcp_bindgen_model::{Config, FileError};
-use toml_edit::{Document, InlineTable, Item, Key, Table, TableLike, Value};
+use toml_edit::{Array, Document, InlineTable, Item, Key, Table, TableLike, Value};
 
 use super::ConfigFile;
 use crate::exit::Failure;
@@ -79,7 +79,22 @@ impl ConfigFile {
             let key = if name == old { renamed(&key, new) } else { key };
             servers.entry_format(&key).or_insert(item);
         }
+        self.rename_in_joined_tools(old, new);
         Ok(())
+    }
+
+    /// Renames a server in the lists of `[tools]`.
+    fn rename_in_joined_tools(&mut self, old: &str, new: &str) {
+        let tools = self.document.get_mut("tools").and_then(Item::as_table_like_mut);
+        let lists = tools.into_iter().flat_map(TableLike::iter_mut).filter_map(|(_, tool)| tool.get_mut("of"));
+        for value in lists.filter_map(Item::as_array_mut).flat_map(Array::iter_mut) {
+            let Some((server, tool)) = value.as_str().and_then(|text| text.split_once('/')) else { continue };
+            if server == old {
+                let mut renamed = Value::from(format!("{new}/{tool}"));
+                *renamed.decor_mut() = value.decor().clone();
+                *value = renamed;
+            }
+        }
     }
 
     /// Returns what the file will say.

@@ -95,6 +95,17 @@ fn rename_moves_the_table_the_snapshot_and_the_overrides() {
 }
 
 #[test]
+fn tools_that_stand_for_others_follow_a_server() {
+    let text = "[servers.eu]\nnpm = \"x\"\n[servers.us]\nnpm = \"x\"\n[tools.search]\nof = [ \"eu/search\", \"us/search\" ] # both\n";
+    let project = Project::new(text);
+    project.run(&["rename", "eu", "de"]).exits_with(0);
+    let renamed = text.replace("servers.eu", "servers.de").replace("\"eu/search", "\"de/search");
+    assert_eq!(project.read("mcp.toml"), renamed);
+    project.run(&["remove", "us", "--yes"]).exits_with(1).says("tool `search` names the unknown server `us`");
+    assert_eq!(project.read("mcp.toml"), renamed);
+}
+
+#[test]
 fn rename_overwrites_nothing() {
     let project = project();
     fails(&project, &["rename", "desk", "hub"], 1).says("server `hub` already exists");
