@@ -49,7 +49,7 @@ fn a_view_is_the_same_everywhere() {
         let toolset = Toolset::builder().server("hub", &snapshot.tools, client.clone()).build().unwrap();
         let declared = toolset.definitions(mcp_bindgen_agents::Provider::Anthropic).tools;
         assert_eq!(declared[0]["name"], "hub_plus_twenty");
-        assert_eq!(declared[0]["description"], "Adds twenty.");
+        assert_eq!(declared[0]["description"], "Adds twenty.\nReturns number");
         assert!(has_seen(&declared[0]["input_schema"]), "{declared:?}");
         assert!(toolset.dispatch("hub_plus_twenty", json!({ "a": 22 })).await.message.contains("42"));
         client.close().await;

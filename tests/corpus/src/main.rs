@@ -54,7 +54,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         lists = lists.into_iter().map(|list| viewed.apply(list)).collect::<Fallible<_>>()?;
         lists.retain(|list| !list.snapshot.tools.is_empty());
         report.figure(Origin::Corpus, "tools with a fixed argument", viewed.tools);
-        report.figure(Origin::Corpus, "tools without an argument in any sample", viewed.without);
+        report.figure(Origin::Corpus, "tools without arguments", viewed.without);
         viewed.refused.into_iter().for_each(|refused| report.failure(format!("a view is refused: {refused}")));
     } else {
         lists.extend(suites::read(&arguments.suites, arguments)?);

@@ -12,14 +12,15 @@ use serde_json::{Value, json};
 #[derive(Default)]
 pub(crate) struct Viewed {
     pub(crate) tools: usize,
-    /// Tools without an argument in any sample value.
+    /// Tools without arguments.
     pub(crate) without: usize,
     /// Views that were refused, though the value is valid.
     pub(crate) refused: Vec<String>,
 }
 
 impl Viewed {
-    /// The list with only those tools that have an argument in a sample value, which is fixed to it. Samples with another
+    /// The list with only those tools that have an argument. It is fixed to the value of a sample, or to
+    /// one that its schema takes. Samples with another
     /// value get this one: they stay as valid or invalid as they are with it.
     ///
     /// # Errors
@@ -31,7 +32,7 @@ impl Viewed {
             let Some(tool) = list.snapshot.tools.get(samples.index).filter(|_| samples.role == Role::Input) else {
                 continue;
             };
-            let Some((argument, value)) = fixed(tool, &samples) else {
+            let Some((argument, value)) = fixed(tool, &samples).or_else(|| tried(tool)) else {
                 self.without += 1;
                 continue;
             };
@@ -73,6 +74,23 @@ impl Viewed {
         list.snapshot.tools = tools;
         Ok(list)
     }
+}
+
+/// A declared argument that takes one of some values.
+fn tried(tool: &Value) -> Option<(String, Value)> {
+    let schema = tool.get("inputSchema")?;
+    let values = [json!("a"), json!("0123456789abcdef01234567"), json!(1), json!(true), json!(["a"]), json!({})];
+    schema.get("properties")?.as_object()?.iter().find_map(|(argument, declared)| {
+        let mut alone = schema.clone();
+        let members = alone.as_object_mut()?;
+        members.insert("required".to_owned(), json!([]));
+        members.insert("properties".to_owned(), json!({ argument: declared }));
+        let validator = Validator::new(&alone).ok()?;
+        let listed = declared.get("enum").and_then(Value::as_array).into_iter().flatten();
+        let mut all = listed.chain(&values);
+        let value = all.find(|value| validator.check(&json!({ argument: value })).is_ok())?;
+        Some((argument.clone(), value.clone()))
+    })
 }
 
 /// A declared argument with its value in a sample: of all that there are, one that the place of the tool picks.
