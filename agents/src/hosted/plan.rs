@@ -26,17 +26,20 @@ impl Plan {
     /// Providers know names alone: a glob can be handed over only for tools that somebody has listed, and what the server
     /// adds later is not among the allowed ones.
     ///
+    /// A tool with a view is never handed over: the provider would call it as the server declares it.
+    ///
     /// `only` are names that nothing goes beyond, whatever the configuration says: those that were bound, or those of a set.
     pub(super) fn of(
         config: &ServerConfig,
         listed: Option<&[String]>,
         only: Option<&BTreeSet<String>>,
     ) -> Result<Self, Refusal> {
+        let is_handed = |name: &&String| config.selects(name) && !config.views.contains_key(*name);
         if let Some(only) = only {
-            let allowed = only.iter().filter(|name| config.selects(name)).cloned().collect();
-            return Self::by_name(config, allowed, "none of its tools is both bound and selected");
+            let allowed = only.iter().filter(is_handed).cloned().collect();
+            return Self::by_name(config, allowed, "none of its tools is bound, selected and without a view");
         }
-        let is_restricted = config.tools.is_some() || !config.exclude.is_empty();
+        let is_restricted = config.tools.is_some() || !config.exclude.is_empty() || !config.views.is_empty();
         let needs_approval = !config.approve.is_empty();
         let names = match (listed, &config.tools) {
             _ if !is_restricted && !needs_approval => None,
@@ -44,8 +47,8 @@ impl Plan {
             (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?', '!'])) => Some(tools.as_slice()),
             (None, _) if is_restricted => {
                 return Err(NotHostedReason::Tools.because(
-                    "`tools` and `exclude` are globs, a provider requires names, and its tools are unknown; run \
-                     `mcp-bindgen sync`, or list them with `HostedServers::with_tools`",
+                    "`tools`, `exclude` and `view` leave out tools, a provider requires names, and its tools are unknown; \
+                     run `mcp-bindgen sync`, or list them with `HostedServers::with_tools`",
                 ));
             }
             (None, _) => None,
@@ -54,8 +57,8 @@ impl Plan {
             let approved = if needs_approval { Approved::All } else { Approved::None };
             return Ok(Self { allowed: None, approved });
         };
-        let allowed = names.iter().filter(|name| config.selects(name)).cloned().collect();
-        Self::by_name(config, allowed, "`tools` and `exclude` of its configuration select none of its tools")
+        let allowed = names.iter().filter(is_handed).cloned().collect();
+        Self::by_name(config, allowed, "`tools`, `exclude` and `view` of its configuration leave none of its tools")
     }
 
     /// Those tools and no others.
@@ -76,6 +79,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use mcp_bindgen_model::View;
+
     use super::*;
 
     fn remote() -> ServerConfig {
@@ -118,6 +123,16 @@ mod tests {
         }
         let approved = plan(&remote().approve(["merge"]), None).unwrap();
         assert_eq!(approved, Plan { allowed: None, approved: Approved::All });
+    }
+
+    #[test]
+    fn a_tool_with_a_view_stays_with_the_program() {
+        let viewed = || remote().view("b", View::new());
+        assert_eq!(plan(&viewed(), Some(&["a", "b"])).unwrap().allowed, Some(set(&["a"])));
+        assert_eq!(plan(&viewed(), None).unwrap_err().reason, NotHostedReason::Tools);
+        assert_eq!(plan(&viewed().tools(["b"]), None).unwrap_err().reason, NotHostedReason::Tools);
+        let bound = Plan::of(&viewed(), None, Some(&set(&["a", "b"]))).unwrap();
+        assert_eq!(bound.allowed, Some(set(&["a"])));
     }
 
     #[test]

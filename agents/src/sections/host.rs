@@ -70,7 +70,7 @@ impl RenderedPrompt {
     /// asks for approvals itself. Functions of the prompt are not part of it.
     ///
     /// Nothing is weakened: a server is left out if its configuration or its section demands what the host does not enforce.
-    /// This is isolation, `approve`, `drift = "deny"`, layers of a section, and a selection of tools except for Claude. The same
+    /// This is isolation, views, `approve`, `drift = "deny"`, layers of a section, and a selection of tools except for Claude. The same
     /// holds for placeholders that the host does not know.
     ///
     /// ```
@@ -127,6 +127,7 @@ fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value
     }
     let demands = [
         ("isolation", config.isolation.is_some()),
+        ("view", !config.views.is_empty()),
         ("approve", !config.approve.is_empty()),
         ("drift = \"deny\"", config.drift == Some(Drift::Deny)),
         ("cwd", matches!(&config.transport, Transport::Stdio { cwd: Some(_), .. }) && host != Host::VsCode),
