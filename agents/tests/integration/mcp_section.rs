@@ -116,7 +116,7 @@ async fn views_are_what_a_prompt_says_and_offers() {
     let list = json!({ "tools": [{ "name": "create_issue", "description": "Theirs.", "inputSchema": schema }] });
     let snapshot = Snapshot::parse(&list.to_string()).unwrap();
     let server = SectionServer::from(config).snapshot(snapshot);
-    let prompt = Prompt::new().section(&McpSection::new([server])).build().unwrap();
+    let prompt = Prompt::new().section(McpSection::new([server])).build().unwrap();
     let rendered = rendered(&prompt, &PromptState::new());
     assert!(rendered.text().contains("- `github_open_issue` - Opens an issue of ours."), "{}", rendered.text());
     let (toolset, failed) = rendered.toolset().await.unwrap();
