@@ -38,7 +38,7 @@ pub use format::{format, format_file, format_types};
 pub use markdown::opening_sentence;
 pub use mcp_bindgen_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Listed, Severity};
 pub use options::{Options, is_module_name};
-pub use overrides::{apply_overrides, seen};
+pub use overrides::{apply_overrides, snapshot_for_bindings};
 #[doc(hidden)]
 pub use paths::relative;
 pub use patterns::{Idle, IdlePattern};

@@ -10,7 +10,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// Returns everything that does not fit the snapshot.
-pub fn seen(
+pub fn snapshot_for_bindings(
     snapshot: Snapshot,
     overrides: Option<&Overrides>,
     server: Option<&ServerConfig>,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{printable, visible};
 use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
-use mcp_bindgen_schema::{seen_as, visible_texts};
+use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -283,7 +283,7 @@ impl Attached {
     fn fits_view(&self, tool: &mut Value) -> bool {
         let name = text(tool, "name").unwrap_or_default();
         let Some(view) = self.client.config().views.get(name) else { return true };
-        match seen_as(tool, view) {
+        match viewed_tool(tool, view) {
             Ok(seen) => {
                 *tool = seen;
                 true

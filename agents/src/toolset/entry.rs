@@ -129,7 +129,7 @@ impl Entry {
     }
 
     /// Returns its name without a prefix: the server's, or that of its view.
-    pub(crate) fn seen_name(&self) -> &str {
+    pub(crate) fn viewed_name(&self) -> &str {
         self.view.as_ref().and_then(|view| view.name.as_deref()).unwrap_or(&self.tool)
     }
 

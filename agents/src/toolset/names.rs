@@ -71,7 +71,7 @@ impl Naming {
                 _ if entry.opens_sections() => tool.to_owned(),
                 (NameStyle::ServerTool, Handler::Server { .. }) => made.remove(&(server, tool)).unwrap_or_default(),
                 (NameStyle::ServerTool, _) if server != PROGRAM => own_name(server, &format!("{server}_{tool}")),
-                _ => own_name(server, entry.seen_name()),
+                _ => own_name(server, entry.viewed_name()),
             };
             (server, tool, name)
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_bindgen_codegen::template::{KnownServer, Script};
-use mcp_bindgen_codegen::{Options, seen};
+use mcp_bindgen_codegen::{Options, snapshot_for_bindings};
 use mcp_bindgen_model::{Config, Overrides, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{Client, ClientOptions};
 use mcp_bindgen_template::Fault;
@@ -84,7 +84,8 @@ impl<'c> CalledServers<'c> {
             let client = Client::for_snapshot(self.config, &server, None, options);
             let snapshot = Patience::new(self.timeout).ask(&client, client.snapshot()).await?;
             let overrides = Overrides::load_beside(&path)?;
-            let snapshot = seen(snapshot, overrides.as_ref(), Some(&server)).map_err(source::misfits)?;
+            let snapshot =
+                snapshot_for_bindings(snapshot, overrides.as_ref(), Some(&server)).map_err(source::misfits)?;
             (client, snapshot, project::options(self.config, name, None)?.beside(self.config))
         } else {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options, seen};
+use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options, snapshot_for_bindings};
 use mcp_bindgen_model::{
     Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, ServerConfig, Snapshot, is_server_name,
     printable, read_text,
@@ -35,7 +35,7 @@ impl Bound {
         levels: DiagnosticLevels,
     ) -> Result<Self, Vec<FileError>> {
         let overrides = Overrides::load_beside(&path).map_err(|error| vec![error])?;
-        let snapshot = seen(snapshot, overrides.as_ref(), server)?;
+        let snapshot = snapshot_for_bindings(snapshot, overrides.as_ref(), server)?;
         Ok(Self { path, text, snapshot, overrides, options, levels, rules: DriftRules::default() })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_bindgen_codegen::seen;
+use mcp_bindgen_codegen::snapshot_for_bindings;
 use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, read_text};
 
 use crate::project::leads_nowhere;
@@ -42,7 +42,7 @@ impl SnapshotFile {
     /// read.
     pub(crate) fn faults(&self, snapshot: Snapshot, server: &ServerConfig) -> Vec<String> {
         let overrides = Overrides::load_beside(&self.path).map_err(|error| vec![error]);
-        let seen = overrides.and_then(|overrides| seen(snapshot, overrides.as_ref(), Some(server)));
-        seen.err().iter().flatten().map(ToString::to_string).collect()
+        let adapted = overrides.and_then(|overrides| snapshot_for_bindings(snapshot, overrides.as_ref(), Some(server)));
+        adapted.err().iter().flatten().map(ToString::to_string).collect()
     }
 }

@@ -158,10 +158,10 @@ impl ToolPlan<'_> {
         }
         if let Some(viewed) = self.declared.viewed {
             let names = |names: Vec<&str>| names.into_iter().map(docs::code).collect::<Vec<_>>().join(", ");
-            let unseen: Vec<&str> = viewed.view.unseen().collect();
-            if !unseen.is_empty() {
+            let hidden: Vec<&str> = viewed.view.hidden_arguments().collect();
+            if !hidden.is_empty() {
                 lines.push(String::new());
-                lines.push(format!("The configuration decides about {}.", names(unseen)));
+                lines.push(format!("The configuration decides about {}.", names(hidden)));
             }
         }
         if !self.said.is_empty() {

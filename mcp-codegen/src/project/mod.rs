@@ -22,7 +22,7 @@ pub use template_door::expand_template;
 use crate::bindings::Bindings;
 use crate::live::{Door, Live};
 use crate::options::Options;
-use crate::overrides::seen;
+use crate::overrides::snapshot_for_bindings;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
 use mcp_bindgen_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
@@ -221,8 +221,8 @@ impl Project {
         let named = |error| shown_from(&self.manifest_dir, error);
         source.overrides = Overrides::load_beside(&source.path).map_err(named)?;
         let server = self.config.as_ref().and_then(|config| config.servers.get(&source.options.server));
-        source.snapshot =
-            seen(source.snapshot, source.overrides.as_ref(), server).map_err(|faults| named(first(faults)))?;
+        source.snapshot = snapshot_for_bindings(source.snapshot, source.overrides.as_ref(), server)
+            .map_err(|faults| named(first(faults)))?;
         Ok(source)
     }
 

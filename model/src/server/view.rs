@@ -114,7 +114,7 @@ impl View {
     /// Fails if the call has a hidden argument, or another value for a fixed one.
     pub fn complete(&self, arguments: &mut Map<String, Value>) -> Result<(), ViewRefusal> {
         for (argument, value) in arguments.iter() {
-            let message = match self.sent_always(argument) {
+            let message = match self.fixed_value(argument) {
                 Some(fixed) if fixed == value => continue,
                 Some(_) => "the configuration sets this argument; leave it out",
                 None if self.hides(argument) => "the configuration hides this argument; leave it out",
@@ -132,7 +132,7 @@ impl View {
 
     /// Returns the value that every call has for an argument.
     #[must_use]
-    pub fn sent_always(&self, argument: &str) -> Option<&Value> {
+    pub fn fixed_value(&self, argument: &str) -> Option<&Value> {
         self.fixed.get(argument).or_else(|| self.default.get(argument).filter(|_| self.hides(argument)))
     }
 
@@ -143,7 +143,7 @@ impl View {
     }
 
     /// Returns the arguments that cannot be seen: fixed ones and hidden ones.
-    pub fn unseen(&self) -> impl Iterator<Item = &str> {
+    pub fn hidden_arguments(&self) -> impl Iterator<Item = &str> {
         let hidden = self.hide.iter().filter(|argument| !self.fixed.contains_key(*argument));
         self.fixed.keys().chain(hidden).map(String::as_str)
     }

@@ -104,7 +104,7 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
     let arguments = arguments
         .as_deref()
         .map_err(|error| invalid_arguments::<P>(String::new(), format!("the text is not JSON: {error}")))?;
-    let seen = seen_arguments::<P>(arguments)?;
+    let seen = visible_arguments::<P>(arguments)?;
     let arguments = &*seen;
     #[cfg(feature = "validate")]
     check_arguments::<P>(arguments)?;
@@ -115,11 +115,11 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
 ///
 /// # Errors
 /// [`CallError::InvalidArguments`] where they have another value than the view sets, or one that it hides.
-fn seen_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallError> {
+fn visible_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallError> {
     let (Some(view), Value::Object(sent)) = (P::SPEC.view(), arguments) else { return Ok(Cow::Borrowed(arguments)) };
     let mut seen = sent.clone();
     ToolCall::bound(P::SERVER, P::SPEC, seen.clone()).viewed(Some(&view)).map(drop)?;
-    view.unseen().for_each(|argument| drop(seen.shift_remove(argument)));
+    view.hidden_arguments().for_each(|argument| drop(seen.shift_remove(argument)));
     Ok(Cow::Owned(Value::Object(seen)))
 }
 

@@ -63,7 +63,7 @@ fn check_arguments(spec: &'static ToolSpec, call: &ToolCall) -> Result<(), CallE
     let mut seen = call.arguments.clone();
     // The schema of the bindings has no arguments that a view sets.
     if let Some(view) = spec.view() {
-        view.unseen().for_each(|argument| drop(seen.shift_remove(argument)));
+        view.hidden_arguments().for_each(|argument| drop(seen.shift_remove(argument)));
     }
     arguments(spec, &Value::Object(seen))
         .map_err(|refusal| CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message()))

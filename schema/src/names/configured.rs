@@ -44,7 +44,7 @@ impl PrefixedNames {
         let renames: Vec<(String, &str)> = server.renamed_tools().collect();
         self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
         let seen = server.views.iter().filter_map(|(tool, view)| Some((tool.as_str(), view.name.as_deref()?)));
-        self.add_seen(&server.name, seen);
+        self.add_viewed(&server.name, seen);
     }
 
     /// Adds the tools of a snapshot that the configuration selects.

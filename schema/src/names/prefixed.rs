@@ -68,7 +68,7 @@ struct Server {
     has_prompts: bool,
     renames: BTreeMap<String, String>,
     /// The names of views, which tools have without prefixes too.
-    seen: BTreeMap<String, String>,
+    viewed: BTreeMap<String, String>,
     /// The tools of the snapshot.
     known: BTreeSet<String>,
     /// The unmarked names of these, whole.
@@ -91,9 +91,9 @@ impl PrefixedNames {
     }
 
     /// Adds the names by which views show tools.
-    pub(super) fn add_seen<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
+    pub(super) fn add_viewed<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
         let names = names.into_iter().map(|(tool, name)| (tool.to_owned(), name.to_owned()));
-        self.entry(server).seen.extend(names);
+        self.entry(server).viewed.extend(names);
     }
 
     /// Adds the tools that a server's snapshot lists.
@@ -254,10 +254,10 @@ impl Server {
     /// The names of tools before they are cut and marked, beside those of the snapshot.
     fn plain_names(&self, tools: &[&str]) -> Vec<String> {
         if self.is_bare {
-            let seen = tools.iter().map(|tool| self.seen.get(*tool).map_or(*tool, String::as_str));
-            let names: Vec<String> = seen.map(str::to_owned).collect();
+            let viewed = tools.iter().map(|tool| self.viewed.get(*tool).map_or(*tool, String::as_str));
+            let names: Vec<String> = viewed.map(str::to_owned).collect();
             let distinct: HashSet<&String> = names.iter().collect();
-            if names.iter().all(|name| is_accepted(name)) && (self.seen.is_empty() || distinct.len() == names.len()) {
+            if names.iter().all(|name| is_accepted(name)) && (self.viewed.is_empty() || distinct.len() == names.len()) {
                 return names;
             }
         }

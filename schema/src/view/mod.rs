@@ -41,7 +41,7 @@ pub fn apply_views(snapshot: &Snapshot, server: &ServerConfig) -> Result<Snapsho
                 let message = format!("the view of tool `{shown}` has no effect: `{key}` leaves the tool out");
                 faults.push(error(message).with_help(format!("remove the view, or change `{key}`")));
             }
-            (Some(tool), None) => match seen_as(tool, view) {
+            (Some(tool), None) => match viewed_tool(tool, view) {
                 Ok(changed) => {
                     let before = std::mem::replace(tool, changed);
                     seen.viewed.insert(name.clone(), Viewed::new(view.clone(), before));
@@ -69,7 +69,7 @@ pub fn apply_views(snapshot: &Snapshot, server: &ServerConfig) -> Result<Snapsho
 ///
 /// # Errors
 /// Returns everything in the view that does not fit the tool.
-pub fn seen_as(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
+pub fn viewed_tool(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     let mut seen = tool.clone();
     let mut faults = Vec::new();
     let Value::Object(members) = &mut seen else { return Ok(seen) };
@@ -86,7 +86,7 @@ pub fn seen_as(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     }
     if let Some(Value::Object(schema)) = members.get_mut("inputSchema") {
         arguments(&name, schema, view, &mut faults);
-    } else if let Some(argument) = view.unseen().chain(view.default.keys().map(String::as_str)).next() {
+    } else if let Some(argument) = view.hidden_arguments().chain(view.default.keys().map(String::as_str)).next() {
         let message = format!("tool `{name}` has no argument `{}`: it has no `inputSchema`", printable(argument));
         faults.push(view.error(&key_of(view, argument), message).with_help("remove it"));
     }
@@ -121,7 +121,7 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
             continue;
         }
         let whole = schema.clone();
-        let sent = view.sent_always(argument);
+        let sent = view.fixed_value(argument);
         let default = view.default.get(argument).filter(|_| sent.is_none());
         let narrowing = Narrowing { whole: &whole, argument, sent: sent.or(default) };
         let outcome = narrowing.take_out(schema);

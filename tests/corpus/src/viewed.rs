@@ -3,7 +3,7 @@
 
 use mcp_bindgen_model::View;
 use mcp_bindgen_runtime::validate::Validator;
-use mcp_bindgen_schema::{Role, seen_as};
+use mcp_bindgen_schema::{Role, viewed_tool};
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Samples};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl Viewed {
             };
             let mut view = View::new();
             view.fixed.insert(argument.clone(), value.clone());
-            let mut seen = match seen_as(tool, &view) {
+            let mut seen = match viewed_tool(tool, &view) {
                 Ok(seen) => seen,
                 Err(faults) => {
                     let name = tool.get("name").unwrap_or(&Value::Null);

@@ -11,7 +11,7 @@ use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
 use mcp_bindgen_schema::names::PrefixedNames;
-use mcp_bindgen_schema::seen_as;
+use mcp_bindgen_schema::viewed_tool;
 use serde_json::{Value, json};
 
 use self::functions::Layers;
@@ -247,7 +247,7 @@ impl ToolsetBuilder {
         let views = calls.live.as_ref().map(|client| &client.config().views);
         for (name, tool) in listed.into_iter().filter(|(name, _)| calls.admits(name)) {
             let view = views.and_then(|views| views.get(name));
-            let tool = match view.map_or_else(|| Ok(tool.clone()), |view| seen_as(tool, view)) {
+            let tool = match view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(tool, view)) {
                 Ok(tool) => tool,
                 Err(faults) => {
                     self.left_out.push(ToolDiagnostic {
@@ -299,7 +299,7 @@ impl ToolsetBuilder {
         if self.style == NameStyle::ToolOnly {
             let mut servers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
             for entry in all() {
-                servers.entry(entry.seen_name()).or_default().insert(&entry.server);
+                servers.entry(entry.viewed_name()).or_default().insert(&entry.server);
             }
             faults.extend(servers.into_iter().filter(|(_, servers)| servers.len() > 1).map(|(name, servers)| {
                 let servers = servers.into_iter().map(str::to_owned).collect();

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use mcp_bindgen_codegen::seen;
+use mcp_bindgen_codegen::snapshot_for_bindings;
 use mcp_bindgen_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, nearest, printable};
 use mcp_bindgen_runtime::{CallError, Client};
 use mcp_bindgen_schema::names::PrefixedNames;
-use mcp_bindgen_schema::seen_as;
+use mcp_bindgen_schema::viewed_tool;
 use serde_json::Value;
 
 use crate::commands::source::misfits;
@@ -24,7 +24,8 @@ impl Described {
     pub(super) fn of_snapshot(called: &Called<'_>, path: &Path, tool: &str, output: &mut Output) -> Option<Self> {
         let snapshot = called.known?;
         let overrides = Overrides::load_beside(path).map_err(|error| vec![error]);
-        let seen = overrides.and_then(|overrides| seen(snapshot.clone(), overrides.as_ref(), Some(called.server)));
+        let seen = overrides
+            .and_then(|overrides| snapshot_for_bindings(snapshot.clone(), overrides.as_ref(), Some(called.server)));
         let tools = match &seen {
             Ok(seen) => &seen.tools,
             Err(faults) => {
@@ -46,7 +47,7 @@ impl Described {
         let tool = called.name;
         if let Some(tool) = entry(&tools, &called.wire(&tools)) {
             let view = called.server.views.get(tool.get("name").and_then(Value::as_str).unwrap_or_default());
-            let seen = view.map_or_else(|| Ok(tool.clone()), |view| seen_as(&tool, view));
+            let seen = view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(&tool, view));
             return seen.map(|tool| Self { tool }).map_err(misfits);
         }
         let mut failure = Failure::from(CallError::tool_not_found(client.name(), tool));

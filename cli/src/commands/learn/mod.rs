@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::SystemTime;
 
-use mcp_bindgen_codegen::{Bindings, ToolBinding, format_types, seen};
+use mcp_bindgen_codegen::{Bindings, ToolBinding, format_types, snapshot_for_bindings};
 use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, nearest, printable, write_if_changed};
 use mcp_bindgen_runtime::middleware::ApprovalAnswer;
 use mcp_bindgen_runtime::{Cassette, Client, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
@@ -261,7 +261,7 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
     said.output_schema = Some(schema.clone());
     said.learned_from = Some(learned_from);
     overrides.put(&arguments.tool, said);
-    bound.snapshot = seen(declared, Some(&overrides), Some(&server)).map_err(source::misfits)?;
+    bound.snapshot = snapshot_for_bindings(declared, Some(&overrides), Some(&server)).map_err(source::misfits)?;
     let (binding, types) = types(&bound, &arguments.tool)?;
     let text = overrides.source();
     let is_new = !path.exists();
