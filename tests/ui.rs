@@ -163,7 +163,7 @@ fn overrides_that_do_not_fit_are_explained() {
     assert_eq!(count, files.len() / 2, "every server has its case");
 }
 
-/// What is wrong with the view of a tool `create_issue` of a server of that name.
+/// Views of a tool `create_issue` that do not fit, by the names of their servers.
 const VIEWS: &[(&str, &str)] = &[
     ("unknown-tool", "view.create_issues.fixed.owner = \"rust-lang\""),
     ("left-out", "exclude = [\"create_*\"]\nview.create_issue.hide = [\"labels\"]"),

@@ -100,6 +100,13 @@ impl Viewed {
     pub fn new(view: View, before: Value) -> Self {
         Self { view, before }
     }
+
+    /// Returns the title, the description and the annotations that the server declares, as far as it does.
+    #[must_use]
+    pub fn declared_texts(&self) -> Value {
+        let texts = ["title", "description", "annotations"].into_iter();
+        Value::Object(texts.filter_map(|key| Some((key.to_owned(), self.before.get(key)?.clone()))).collect())
+    }
 }
 
 impl Snapshot {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use mcp_bindgen_model::printable;
+use mcp_bindgen_schema::type_in_words;
 use serde_json::{Map, Value};
 
 /// More than any model can say in one reply.
@@ -60,9 +61,10 @@ impl Arguments {
         };
         match value {
             Value::Object(arguments) => Ok(arguments),
-            other => {
-                Err(UnreadableArguments(format!("expected a JSON object for the arguments, found {}", kind(&other))))
-            }
+            other => Err(UnreadableArguments(format!(
+                "expected a JSON object for the arguments, found {}",
+                type_in_words(&other)
+            ))),
         }
     }
 
@@ -112,19 +114,8 @@ impl fmt::Debug for Arguments {
                 f.debug_set().entries(fields.keys()).finish()?;
                 write!(f, ")")
             }
-            Form::Value(other) => write!(f, "Arguments({})", kind(other)),
+            Form::Value(other) => write!(f, "Arguments({})", type_in_words(other)),
         }
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }
 

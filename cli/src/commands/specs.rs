@@ -3,7 +3,7 @@
 use mcp_bindgen_codegen::{Bindings, Options, ToolBinding};
 use mcp_bindgen_model::Snapshot;
 use mcp_bindgen_runtime::{Annotations, ServerSpec, ToolSpec};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The server with those of its tools that a template calls. Nothing of it is ever given back: a run has one template,
 /// and the program ends with it.
@@ -34,14 +34,9 @@ fn tool(snapshot: &Snapshot, binding: &ToolBinding) -> Option<ToolSpec> {
     }
     spec = spec.hints(hints.map(Annotations::listed).unwrap_or_default());
     if let Some(viewed) = &binding.viewed {
-        let before = &viewed.before;
-        let texts: Map<String, Value> = ["title", "description", "annotations"]
-            .into_iter()
-            .filter_map(|key| Some((key.to_owned(), before.get(key)?.clone())))
-            .collect();
         spec = spec
-            .viewed(kept(&viewed.view.to_json().to_string()), kept(&Value::Object(texts).to_string()))
-            .with_declared_input_schema(kept(&input_schema(before)));
+            .viewed(kept(&viewed.view.to_json().to_string()), kept(&viewed.declared_texts().to_string()))
+            .with_declared_input_schema(kept(&input_schema(&viewed.before)));
     }
     if let Some(overridden) = snapshot.overridden.get(&binding.tool) {
         let declared = &overridden.declared;

@@ -31,6 +31,12 @@ fn client(project: &Project) -> Client {
     Client::new(config.server("hub").unwrap().clone())
 }
 
+/// A client of the project's servers behind `serve`.
+pub(crate) fn served(project: &Project) -> Client {
+    let command = ServerConfig::stdio("proxy", env!("CARGO_BIN_EXE_mcp-bindgen"));
+    Client::new(command.args(["--config", project.path("mcp.toml").to_str().unwrap(), "serve"]))
+}
+
 #[test]
 fn a_view_is_the_same_everywhere() {
     let project = Project::new(CONFIG);
@@ -54,12 +60,7 @@ fn a_view_is_the_same_everywhere() {
         assert!(toolset.dispatch("hub_plus_twenty", json!({ "a": 22 })).await.message.contains("42"));
         client.close().await;
 
-        let serve = ServerConfig::stdio("proxy", env!("CARGO_BIN_EXE_mcp-bindgen")).args([
-            "--config",
-            project.path("mcp.toml").to_str().unwrap(),
-            "serve",
-        ]);
-        let proxy = Client::new(serve);
+        let proxy = served(&project);
         let listed = proxy.list_tools_raw().await.unwrap();
         assert_eq!(
             (&listed[0]["name"], &listed[0]["description"]),
@@ -109,7 +110,7 @@ fn layers_see_what_is_sent() {
     });
 }
 
-/// What `check` says where the snapshot has this schema of `add`, and the server its own: two required integers.
+/// The output of `check` for a snapshot with this schema of `add`. The server has its own: two required integers.
 fn checked(schema: &Value, view: &str) -> String {
     let config = format!("[servers.hub]\ncommand = \"SERVER\"\ntools = [\"add\"]\n[servers.hub.view.add]\n{view}\n");
     let project = Project::new(&config);

@@ -66,9 +66,7 @@ impl ToolPlan<'_> {
             quote!(.#setter(#value))
         });
         let view = self.declared.viewed.map(|viewed| {
-            let texts = ["title", "description", "annotations"];
-            let texts = texts.into_iter().filter_map(|key| Some((key.to_owned(), viewed.before.get(key)?.clone())));
-            let (view, texts) = (json_literal(&viewed.view.to_json()), json_literal(&Value::Object(texts.collect())));
+            let (view, texts) = (json_literal(&viewed.view.to_json()), json_literal(&viewed.declared_texts()));
             quote!(.viewed(#view, #texts))
         });
         let declared_input = self.declared.input_schema().map(|schema| {

@@ -9,6 +9,7 @@ use mcp_bindgen_model::{FileError, ServerConfig, Snapshot, View, Viewed, nearest
 use serde_json::{Map, Value};
 
 use self::narrow::{Narrowing, declared};
+pub use self::values::type_in_words;
 
 /// Applies the views of a server's configuration to a snapshot. The tools keep their names.
 ///

@@ -9,6 +9,7 @@ const DEEPEST: usize = 16;
 /// The keywords whose schemas all apply to the same value.
 const ALL: &str = "allOf";
 const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
+const COMBINATIONS: [&str; 3] = [ALL, "anyOf", "oneOf"];
 
 /// The whole `inputSchema`, for references.
 pub(super) struct Narrowing<'s> {
@@ -184,27 +185,7 @@ impl Narrowing<'_> {
         let first = self.whole.get(&segments.next()?)?;
         segments.try_fold(first, |value, segment| value.get(segment))?.as_object()
     }
-}
 
-/// Adds a schema that holds too.
-fn add(schema: &mut Map<String, Value>, more: Map<String, Value>) {
-    if more.is_empty() {
-        return;
-    }
-    if let Value::Array(all) = schema.entry(ALL).or_insert_with(|| Value::Array(Vec::new())) {
-        all.push(more.into());
-    }
-}
-
-/// The arguments that a schema declares, in its own properties and in those of the schemas that apply beside it.
-pub(super) fn declared(whole: &Map<String, Value>) -> Vec<String> {
-    let mut names = Vec::new();
-    let reading = Narrowing { whole, argument: "", sent: None };
-    reading.names(whole, 0, &mut names);
-    names
-}
-
-impl Narrowing<'_> {
     fn names(&self, schema: &Map<String, Value>, depth: usize, names: &mut Vec<String>) {
         if let Some(Value::Object(properties)) = schema.get("properties") {
             let new: Vec<String> = properties.keys().filter(|key| !names.contains(key)).cloned().collect();
@@ -213,7 +194,7 @@ impl Narrowing<'_> {
         if depth == DEEPEST {
             return;
         }
-        let lists = [ALL, "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
+        let lists = COMBINATIONS.into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
         let single = ["then", "else"].into_iter().filter_map(|keyword| schema.get(keyword));
         let dependent = schema.get("dependentSchemas").and_then(Value::as_object);
         let dependent = dependent.into_iter().flat_map(Map::values);
@@ -234,7 +215,7 @@ impl Narrowing<'_> {
         if depth == DEEPEST {
             return;
         }
-        for keyword in [ALL, "anyOf", "oneOf"] {
+        for keyword in COMBINATIONS {
             let parts = schema.get_mut(keyword).and_then(Value::as_array_mut);
             let parts = parts.into_iter().flatten().filter_map(Value::as_object_mut);
             parts.for_each(|part| self.relax(part, depth + 1));
@@ -249,4 +230,22 @@ impl Narrowing<'_> {
             }
         }
     }
+}
+
+/// Adds a schema that holds too.
+fn add(schema: &mut Map<String, Value>, more: Map<String, Value>) {
+    if more.is_empty() {
+        return;
+    }
+    if let Value::Array(all) = schema.entry(ALL).or_insert_with(|| Value::Array(Vec::new())) {
+        all.push(more.into());
+    }
+}
+
+/// The arguments that a schema declares, in its own properties and in those of the schemas that apply beside it.
+pub(super) fn declared(whole: &Map<String, Value>) -> Vec<String> {
+    let mut names = Vec::new();
+    let reading = Narrowing { whole, argument: "", sent: None };
+    reading.names(whole, 0, &mut names);
+    names
 }

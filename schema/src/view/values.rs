@@ -1,4 +1,4 @@
-//! Whether an argument can have a value.
+//! The check of a value of an argument.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,23 @@ use crate::diagnostics::Reporter;
 use crate::normalize::Kinds;
 use crate::number::same;
 use crate::{Document, Role, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+
+/// Returns the type of a value, with its article: `a string`.
+///
+/// ```
+/// assert_eq!(mcp_bindgen_schema::type_in_words(&serde_json::json!([])), "an array");
+/// ```
+#[must_use]
+pub fn type_in_words(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
 
 /// Deeper than values and types go.
 const DEEPEST: usize = 100;
@@ -51,14 +68,7 @@ impl Values<'_> {
         }
         let checks = self.checks.get(&id);
         let shape = self.document.shapes.get(id);
-        let found = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "an array",
-            Value::Object(_) => "an object",
-        };
+        let found = type_in_words(value);
         let other = |expected: &str| Err(format!("expected {expected}, found {found}"));
         match (shape, value) {
             (Shape::Anything | Shape::Opaque, _)

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Whether all switches of `[servers.x.rust]` are on.
     pub(crate) switches: bool,
     pub(crate) learned: Option<Learned>,
-    /// Whether an argument of every tool is fixed.
+    /// `true` if an argument of every tool is fixed.
     pub(crate) views: bool,
     pub(crate) batch: usize,
     /// Where the crates with the bindings are written.

@@ -8,7 +8,7 @@ use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Samples};
 use serde_json::{Value, json};
 
-/// What became of the tools of all lists.
+/// The counts of tools over all lists.
 #[derive(Default)]
 pub(crate) struct Viewed {
     pub(crate) tools: usize,
@@ -24,7 +24,7 @@ impl Viewed {
     /// value get this one: they stay as valid or invalid as they are with it.
     ///
     /// # Errors
-    /// Where a line of the sample values is none.
+    /// Fails if a line of the sample values is not one.
     pub(crate) fn apply(&mut self, list: List) -> Fallible<List> {
         let (mut tools, mut lines) = (Vec::new(), Vec::new());
         for line in &list.samples {

@@ -38,65 +38,35 @@ pub(super) struct Results {
 
 /// The most that a result may have.
 #[derive(Clone, Copy, Debug)]
-enum Limit {
-    Bytes(usize),
-    #[cfg(feature = "tokens")]
-    Tokens(usize),
+struct Limit {
+    most: usize,
+    /// `false` for bytes.
+    in_tokens: bool,
 }
 
 impl Limit {
     fn allows(self, text: &str) -> bool {
-        match self {
-            Self::Bytes(most) => text.len() <= most,
-            // A token has at least one byte.
-            #[cfg(feature = "tokens")]
-            Self::Tokens(most) => text.len() <= most || super::cost::tokens_of(text) <= most,
-        }
-    }
-
-    /// About how many bytes it allows.
-    fn bytes(self) -> usize {
-        match self {
-            Self::Bytes(most) => most,
-            #[cfg(feature = "tokens")]
-            Self::Tokens(most) => most.saturating_mul(BYTES_OF_TOKEN),
-        }
+        // A token has at least one byte.
+        text.len() <= self.most || self.size(text) <= self.most
     }
 
     /// Returns the size of a text, as it is limited.
     fn size(self, text: &str) -> usize {
-        match self {
-            Self::Bytes(_) => text.len(),
-            #[cfg(feature = "tokens")]
-            Self::Tokens(_) => super::cost::tokens_of(text),
+        #[cfg(feature = "tokens")]
+        if self.in_tokens {
+            return super::cost::tokens_of(text);
         }
+        text.len()
     }
 
     /// Returns the size of a picture, as it is limited.
     fn of_picture(self, data: &str) -> usize {
-        let tokens = tokens_of_picture(data);
-        match self {
-            Self::Bytes(_) => tokens * BYTES_OF_TOKEN,
-            #[cfg(feature = "tokens")]
-            Self::Tokens(_) => tokens,
-        }
+        tokens_of_picture(data) * if self.in_tokens { 1 } else { BYTES_OF_TOKEN }
     }
 
-    const fn most(self) -> usize {
-        match self {
-            Self::Bytes(most) => most,
-            #[cfg(feature = "tokens")]
-            Self::Tokens(most) => most,
-        }
-    }
-
-    /// Returns what is left of it.
-    const fn less(self, size: usize) -> Self {
-        match self {
-            Self::Bytes(most) => Self::Bytes(most.saturating_sub(size)),
-            #[cfg(feature = "tokens")]
-            Self::Tokens(most) => Self::Tokens(most.saturating_sub(size)),
-        }
+    /// About how many bytes it allows.
+    fn bytes(self) -> usize {
+        if self.in_tokens { self.most.saturating_mul(BYTES_OF_TOKEN) } else { self.most }
     }
 }
 
@@ -164,7 +134,7 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn max_result(&self, bytes: usize) -> Self {
-        self.limited(Limit::Bytes(bytes.max(SMALLEST)))
+        self.limited(Limit { most: bytes.max(SMALLEST), in_tokens: false })
     }
 
     /// Like [`max_result`](Self::max_result), in tokens of [`TOKENIZER`](crate::TOKENIZER). The least limit is 1,000 tokens.
@@ -177,7 +147,7 @@ impl Toolset {
     #[cfg(feature = "tokens")]
     #[must_use]
     pub fn max_result_tokens(&self, tokens: usize) -> Self {
-        self.limited(Limit::Tokens(tokens.max(SMALLEST)))
+        self.limited(Limit { most: tokens.max(SMALLEST), in_tokens: true })
     }
 
     fn limited(&self, limit: Limit) -> Self {
@@ -231,7 +201,7 @@ impl Results {
             return reply;
         }
         // Half of the limit is for the text, if it needs that much.
-        let most = self.limit.most();
+        let most = self.limit.most;
         let mut room = most - self.limit.size(&text).min(most / 2);
         let (mut shown, mut left_out, mut used) = (Vec::new(), Vec::new(), 0);
         for (place, (block, data)) in all.iter().enumerate() {
@@ -244,7 +214,8 @@ impl Results {
                 left_out.push(place + 1);
             }
         }
-        let limit = self.limit.less(used + if left_out.is_empty() { 0 } else { NOTE });
+        let used = used + if left_out.is_empty() { 0 } else { NOTE };
+        let limit = Limit { most: most.saturating_sub(used), ..self.limit };
         if left_out.is_empty() && limit.allows(&text) {
             return reply;
         }
@@ -375,7 +346,9 @@ impl Function for Results {
                 let place = usize::try_from(picture).ok().and_then(|place| place.checked_sub(1));
                 let block = place.and_then(|place| whole.pictures.get(place));
                 let block = block.map(|block| Output::Content(vec![Content::from_json(block.clone())]));
-                block.ok_or_else(|| format!("the result has {} pictures", whole.pictures.len()))
+                block.ok_or_else(|| {
+                    format!("`picture` counts from 1, and the result has {} pictures", whole.pictures.len())
+                })
             }
             (None, _) => Err(format!("no result {number} is kept: call its tool again")),
         };

@@ -84,8 +84,8 @@ impl Called<'_> {
         if listed.contains(name) {
             return (*name).to_owned();
         }
-        if let Some((tool, _)) = server.renamed_tools().find(|(_, renamed)| renamed == name) {
-            return tool;
+        if let Some((tool, _)) = server.views.iter().find(|(_, view)| view.name.as_deref() == Some(name)) {
+            return tool.clone();
         }
         let selected: Vec<&str> = listed.into_iter().filter(|tool| server.selects(tool)).collect();
         let (mut names, _) = PrefixedNames::beside(config, &server.name);

@@ -1,12 +1,13 @@
 //! Keys that say what programs and models see of a tool.
 
 use mcp_bindgen_agents::{Provider, Toolset};
-use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, Snapshot};
 use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ToolReply};
 use serde_json::{Value, json};
 
 use super::{refusal, with_client};
 use crate::common::Project;
+use crate::views::served;
 
 const SERVER: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
 const LIST: &str = r#"{"tools": [{"name": "add", "description": "Adds two numbers.", "inputSchema": {"type": "object",
@@ -160,12 +161,7 @@ pub(crate) fn of() {
         assert!(!reply.success && reply.message.contains("expected one of `hub`, `lab` at `/server`"), "{reply:?}");
         lab.close().await;
 
-        let serve = ServerConfig::stdio("proxy", env!("CARGO_BIN_EXE_mcp-bindgen")).args([
-            "--config",
-            project.path("mcp.toml").to_str().unwrap(),
-            "serve",
-        ]);
-        let proxy = Client::new(serve);
+        let proxy = served(&project);
         let listed = proxy.list_tools_raw().await.unwrap();
         let sum = listed.iter().find(|tool| tool["name"] == "sum").expect("it is listed");
         assert_eq!(sum["inputSchema"]["properties"]["server"]["enum"], json!(["hub", "lab"]));
