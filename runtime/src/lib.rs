@@ -51,7 +51,7 @@ pub use client::{Client, ConnectReport, Servers, StateWatch};
 pub use connect::auth::KeyringTokenStore;
 #[cfg(feature = "auth")]
 pub use connect::auth::{
-    FileTokenStore, IdentityProvider, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore, TokenStoreError,
+    FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore, TokenStoreError,
 };
 pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
@@ -63,6 +63,8 @@ pub use connect::secrets::{LocalSecrets, Or, SecretError, SecretSource};
 pub use connect::stores::find_secret;
 pub use ground::wire::{Mismatch, Nullable, Prefixed};
 pub use mcp_bindgen_model::SecretRef;
+#[cfg(feature = "http")]
+pub use reqwest;
 pub use rpc::handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
 #[cfg(feature = "cassette")]
 pub use rpc::transports::cassette::{Cassette, CassetteError, Difference};

@@ -88,10 +88,14 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
     if server.is_open(origin) || (origin.contains("${") && server.is_open(url)) {
         return Some(unseen(SUBJECT));
     }
-    let route = match Route::to(origin) {
+    let ways = [&server.config.ca, &server.config.client_cert, &server.config.proxy];
+    if ways.into_iter().flatten().any(|text| server.is_open(text)) {
+        return Some(unseen(SUBJECT));
+    }
+    let route = match Route::to(origin, &server.config) {
         Ok(route) => route,
         Err(error) => {
-            return Some(Finding::error(SUBJECT, server.shown(&error), "fix `url`: `https://HOST/PATH`"));
+            return Some(Finding::error(SUBJECT, server.shown(&error), "fix `url`, `ca`, `client_cert` or `proxy` of the server"));
         }
     };
     let mut place = server.shown(&route.place());
@@ -120,11 +124,11 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
 fn mends(error: &str, has_proxy: bool) -> &'static str {
     let error = error.to_ascii_lowercase();
     if error.contains("certificate") || error.contains("unknownissuer") {
-        "add the server's certificate authority to the system, or set SSL_CERT_FILE to its certificate"
+        "set `ca` of the server to the certificate of its authority, or add it to the system"
     } else if error.contains("corrupt message") {
         "use `http://` in `url` if the server has no TLS"
     } else if has_proxy {
-        "fix HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or add the host to NO_PROXY"
+        "fix `proxy` of the server, or HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or add the host to NO_PROXY"
     } else {
         "start the server, fix `url`, or set HTTPS_PROXY"
     }

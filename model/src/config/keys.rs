@@ -3,7 +3,7 @@
 
 use std::iter::once;
 
-use crate::server::{Drift, Live, Pin, Types, UnknownKeys};
+use crate::server::{Drift, GrantType, Live, Pin, Types, UnknownKeys};
 use crate::{ChangeKind, Class};
 
 /// A key of a table.
@@ -24,8 +24,12 @@ pub(crate) struct Key {
 pub(crate) enum Form {
     Text,
     Boolean,
+    /// A port of this machine.
+    Port,
     /// A number with a unit: `"30s"`.
     Duration,
+    /// A number of calls in a time: `"10/s"`.
+    Rate,
     /// A date: `"2027-01-31"`.
     Date,
     /// A word for names, or `false`.
@@ -132,7 +136,7 @@ pub(super) static DEFAULTS: [Key; 7] = [
     key("secrets", Form::Stores, "[\"env\"]", "`secrets` of servers that set none").page("#secrets"),
 ];
 
-pub(super) static SERVER: [Key; 28] = [
+pub(super) static SERVER: [Key; 33] = [
     key(
         "command",
         Form::Text,
@@ -156,6 +160,21 @@ pub(super) static SERVER: [Key; 28] = [
     key("inherit_env", Form::Texts, "[]", "variables passed on to the child").child(),
     key("url", Form::Text, "", "an HTTP endpoint instead of `command`"),
     key("headers", Form::TextMap, "{}", "headers of every request to `url`").remote(),
+    key(
+        "ca",
+        Form::Text,
+        "the system's",
+        "certificates of the authorities that `url` is trusted by, and no others: a PEM file relative to the file, or its text",
+    )
+    .remote()
+    .page("#tls-and-proxies"),
+    key("client_cert", Form::Text, "", "certificate and private key of this client: a PEM file relative to the file, or its text")
+        .remote()
+        .page("#tls-and-proxies"),
+    key("proxy", Form::Text, "of the environment", "the HTTP proxy to `url`: `\"http://user:${PROXY_PASSWORD}@proxy.example:3128\"`")
+        .remote()
+        .page("#tls-and-proxies"),
+    key("auth", Form::Table(&AUTH), "", "OAuth settings; a server that asks for OAuth may do without").remote().page("#oauth"),
     key(
         "transport",
         Form::Words(|| TRANSPORTS.to_vec()),
@@ -201,6 +220,8 @@ pub(super) static SERVER: [Key; 28] = [
         "of `[defaults]`",
         "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`",
     ),
+    key("limit", Form::Rate, "", "calls in a time, further ones wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`")
+        .page("#limits"),
     key("connect_timeout", Form::Duration, "\"60s\"", "limit of connecting, including the download of a package"),
     key(
         "drift",
@@ -227,6 +248,20 @@ pub(super) static SERVER: [Key; 28] = [
         .remote()
         .page("agents.md#hosted-servers"),
     key("type", Form::Words(|| TRANSPORTS.to_vec()), "", "another name of `transport`"),
+];
+
+pub(super) static AUTH: [Key; 6] = [
+    key("issuer", Form::Text, "of the server", "URL of the only authorization server to use"),
+    key("client", Form::Text, "registered on demand", "id of a client that is registered at `issuer`"),
+    key("client_secret", Form::Text, "", "secret of `client` as a placeholder; requires `issuer`"),
+    key("scopes", Form::Texts, "of the server", "scopes to ask for"),
+    key(
+        "grant",
+        Form::Words(|| GrantType::ALL.map(GrantType::name).to_vec()),
+        "\"authorization_code\"",
+        "who is authorized: a user in a browser, or with `\"client_credentials\"` the program itself",
+    ),
+    key("redirect_port", Form::Port, "any", "port of 127.0.0.1 that the browser returns to, at `/callback`"),
 ];
 
 pub(super) static RUST: [Key; 7] = [

@@ -1,5 +1,6 @@
 //! The servers that a project uses, from `mcp.toml`, `.mcp.json` or `MCP_SERVERS`.
 
+mod auth;
 mod drift;
 mod find;
 mod isolation;

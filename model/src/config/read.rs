@@ -9,7 +9,7 @@ use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
 use crate::{
-    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, SecretStore, Types, UnknownKeys, duration, nearest,
+    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Rate, SecretStore, Types, UnknownKeys, duration, nearest,
 };
 
 /// Reads one file; collects what is worth a warning.
@@ -139,6 +139,14 @@ impl<'a> Reader<'a> {
         };
         duration::parse_duration(text)
             .ok_or_else(|| self.error(node.at, format!("{what} is not a duration")).with_help(help))
+    }
+
+    pub(super) fn rate(&self, node: &Node, what: &str) -> Result<Rate, FileError> {
+        let help = "write a whole number above zero with a time: \"10/s\", \"100/m\" or \"1000/h\"";
+        let Kind::Text(text) = &node.kind else {
+            return Err(self.wrong_type(node, what, "a rate such as \"10/s\"").with_help(help));
+        };
+        Rate::parse(text).ok_or_else(|| self.error(node.at, format!("{what} is not a rate")).with_help(help))
     }
 
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {

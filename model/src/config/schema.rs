@@ -31,7 +31,9 @@ fn property(key: &Key) -> Value {
     let mut schema = match &key.form {
         Form::Text => json!({ "type": "string" }),
         Form::Boolean => json!({ "type": "boolean" }),
+        Form::Port => json!({ "type": "integer", "minimum": 1, "maximum": 65535 }),
         Form::Duration => json!({ "type": "string", "pattern": "^[0-9]+(ms|s|m|h)$" }),
+        Form::Rate => json!({ "type": "string", "pattern": "^0*[1-9][0-9]*/[smh]$" }),
         Form::Date => json!({ "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" }),
         Form::Prefix => json!({ "type": ["string", "boolean"], "not": { "const": true } }),
         Form::Words(words) => json!({ "enum": words() }),

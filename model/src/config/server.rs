@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::keys::{RUST, Reach, SERVER, TRANSPORTS, has};
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::{drift, isolation, rust, view};
+use super::{auth, drift, isolation, rust, view};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, View, is_server_name};
@@ -15,7 +15,7 @@ use crate::{FileError, nearest};
 /// The keys that say how a server is reached: one of them, and only one.
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
 /// The keys that demand something of a server: they are no passing keys of another program's file, where nothing can be demanded.
-const DEMANDS: [&str; 2] = ["isolation", "hosted"];
+const DEMANDS: [&str; 5] = ["isolation", "hosted", "ca", "client_cert", "auth"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -95,6 +95,10 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
     server.secret_stores = table.read("secrets", |node, what| reader.secret_stores(node, what))?.unwrap_or_default();
     server.hosted = table.read("hosted", |node, what| reader.boolean(node, what))?.unwrap_or_default();
+    server.limit = table.read("limit", |node, what| reader.rate(node, what))?;
+    if !matches!(server.transport, Transport::Stdio { .. }) {
+        network(reader, &table, &mut server)?;
+    }
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
     let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number(_));
     let duration = |key| match table.get(key) {
@@ -105,6 +109,18 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.connect_timeout = duration("connect_timeout")?;
     warn_of_secrets(reader, &table, &server);
     Ok(server)
+}
+
+/// Reads how a server at a URL is reached: TLS, the proxy and OAuth.
+fn network(reader: &Reader<'_>, table: &Table<'_>, server: &mut ServerConfig) -> Result<(), FileError> {
+    let text = |key| table.read(key, |node, what| reader.text(node, what));
+    (server.ca, server.client_cert, server.proxy) = (text("ca")?, text("client_cert")?, text("proxy")?);
+    server.auth = table.read("auth", |node, what| auth::read(reader, node, what))?;
+    for key in ["ca", "client_cert", "proxy", "auth"] {
+        let (Some(entry), Some(problem)) = (table.get(key), server.network_problem(key)) else { continue };
+        return Err(reader.error(entry.at, format!("`{key}` of server `{}` {problem}", table.name)));
+    }
+    Ok(())
 }
 
 fn views(reader: &Reader<'_>, table: &Table<'_>, server: &ServerConfig) -> Result<BTreeMap<String, View>, FileError> {
@@ -269,6 +285,8 @@ fn place_of<'n>(table: &Table<'n>, place: ConfigField<'_>) -> Option<&'n Node> {
         ConfigField::Shown => value("isolation"),
         ConfigField::Env(name) => member("env", name),
         ConfigField::Header(name) => member("headers", name),
+        ConfigField::Auth(key) => member("auth", key),
+        ConfigField::Network(key) => value(key),
         ConfigField::Name(key) | ConfigField::Note(key) => value(key),
         ConfigField::Argument { all, index, .. } => {
             let Some(Kind::List(written)) = value("args").map(|node| &node.kind) else { return source() };

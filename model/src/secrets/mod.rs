@@ -37,6 +37,10 @@ pub enum ConfigField<'a> {
     Shown,
     /// The address of a server: user and password, path and query.
     Url,
+    /// The value of this key about the way to a URL: `ca`, `client_cert`, `proxy`.
+    Network(&'static str),
+    /// The value of this key of `auth`.
+    Auth(&'static str),
     /// The value of the variable of this name.
     Env(&'a str),
     /// The value of the header of this name.
@@ -75,7 +79,8 @@ impl ConfigField<'_> {
             Self::Url => "`url`".to_owned(),
             Self::Env(key) => format!("env `{}`", quoted(key)),
             Self::Header(key) => format!("header `{}`", quoted(key)),
-            Self::Name(key) | Self::Note(key) => format!("`{key}`"),
+            Self::Auth(key) => format!("`auth.{key}`"),
+            Self::Name(key) | Self::Note(key) | Self::Network(key) => format!("`{key}`"),
         }
     }
 }

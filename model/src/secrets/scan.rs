@@ -38,7 +38,7 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Ve
     };
     let mut key = "secret";
     match place {
-        ConfigField::Env(name) | ConfigField::Header(name) => {
+        ConfigField::Env(name) | ConfigField::Header(name) | ConfigField::Auth(name) => {
             key = name;
             scan.keyed(name, 0..text.len());
         }
@@ -52,7 +52,7 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Ve
         }
         _ => {}
     }
-    scan.urls(matches!(place, ConfigField::Url));
+    scan.urls(matches!(place, ConfigField::Url | ConfigField::Network("proxy")));
     scan.pairs();
     scan.flags();
     scan.schemes(key);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
-    Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, RustConfig, SecretStore, ServerConfig, Transport, Types,
+    AuthConfig, Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, Rate, RustConfig, SecretStore, ServerConfig, Transport, Types,
     UnknownKeys,
 };
 
@@ -27,6 +27,11 @@ impl ServerConfig {
             description: None,
             timeout: None,
             connect_timeout: None,
+            limit: None,
+            ca: None,
+            client_cert: None,
+            proxy: None,
+            auth: None,
             drift: None,
             drift_rules: DriftRules::default(),
             pin: None,
@@ -201,6 +206,42 @@ impl ServerConfig {
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Limits the calls in a time; further calls wait.
+    #[must_use]
+    pub fn limit(mut self, rate: Rate) -> Self {
+        self.limit = Some(rate);
+        self
+    }
+
+    /// Sets the certificates of the authorities that a server at a URL is trusted by, instead of the system's: PEM, or
+    /// the path of a PEM file.
+    #[must_use]
+    pub fn ca(mut self, pem: impl Into<String>) -> Self {
+        self.ca = Some(pem.into());
+        self
+    }
+
+    /// Sets the certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
+    #[must_use]
+    pub fn client_cert(mut self, pem: impl Into<String>) -> Self {
+        self.client_cert = Some(pem.into());
+        self
+    }
+
+    /// Sets the HTTP proxy to a server at a URL, instead of the one of the environment.
+    #[must_use]
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Some(url.into());
+        self
+    }
+
+    /// Sets the OAuth settings of a server at a URL.
+    #[must_use]
+    pub fn auth(mut self, auth: AuthConfig) -> Self {
+        self.auth = Some(auth);
         self
     }
 

@@ -49,6 +49,12 @@ impl ServerConfig {
                 put_map(&mut json, "headers", headers);
             }
         }
+        for (key, text) in [("ca", &shown.ca), ("client_cert", &shown.client_cert), ("proxy", &shown.proxy)] {
+            put_text(&mut json, key, text.as_deref());
+        }
+        if let Some(auth) = &shown.auth {
+            put(&mut json, "auth", auth.to_json());
+        }
         put_map(&mut json, "env", &shown.env);
         put_list(&mut json, "inherit_env", &shown.inherit_env);
         if let Some(tools) = &shown.tools {
@@ -71,6 +77,7 @@ impl ServerConfig {
             put(&mut json, "view", views);
         }
         put_text(&mut json, "description", shown.description.as_deref());
+        put_text(&mut json, "limit", shown.limit.map(|limit| limit.to_string()).as_deref());
         put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());
         put_text(&mut json, "connect_timeout", shown.connect_timeout.map(duration::to_text).as_deref());
         json.extend(shown.drift_rules.to_json(shown.drift).map(|drift| ("drift".to_owned(), drift)));

@@ -1,12 +1,15 @@
 //! The configuration of a server: how to reach it, and which parts to use.
 
+mod auth;
 mod build;
 mod domain;
 mod drift;
 mod isolation;
 pub(crate) mod json;
+mod network;
 mod paths;
 mod patterns;
+mod rate;
 mod rust;
 mod secret_store;
 mod show;
@@ -17,10 +20,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::auth::{AuthConfig, GrantType};
 pub use self::domain::Domain;
 pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
+pub use self::rate::Rate;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 pub use self::secret_store::SecretStore;
 pub use self::view::{Hint, View, ViewRefusal};
@@ -205,6 +210,17 @@ pub struct ServerConfig {
     pub timeout: Option<Duration>,
     /// The timeout of connecting.
     pub connect_timeout: Option<Duration>,
+    /// The number of calls in a time; further calls wait.
+    pub limit: Option<Rate>,
+    /// The certificates of the authorities that a server at a URL is trusted by, instead of the system's: PEM, or the
+    /// path of a PEM file. A relative path is relative to the `folder`.
+    pub ca: Option<String>,
+    /// The certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
+    pub client_cert: Option<String>,
+    /// The HTTP proxy to a server at a URL, instead of the one of the environment.
+    pub proxy: Option<String>,
+    /// The OAuth settings of a server at a URL.
+    pub auth: Option<AuthConfig>,
     /// The reaction to a live server that differs from its snapshot.
     pub drift: Option<Drift>,
     /// The accepted changes, and the classes of rules.
@@ -218,7 +234,8 @@ pub struct ServerConfig {
     /// Whether a model provider may connect to the server itself. Its URL and headers, including secrets, are then
     /// sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
     pub hosted: bool,
-    /// The folder of the configuration file; relative paths in `command`, `cwd` and `isolation` are relative to it.
+    /// The folder of the configuration file; relative paths in `command`, `cwd`, `isolation`, `ca` and `client_cert`
+    /// are relative to it.
     pub folder: Option<PathBuf>,
     /// The positions of the patterns above in the configuration.
     pub pattern_places: PatternPlaces,
@@ -265,7 +282,7 @@ impl ServerConfig {
     }
 
     /// Fills in the restrictions that this configuration does not set from `other`: `tools`, `exclude`, `approve`,
-    /// `remote_use`, `view`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
+    /// `remote_use`, `limit`, `view`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
     /// server is reached thus keeps the restrictions.
     ///
     /// ```
@@ -285,6 +302,7 @@ impl ServerConfig {
         if self.views.is_empty() {
             self.views.clone_from(&other.views);
         }
+        self.limit = self.limit.or(other.limit);
         self.drift = self.drift.or(other.drift);
         self.pin = self.pin.or(other.pin);
         if matches!(self.transport, Transport::Stdio { .. }) && self.isolation.is_none() {

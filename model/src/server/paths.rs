@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::{Isolation, ServerConfig, Transport};
 
 impl ServerConfig {
-    /// Sets the folder that relative paths in `command`, `cwd` and `isolation` are relative to; by default the
-    /// working directory. [`Config::load`](crate::Config::load) sets the folder of the file.
+    /// Sets the folder that relative paths in `command`, `cwd`, `isolation`, `ca` and `client_cert` are relative to; by
+    /// default the working directory. [`Config::load`](crate::Config::load) sets the folder of the file.
     ///
     /// ```
     /// use mcp_bindgen_model::{ServerConfig, Transport};
@@ -22,7 +22,8 @@ impl ServerConfig {
     }
 
     /// Returns `true` if the configuration depends on a folder: `command` is a relative path rather than a program's
-    /// name, or `cwd` or a folder of `isolation` is relative. A leading placeholder counts as relative.
+    /// name, or `cwd`, a folder of `isolation`, `ca` or `client_cert` is relative. A leading placeholder of `command`
+    /// counts as relative.
     #[must_use]
     pub fn has_relative_paths(&self) -> bool {
         match &self.transport {
@@ -33,7 +34,9 @@ impl ServerConfig {
                     || cwd.as_deref().is_some_and(is_relative)
                     || shown.into_iter().any(is_relative_folder)
             }
-            Transport::Http { .. } | Transport::Sse { .. } => false,
+            Transport::Http { .. } | Transport::Sse { .. } => {
+                self.ca.iter().chain(&self.client_cert).any(|pem| !pem.starts_with("${") && is_relative_file(pem))
+            }
         }
     }
 
@@ -48,6 +51,10 @@ impl ServerConfig {
             }
             let shown = self.isolation.iter_mut().flat_map(Isolation::folders_mut);
             shown.filter(|shown| is_relative_folder(shown)).for_each(|shown| *shown = joined(folder, shown));
+        }
+        if let Some(folder) = &self.folder {
+            let files = self.ca.iter_mut().chain(&mut self.client_cert);
+            files.filter(|file| is_relative_file(file)).for_each(|file| *file = joined(folder, file));
         }
     }
 }
@@ -72,6 +79,11 @@ fn is_relative_program(command: &str) -> bool {
 fn is_relative(path: &str) -> bool {
     let drive = path.get(1..2) == Some(":") && path.starts_with(|c: char| c.is_ascii_alphabetic());
     !drive && !path.starts_with(['/', '\\'])
+}
+
+/// PEM is no path.
+fn is_relative_file(text: &str) -> bool {
+    !super::network::is_pem(text) && is_relative_folder(text)
 }
 
 /// `~` is the home folder, wherever the file is.

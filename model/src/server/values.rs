@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Isolation, ServerConfig, Transport};
+use super::{AuthConfig, Isolation, ServerConfig, Transport};
 use crate::FileError;
 use crate::placeholder::{self, Missing, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
@@ -173,6 +173,11 @@ impl ServerConfig {
             }
             _ => {}
         }
+        for (key, text) in [("ca", &mut copy.ca), ("client_cert", &mut copy.client_cert), ("proxy", &mut copy.proxy)] {
+            text.iter_mut().for_each(|text| *text = change(ConfigField::Network(key), text));
+        }
+        let settings = copy.auth.iter_mut().flat_map(AuthConfig::texts_mut);
+        settings.for_each(|(key, text)| *text = change(ConfigField::Auth(key), text));
         change_entries(&mut copy.env, "env", |name| ConfigField::Env(name), change);
         let folders = copy.isolation.iter_mut().flat_map(Isolation::folders_mut);
         folders.for_each(|folder| *folder = change(ConfigField::Shown, folder));

@@ -40,6 +40,7 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
         other => Some(other.to_string()),
     };
     let resolved = config.expand_with(value).ok()?;
+    let auth = resolved.auth.as_ref().map(|auth| (&auth.issuer, &auth.client, &auth.client_secret, &auth.scopes));
     let reached = match &resolved.transport {
         Transport::Stdio { command, args, cwd } => json!(["stdio", command, args, cwd]),
         Transport::Http { url, headers } => json!(["http", url, headers]),
@@ -51,6 +52,8 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
         resolved.name,
         resolved.folder,
         reached,
+        [&resolved.ca, &resolved.client_cert, &resolved.proxy],
+        auth,
         resolved.env,
         inherited,
         resolved.isolation.as_ref().map(|isolation| (&isolation.read, &isolation.write)),

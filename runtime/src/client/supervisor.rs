@@ -70,7 +70,10 @@ impl Kept {
 }
 
 impl Supervisor {
-    pub(super) fn new(config: ServerConfig, options: ClientOptions) -> Self {
+    #[cfg_attr(not(feature = "auth"), expect(unused_mut, reason = "nothing else is added to it"))]
+    pub(super) fn new(config: ServerConfig, mut options: ClientOptions) -> Self {
+        #[cfg(feature = "auth")]
+        options.authorize_as_configured(&config);
         let observer = Observer::new(&config, options.records_content);
         Self {
             config: Arc::new(config),

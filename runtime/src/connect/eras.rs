@@ -136,6 +136,8 @@ async fn attempt(
         max_concurrent_requests: options.max_concurrent_requests,
         #[cfg(feature = "stdio")]
         streams: options.streams.clone(),
+        #[cfg(feature = "http")]
+        customize: options.customize.clone(),
         ..Link::new(config, redactor, options.call_timeout(config.timeout))
     };
     link.ledger.heard_by(notices.clone());
@@ -147,7 +149,7 @@ async fn attempt(
         }
     }
     #[cfg(feature = "auth")]
-    match if options.replays() { Ok(None) } else { options.authorizer(&config.transport) } {
+    match if options.replays() { Ok(None) } else { options.authorizer(config) } {
         Ok(authorizer) => link.authorizer = authorizer,
         Err(message) => {
             let error = ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message));

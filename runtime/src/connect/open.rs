@@ -1,7 +1,7 @@
 //! Starts or reaches a server.
 
 #[cfg(feature = "http")]
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +23,10 @@ use crate::rpc::transports::cassette::{Player, replay};
 use crate::rpc::transports::duplex::{DuplexTransport, Streams};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::authorization::Authorizer;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::client::shared;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::network::{Customize, Network};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::param_headers::ParamHeaders;
 #[cfg(feature = "http")]
@@ -52,6 +56,9 @@ pub(crate) struct Link {
     /// Where the server is reached over HTTP.
     #[cfg(feature = "http")]
     pub(crate) param_headers: Option<Arc<ParamHeaders>>,
+    /// What the program changes of the HTTP client.
+    #[cfg(feature = "http")]
+    pub(crate) customize: Option<Customize>,
     /// Authorizes its requests, if the program set it.
     #[cfg(feature = "http")]
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
@@ -70,6 +77,8 @@ impl Link {
             player: None,
             #[cfg(feature = "http")]
             param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
+            #[cfg(feature = "http")]
+            customize: None,
             #[cfg(feature = "http")]
             authorizer: None,
         }
@@ -147,7 +156,7 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
         Transport::Http { url, headers } => {
             warn_of_exposed_headers(config);
             let (life, until) = Life::new();
-            let client = http_client(url, headers, link, until)?;
+            let client = http_client(config, (url, headers), link, until)?;
             let param_headers = link.param_headers.clone().unwrap_or_default();
             let url = reqwest::Url::parse(url)
                 .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
@@ -159,7 +168,7 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
         Transport::Sse { url, headers } => {
             warn_of_exposed_headers(config);
             let (life, until) = Life::new();
-            let client = http_client(url, headers, link, until)?;
+            let client = http_client(config, (url, headers), link, until)?;
             let sides = SseTransport::connect(url, client, life).await;
             let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
             Ok(Opened::new(sender, transport))
@@ -197,8 +206,8 @@ fn warn_of_exposed_headers(config: &ServerConfig) {
 
 #[cfg(feature = "http")]
 fn http_client(
-    url: &str,
-    headers: &std::collections::BTreeMap<String, String>,
+    config: &ServerConfig,
+    (url, headers): (&str, &BTreeMap<String, String>),
     link: &Link,
     until: crate::rpc::transports::http::Until,
 ) -> Result<HttpClient, OpenError> {
@@ -206,9 +215,14 @@ fn http_client(
     if !(url.starts_with("http://") || url.starts_with("https://")) {
         return Err(wrong("`url` must begin with http:// or https://".to_owned()));
     }
+    if config.auth.is_some() && link.authorizer.is_none() {
+        let message = "`auth` requires the feature `auth` of mcp-bindgen, which this build does not have";
+        return Err(OpenError::Start(Kind::Unsupported, message.to_owned()));
+    }
+    let network = Network::of(config, link.customize.clone()).map_err(wrong)?;
     Ok(HttpClient {
-        client: crate::rpc::transports::http::client::shared(url)
-            .map_err(|error| OpenError::Start(Kind::Transport, error))?,
+        client: shared(url, &network).map_err(|error| OpenError::Start(Kind::Transport, error))?,
+        proxy: network.proxy_place(),
         headers: header_map(headers).map_err(wrong)?,
         authorizer: link.authorizer.clone(),
         ledger: link.ledger.clone(),
@@ -218,7 +232,7 @@ fn http_client(
 }
 
 #[cfg(feature = "http")]
-fn header_map(headers: &std::collections::BTreeMap<String, String>) -> Result<http::HeaderMap, String> {
+fn header_map(headers: &BTreeMap<String, String>) -> Result<http::HeaderMap, String> {
     const OURS: &[&str] = &["accept", "content-type", "content-length", "host", "mcp-session-id", "last-event-id"];
     let mut map = http::HeaderMap::new();
     for (name, value) in headers {

@@ -14,6 +14,8 @@ use crate::rpc::handlers::{
 };
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::Cassette;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::network::{Customize, Network};
 #[cfg(feature = "stdio")]
 use crate::rpc::transports::duplex::Streams;
 
@@ -46,6 +48,8 @@ pub struct ClientOptions {
     pub(crate) streams: Option<Streams>,
     #[cfg(feature = "cassette")]
     pub(crate) cassette: Option<Cassette>,
+    #[cfg(feature = "http")]
+    pub(crate) customize: Option<Customize>,
     #[cfg(feature = "auth")]
     authorization: Option<crate::OAuth>,
 }
@@ -277,7 +281,35 @@ impl ClientOptions {
         false
     }
 
-    /// Sets the OAuth authorization of requests to a server over HTTP.
+    /// Changes the HTTP client of servers at a URL, for example its proxies, its DNS or its timeouts. The builder
+    /// has the settings of the configuration (`ca`, `client_cert`, `proxy`). Redirects and retries are set afterwards,
+    /// because both could send a call again. OAuth requests use the same client, so default headers with secrets are
+    /// sent to the authorization server too.
+    ///
+    /// Certificates that are added to the builder have no effect, because it has its own TLS configuration: use `ca`,
+    /// or replace the configuration with `tls_backend_preconfigured`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use mcp_bindgen_runtime::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().http_client(|builder| {
+    ///     builder.user_agent("my-agent/1.0").connect_timeout(Duration::from_secs(3))
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn http_client(
+        mut self,
+        change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.customize = Some(Customize::new(change));
+        self
+    }
+
+    /// Sets the OAuth authorization of requests to a server over HTTP. `auth` of the server's configuration takes
+    /// the place of the same settings.
     #[cfg(feature = "auth")]
     pub fn authorization(mut self, oauth: crate::OAuth) -> Self {
         self.authorization = Some(oauth);
@@ -307,20 +339,30 @@ impl ClientOptions {
         capabilities
     }
 
-    /// Authorizes requests to the server, if the program set it.
+    /// Authorizes requests to the server, if the program or the configuration asks for it.
     #[cfg(feature = "auth")]
     pub(crate) fn authorizer(
         &self,
-        server: &mcp_bindgen_model::Transport,
+        config: &mcp_bindgen_model::ServerConfig,
     ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
         use mcp_bindgen_model::Transport;
         let Some(oauth) = &self.authorization else { return Ok(None) };
-        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = server else {
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else {
             return Err("OAuth requires a `url`; use `env` for a child process".to_owned());
         };
         if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
             return Err("`headers.Authorization` cannot be combined with OAuth; remove one of them".to_owned());
         }
-        Ok(Some(oauth.session(url)?))
+        let network = Network::of(config, self.customize.clone())?;
+        Ok(Some(oauth.session(url, config.auth.as_ref(), network)?))
+    }
+
+    /// Prepares the authorization that a configuration asks for and the program has not set: with the tokens that
+    /// `mcp-bindgen auth login` keeps for this user.
+    #[cfg(feature = "auth")]
+    pub(crate) fn authorize_as_configured(&mut self, config: &mcp_bindgen_model::ServerConfig) {
+        if config.auth.is_some() {
+            self.authorization.get_or_insert_with(|| crate::OAuth::new().store(crate::LocalTokenStore::new()));
+        }
     }
 }

@@ -99,6 +99,7 @@ pub(super) fn code(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rpc::transports::http::network::Network;
     use serde_json::{Value, json};
 
     fn server(more: Value) -> AuthorizationServer {
@@ -162,7 +163,7 @@ mod tests {
             state: "s",
             challenge: "c",
         };
-        let fetch = Fetch::new("https://mcp.example/mcp", Redactor::default()).expect("a server");
+        let fetch = Fetch::new("https://mcp.example/mcp", Redactor::default(), Network::default()).expect("a server");
         let url = request.url(&fetch, &server(json!({}))).expect("a URL");
         let has = |pair: &str| url.query().is_some_and(|query| query.split('&').any(|one| one == pair));
         for pair in [

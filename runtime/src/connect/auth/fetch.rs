@@ -12,6 +12,7 @@ use url::{Host, Url};
 
 use super::error::{AuthError, quoted};
 use crate::ground::redact::Redactor;
+use crate::rpc::transports::http::network::Network;
 use crate::rpc::transports::http::refusals::describe;
 use crate::rpc::transports::http::{bodies, client};
 
@@ -24,6 +25,7 @@ pub(super) struct Fetch {
     pub(super) server: Url,
     /// Knows every secret of the authorization before it is sent.
     pub(super) redactor: Redactor,
+    network: Network,
 }
 
 /// How near an address is. Who is far may not send us to what is near.
@@ -35,7 +37,7 @@ enum Nearness {
 }
 
 impl Fetch {
-    pub(super) fn new(server: &str, redactor: Redactor) -> Result<Self, AuthError> {
+    pub(super) fn new(server: &str, redactor: Redactor, network: Network) -> Result<Self, AuthError> {
         let mut server = Url::parse(server).map_err(|error| AuthError::new(format!("`url` is not a URL: {error}")))?;
         server.set_fragment(None);
         if !server.username().is_empty() || server.password().is_some() {
@@ -45,7 +47,7 @@ impl Fetch {
         if !is_safe {
             return Err(AuthError::new("OAuth requires https; change `url`"));
         }
-        Ok(Self { server, redactor })
+        Ok(Self { server, redactor, network })
     }
 
     /// The server's name where it gives itself none: its URL without what may be secret.
@@ -92,7 +94,7 @@ impl Fetch {
 
     async fn document_at(&self, url: &Url) -> Result<Option<Value>, AuthError> {
         let failed = |why: String| AuthError::new(format!("failed to read {url}: {why}"));
-        let request = request(Method::GET, url)?;
+        let request = self.request(Method::GET, url)?;
         let (status, body) = self.send(request).await.map_err(failed)?;
         if status.is_client_error() {
             return Ok(None);
@@ -110,6 +112,12 @@ impl Fetch {
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
+    /// A request that asks for JSON, by the client that the transport has as well.
+    pub(super) fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
+        let client = client::shared(url.as_str(), &self.network).map_err(AuthError::new)?;
+        Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))
+    }
+
     async fn send(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
         let exchange = async {
             let response = request.send().await.map_err(|error| match error.is_redirect() {
@@ -123,12 +131,6 @@ impl Fetch {
         let answer = tokio::time::timeout(PATIENCE, exchange).await;
         answer.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
     }
-}
-
-/// A request that asks for JSON, by the client that the transport has as well.
-pub(super) fn request(method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
-    let client = client::shared(url.as_str()).map_err(AuthError::new)?;
-    Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))
 }
 
 fn near(host: Host<&str>) -> Nearness {
@@ -170,7 +172,7 @@ mod tests {
     use super::*;
 
     fn fetch(server: &str) -> Result<Fetch, AuthError> {
-        Fetch::new(server, Redactor::default())
+        Fetch::new(server, Redactor::default(), Network::default())
     }
 
     #[test]

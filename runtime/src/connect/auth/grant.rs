@@ -10,7 +10,7 @@ use url::form_urlencoded::Serializer;
 
 use super::entry::{Tokens, now};
 use super::error::{AuthError, quoted};
-use super::fetch::{self, Fetch};
+use super::fetch::Fetch;
 use super::metadata::text;
 use super::secret::Secret;
 use crate::ground::redact::Redactor;
@@ -62,7 +62,7 @@ pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<
         .extend_pairs(parameters)
         .append_pair("resource", request.resource)
         .finish();
-    let mut post = fetch::request(Method::POST, &endpoint)
+    let mut post = fetch.request(Method::POST, &endpoint)
         .map_err(GrantError::Failed)?
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(form);

@@ -1,15 +1,17 @@
 //! OAuth options of a program.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use mcp_bindgen_model::AuthConfig;
+
 use super::secret::Secret;
 use super::session::Session;
 use super::settings::{Grant, IdentityProvider, Registered, Settings, source};
 use super::store::TokenStore;
+use crate::rpc::transports::http::network::Network;
 
 /// OAuth for servers over HTTP: set it with [`ClientOptions::authorization`](crate::ClientOptions::authorization).
 ///
@@ -38,7 +40,15 @@ use super::store::TokenStore;
 #[must_use]
 pub struct OAuth {
     settings: Settings,
-    sessions: Arc<Mutex<HashMap<String, Arc<Session>>>>,
+    sessions: Arc<Mutex<Vec<Kept>>>,
+}
+
+/// A session, and what it is for.
+struct Kept {
+    url: String,
+    auth: Option<AuthConfig>,
+    network: Network,
+    session: Arc<Session>,
 }
 
 impl Default for OAuth {
@@ -181,15 +191,24 @@ impl OAuth {
         self
     }
 
-    /// Returns the session that authorizes requests to a URL.
-    pub(crate) fn session(&self, url: &str) -> Result<Arc<Session>, String> {
+    /// Returns the session that authorizes requests to a URL. What the configuration says takes the place of the
+    /// program's settings.
+    pub(crate) fn session(
+        &self,
+        url: &str,
+        auth: Option<&AuthConfig>,
+        network: Network,
+    ) -> Result<Arc<Session>, String> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = sessions.get(url) {
-            return Ok(session.clone());
+        let is_same = |kept: &&Kept| kept.url == url && kept.auth.as_ref() == auth && kept.network == network;
+        if let Some(kept) = sessions.iter().find(is_same) {
+            return Ok(kept.session.clone());
         }
-        self.settings.check()?;
-        let session = Arc::new(Session::new(url, self.settings.clone()).map_err(|error| error.to_string())?);
-        sessions.insert(url.to_owned(), session.clone());
+        let settings = auth.map_or_else(|| self.settings.clone(), |auth| self.settings.with(auth));
+        settings.check()?;
+        let session = Session::new(url, settings, network.clone()).map_err(|error| error.to_string())?;
+        let session = Arc::new(session);
+        sessions.push(Kept { url: url.to_owned(), auth: auth.cloned(), network, session: session.clone() });
         Ok(session)
     }
 }
@@ -211,6 +230,10 @@ impl fmt::Debug for OAuth {
 mod tests {
     use super::*;
 
+    fn session(oauth: &OAuth, url: &str) -> Result<Arc<Session>, String> {
+        oauth.session(url, None, Network::default())
+    }
+
     #[test]
     fn what_cannot_hold_is_refused_before_anything_is_sent() {
         let url = "https://mcp.example/mcp";
@@ -226,10 +249,10 @@ mod tests {
             (OAuth::new().on_redirect("not a url", async |url| Ok::<_, String>(url)), "on_redirect"),
             (OAuth::client_credentials_with_key("me", "sk-1"), "PKCS #8"),
         ] {
-            let error = oauth.session(url).map(drop).expect_err(expected);
+            let error = session(&oauth, url).map(drop).expect_err(expected);
             assert!(error.contains(expected) && !error.contains("sk-1"), "{error}");
         }
-        let error = OAuth::new().session("http://mcp.example/mcp").map(drop).expect_err("no https");
+        let error = session(&OAuth::new(), "http://mcp.example/mcp").map(drop).expect_err("no https");
         assert!(error.contains("https"), "{error}");
     }
 
@@ -248,10 +271,13 @@ mod tests {
     #[test]
     fn clones_share_a_session_and_other_settings_do_not() {
         let oauth = OAuth::new();
-        let session = |oauth: &OAuth, url: &str| oauth.session(url).expect("a session");
-        let first = session(&oauth, "https://a.example/mcp");
-        assert!(Arc::ptr_eq(&first, &session(&oauth.clone(), "https://a.example/mcp")));
-        assert!(!Arc::ptr_eq(&first, &session(&oauth, "https://b.example/mcp")));
-        assert!(!Arc::ptr_eq(&first, &session(&oauth.scopes(["x"]), "https://a.example/mcp")));
+        let get = |oauth: &OAuth, url: &str| session(oauth, url).expect("a session");
+        let first = get(&oauth, "https://a.example/mcp");
+        assert!(Arc::ptr_eq(&first, &get(&oauth.clone(), "https://a.example/mcp")));
+        assert!(!Arc::ptr_eq(&first, &get(&oauth, "https://b.example/mcp")));
+        let auth = AuthConfig::default().scopes(["x"]);
+        let configured = oauth.session("https://a.example/mcp", Some(&auth), Network::default()).expect("a session");
+        assert!(!Arc::ptr_eq(&first, &configured));
+        assert!(!Arc::ptr_eq(&first, &get(&oauth.scopes(["x"]), "https://a.example/mcp")));
     }
 }

@@ -24,6 +24,7 @@ use super::secret::Secret;
 use super::settings::Settings;
 use super::store::{StoreLock, TokenStore, TokenStoreError};
 use crate::ground::redact::Redactor;
+use crate::rpc::transports::http::network::Network;
 
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// How often more scopes are asked for at one server.
@@ -84,8 +85,8 @@ struct State {
 }
 
 impl Core {
-    pub(super) fn new(url: &str, settings: Settings) -> Result<Self, AuthError> {
-        let fetch = Fetch::new(url, settings.redactor())?;
+    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, AuthError> {
+        let fetch = Fetch::new(url, settings.redactor(), network)?;
         Ok(Self { key: settings.key(&fetch), settings, fetch, state: Mutex::default() })
     }
 

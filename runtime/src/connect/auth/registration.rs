@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::client::{AuthMethod, Client};
 use super::error::{AuthError, quoted};
-use super::fetch::{self, Fetch};
+use super::fetch::Fetch;
 use super::grant::Proof;
 use super::metadata::{AuthorizationServer, text};
 use super::secret::Secret;
@@ -75,7 +75,7 @@ async fn register(
 ) -> Result<Client, AuthError> {
     let endpoint = fetch.allowed(endpoint, "the registration endpoint")?;
     let host = endpoint.host_str().unwrap_or_default().to_owned();
-    let post = fetch::request(Method::POST, &endpoint)?
+    let post = fetch.request(Method::POST, &endpoint)?
         .header(CONTENT_TYPE, "application/json")
         .body(request(settings, server, redirect).to_string());
     let failed = |why: &str| AuthError::new(format!("failed to register the client at {host}: {why}"));

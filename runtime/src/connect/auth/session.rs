@@ -16,6 +16,7 @@ use super::secret::Secret;
 use super::settings::Settings;
 use crate::ground::redact::Redactor;
 use crate::rpc::transports::http::authorization::{Authorizer, Challenge};
+use crate::rpc::transports::http::network::Network;
 
 const SCHEME: &str = "Bearer ";
 /// Another's attempt may have been for something else; then there is one of our own.
@@ -45,8 +46,8 @@ impl Attempt {
 }
 
 impl Session {
-    pub(super) fn new(url: &str, settings: Settings) -> Result<Self, AuthError> {
-        Ok(Self { core: Arc::new(Core::new(url, settings)?), attempt: Mutex::default() })
+    pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, AuthError> {
+        Ok(Self { core: Arc::new(Core::new(url, settings, network)?), attempt: Mutex::default() })
     }
 
     async fn obtain(&self, need: Need) -> Result<(), AuthError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use mcp_bindgen_model::{AuthConfig, GrantType};
 use serde_json::json;
 use url::Url;
 
@@ -88,6 +89,22 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Returns the settings with those of a configuration, which has no placeholders any more, in their place.
+    pub(super) fn with(&self, auth: &AuthConfig) -> Self {
+        let mut settings = self.clone();
+        if let Some(id) = auth.client.clone() {
+            let secret = auth.client_secret.clone().map(Secret::new);
+            settings.client = Some(Registered { id, secret, key: None });
+        }
+        settings.issuer = auth.issuer.clone().or(settings.issuer);
+        settings.scopes = auth.scopes.clone().or(settings.scopes);
+        settings.port = auth.redirect_port.or(settings.port);
+        if auth.grant == GrantType::ClientCredentials {
+            settings.grant = Grant::Client;
+        }
+        settings
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some(key) = self.client.as_ref().and_then(|client| client.key.as_ref()) {
             signing::check(key).map_err(|error| error.to_string())?;

@@ -3,6 +3,7 @@
 mod file;
 #[cfg(feature = "keyring")]
 mod keyring;
+mod local;
 mod memory;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use std::fmt;
 pub use file::FileTokenStore;
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringTokenStore;
+pub use local::LocalTokenStore;
 pub use memory::MemoryTokenStore;
 
 /// Stores tokens, and the dynamically registered clients.

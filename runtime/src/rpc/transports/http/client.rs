@@ -1,74 +1,59 @@
-//! The pooled HTTP client: rustls with ring, redirects within one origin.
+//! The pooled HTTP client: redirects within one origin, and no retries.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{StatusCode, Url};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Handle, Id};
+
+use super::network::Network;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
 /// Node and uvicorn close what was idle for five seconds; a request that crosses the end of its connection is lost.
 const IDLE_CONNECTIONS_KEPT: Duration = Duration::from_secs(4);
 
-/// The client of this runtime: connections to one origin share its sockets. It ends with the last who holds it. Those of
-/// several runtimes share nothing, because each drives its own sockets.
+/// The client of this runtime for one way: connections to one origin share its sockets. It ends with the last who
+/// holds it. Those of several runtimes share nothing, because each drives its own sockets.
 ///
 /// # Errors
 /// Why there is none, for example because the system's certificates cannot be read.
-pub(crate) fn shared(url: &str) -> Result<Arc<reqwest::Client>, String> {
-    static CLIENTS: Mutex<Vec<(Id, bool, Weak<reqwest::Client>)>> = Mutex::new(Vec::new());
+pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<reqwest::Client>, String> {
+    static CLIENTS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
     let runtime = Handle::try_current().map_err(|error| error.to_string())?.id();
-    let secure = !url.starts_with("http:");
+    let is_secure = !url.starts_with("http:");
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    clients.retain(|(.., client)| client.strong_count() > 0);
-    let mut same = clients.iter().filter(|(id, is_secure, _)| *id == runtime && *is_secure == secure);
-    if let Some(client) = same.find_map(|(.., client)| client.upgrade()) {
+    clients.retain(|shared| shared.client.strong_count() > 0);
+    let is_alike = |shared: &&Shared| (shared.runtime, shared.is_secure) == (runtime, is_secure) && shared.network == *network;
+    if let Some(client) = clients.iter().filter(is_alike).find_map(|shared| shared.client.upgrade()) {
         return Ok(client);
     }
-    let client = Arc::new(build(secure)?);
-    clients.push((runtime, secure, Arc::downgrade(&client)));
+    let client = Arc::new(build(network, is_secure)?);
+    clients.push(Shared { runtime, is_secure, network: network.clone(), client: Arc::downgrade(&client) });
     Ok(client)
 }
 
-fn build(secure: bool) -> Result<reqwest::Client, String> {
-    let tls = if secure { tls()? } else { no_tls()? };
-    reqwest::Client::builder()
+struct Shared {
+    runtime: Id,
+    is_secure: bool,
+    network: Network,
+    client: Weak<reqwest::Client>,
+}
+
+fn build(network: &Network, is_secure: bool) -> Result<reqwest::Client, String> {
+    let builder = reqwest::Client::builder()
         .user_agent(concat!("mcp-bindgen/", env!("CARGO_PKG_VERSION")))
-        .tls_backend_preconfigured(tls)
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_CONNECTIONS_KEPT)
-        .tcp_nodelay(true)
+        .tcp_nodelay(true);
+    // Last, whatever the program sets: both could send a call again.
+    network
+        .apply(builder, is_secure)?
         .redirect(Policy::custom(same_origin))
+        .retry(reqwest::retry::never())
         .build()
         .map_err(|error| super::refusals::describe(&error))
-}
-
-/// ring and the system's certificates, for our connections alone: what the program installs for itself is not touched.
-fn tls() -> Result<ClientConfig, String> {
-    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
-    if let Some(config) = CONFIG.get() {
-        return Ok(config.clone());
-    }
-    let config = builder()?
-        .with_platform_verifier()
-        .map_err(|error| format!("failed to read the system's certificates: {error}"))?
-        .with_no_client_auth();
-    Ok(CONFIG.get_or_init(|| config).clone())
-}
-
-/// Plain HTTP works where the system has no certificates, too.
-fn no_tls() -> Result<ClientConfig, String> {
-    Ok(builder()?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
-}
-
-fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
-    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())
 }
 
 fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
@@ -101,12 +86,19 @@ pub(super) fn check_redirect(status: StatusCode, target: &Url, visited: &[Url]) 
 
 #[cfg(test)]
 mod tests {
+    use mcp_bindgen_model::ServerConfig;
+
     use super::*;
 
     #[tokio::test]
     async fn one_client_for_all_who_hold_it_and_nothing_for_the_process() {
-        let one = shared("https://a.example/mcp").expect("a client");
-        assert!(Arc::ptr_eq(&one, &shared("https://b.example/mcp").expect("a client")));
+        let client = |url: &str, config: &ServerConfig| {
+            shared(url, &Network::of(config, None).expect("a way")).expect("a client")
+        };
+        let config = ServerConfig::http("s", "https://a.example/mcp");
+        let one = client("https://a.example/mcp", &config);
+        assert!(Arc::ptr_eq(&one, &client("https://b.example/mcp", &config)));
+        assert!(!Arc::ptr_eq(&one, &client("https://a.example/mcp", &config.proxy("http://proxy.example:3128"))));
         let weak = Arc::downgrade(&one);
         drop(one);
         assert!(weak.upgrade().is_none());

@@ -7,6 +7,7 @@ mod departing;
 pub(crate) mod events;
 mod exchange;
 mod listening;
+pub(crate) mod network;
 pub(crate) mod param_headers;
 pub(crate) mod reach;
 pub(crate) mod refusals;
@@ -41,6 +42,8 @@ const NO_ANSWER: &str = "the server ended its HTTP response without a JSON-RPC r
 #[derive(Clone)]
 pub(crate) struct HttpClient {
     pub(crate) client: Arc<reqwest::Client>,
+    /// Host and port of the configured proxy.
+    pub(crate) proxy: Option<String>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     pub(crate) ledger: Arc<Ledger>,
@@ -99,7 +102,11 @@ impl HttpClient {
     /// Notes why a request failed. Without secrets from here on, because others log it.
     pub(super) fn fail(&self, error: HttpError) -> HttpError {
         // Truncated last: half of a secret would not be found.
-        let error = HttpError { message: self.redactor().shown(&error.message, LONGEST_MESSAGE), ..error };
+        let mut message = self.redactor().shown(&error.message, LONGEST_MESSAGE);
+        if let (HttpErrorKind::NotSent, Some(proxy)) = (&error.kind, &self.proxy) {
+            message.push_str(&format!(" (through the proxy {proxy})"));
+        }
+        let error = HttpError { message, ..error };
         self.notes.problem(error.message.clone());
         error
     }

@@ -11,6 +11,7 @@ use reqwest::{StatusCode, Url};
 use tokio::net::TcpStream;
 
 use super::client::shared;
+use super::network::Network;
 use super::refusals::describe;
 
 /// How a client gets to the origin of a URL: by the proxy that the environment names for it, or directly.
@@ -18,6 +19,7 @@ use super::refusals::describe;
 pub struct Route {
     origin: Url,
     proxy: Option<Uri>,
+    network: Network,
 }
 
 /// The places alone: proxies are often given with a password.
@@ -40,11 +42,12 @@ pub enum RouteError {
 }
 
 impl Route {
-    /// The way to the origin of a URL: of the rest of it nothing is ever sent.
+    /// The way to the origin of a URL, with the certificates and the proxy of a configuration without placeholders: of
+    /// the rest of the URL nothing is ever sent.
     ///
     /// # Errors
-    /// Says what is wrong with the URL, without it.
-    pub fn to(url: &str) -> Result<Self, String> {
+    /// Says what is wrong with the URL or the configuration, without their values.
+    pub fn to(url: &str, config: &ServerConfig) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| format!("it is not a URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err("it must begin with `http://` or `https://`".to_owned());
@@ -52,8 +55,12 @@ impl Route {
         let origin = url.origin().ascii_serialization();
         let uri: Uri = origin.parse().map_err(|error| format!("it has no valid host: {error}"))?;
         let origin = Url::parse(&origin).map_err(|error| format!("it has no valid host: {error}"))?;
-        let proxy = Matcher::from_system().intercept(&uri).map(|proxy| proxy.uri().clone());
-        Ok(Self { origin, proxy })
+        let network = Network::of(config, None)?;
+        let proxy = match &config.proxy {
+            Some(proxy) => proxy.parse().ok(),
+            None => Matcher::from_system().intercept(&uri).map(|proxy| proxy.uri().clone()),
+        };
+        Ok(Self { origin, proxy, network })
     }
 
     /// Host and port of the origin.
@@ -82,7 +89,7 @@ impl Route {
             let late = |_| RouteError::Closed(format!("no answer within {within:?}"));
             return opened.map_err(late)?.map(drop).map_err(|error| RouteError::Closed(error.to_string()));
         }
-        let client = shared(self.origin.as_str()).map_err(RouteError::Closed)?;
+        let client = shared(self.origin.as_str(), &self.network).map_err(RouteError::Closed)?;
         let answer = tokio::time::timeout(within, client.head(self.origin.clone()).send()).await.map_err(late)?;
         match answer {
             Ok(response) => self.answered(response.status()),
@@ -170,7 +177,7 @@ mod tests {
 
     fn route(origin: &str, proxy: Option<&str>) -> Route {
         let proxy = proxy.map(|proxy| proxy.parse().expect("a proxy"));
-        Route { origin: Url::parse(origin).expect("an origin"), proxy }
+        Route { origin: Url::parse(origin).expect("an origin"), proxy, network: Network::default() }
     }
 
     #[test]
@@ -223,12 +230,13 @@ mod tests {
 
     #[test]
     fn a_route_shows_places_and_nothing_else_of_urls() {
-        let route = Route::to("https://me:hunter22@a.example/mcp?key=hunter22").expect("a route");
+        let config = ServerConfig::http("s", "https://a.example/mcp");
+        let route = Route::to("https://me:hunter22@a.example/mcp?key=hunter22", &config).expect("a route");
         assert_eq!(route.place(), "a.example:443");
         assert!(!format!("{route:?} {:?}", route.origin).contains("hunter22"), "{route:?}");
-        assert_eq!(Route::to("http://[::1]:9/mcp").expect("a route").place(), "[::1]:9");
+        assert_eq!(Route::to("http://[::1]:9/mcp", &config).expect("a route").place(), "[::1]:9");
         for wrong in ["nothing", "http://", "http://x:y/", "ftp://a.example/", "stdio:x"] {
-            assert!(Route::to(wrong).is_err(), "{wrong}");
+            assert!(Route::to(wrong, &config).is_err(), "{wrong}");
         }
     }
 }

@@ -1,0 +1,174 @@
+//! How the servers at URLs are reached: TLS, the proxy, and what the program changes of the HTTP client.
+
+use std::fmt;
+use std::fs;
+use std::sync::{Arc, OnceLock};
+
+use mcp_bindgen_model::ServerConfig;
+use reqwest::ClientBuilder;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+/// Changes the builder of the HTTP client.
+#[derive(Clone)]
+pub(crate) struct Customize(Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>);
+
+impl Customize {
+    pub(crate) fn new(change: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static) -> Self {
+        Self(Arc::new(change))
+    }
+}
+
+impl PartialEq for Customize {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Customize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Customize(..)")
+    }
+}
+
+/// The way to a server. The system and the environment have what is not set.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Network {
+    /// PEM, as read.
+    ca: Option<Vec<u8>>,
+    client_cert: Option<Vec<u8>>,
+    proxy: Option<String>,
+    customize: Option<Customize>,
+}
+
+impl Network {
+    /// The way that a configuration without placeholders names; files are read here.
+    ///
+    /// # Errors
+    /// Says which key is wrong, without its value.
+    pub(crate) fn of(config: &ServerConfig, customize: Option<Customize>) -> Result<Self, String> {
+        for key in ["ca", "client_cert", "proxy"] {
+            if let Some(problem) = config.network_problem(key) {
+                return Err(format!("`{key}` {problem}"));
+            }
+        }
+        let network = Self {
+            ca: config.ca.as_deref().map(|ca| pem("ca", ca)).transpose()?,
+            client_cert: config.client_cert.as_deref().map(|cert| pem("client_cert", cert)).transpose()?,
+            proxy: config.proxy.clone(),
+            customize,
+        };
+        // What is wrong is the configuration's fault, and not that of the first request.
+        network.tls()?;
+        network.http_proxy()?;
+        Ok(network)
+    }
+
+    /// Applies this to the builder of a client; `is_secure` if it is for `https`.
+    ///
+    /// # Errors
+    /// Says which key is wrong, or that the system's certificates cannot be read.
+    pub(super) fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
+        // Plain HTTP works where the system has no certificates, too.
+        let tls = if is_secure { self.tls()? } else { trusting(RootCertStore::empty())?.with_no_client_auth() };
+        let builder = builder.tls_backend_preconfigured(with_protocols(tls));
+        let builder = self.http_proxy()?.into_iter().fold(builder, ClientBuilder::proxy);
+        Ok(match &self.customize {
+            Some(Customize(change)) => change(builder),
+            None => builder,
+        })
+    }
+
+    /// Returns host and port of the configured proxy.
+    pub(crate) fn proxy_place(&self) -> Option<String> {
+        let url = reqwest::Url::parse(self.proxy.as_deref()?).ok()?;
+        Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
+    }
+
+    fn http_proxy(&self) -> Result<Option<reqwest::Proxy>, String> {
+        let Some(proxy) = &self.proxy else { return Ok(None) };
+        let is_complete = self.proxy_place().is_some();
+        let proxy = reqwest::Proxy::all(proxy).ok().filter(|_| is_complete);
+        proxy.map(Some).ok_or_else(|| "`proxy` is not a URL with a host".to_owned())
+    }
+
+    fn tls(&self) -> Result<ClientConfig, String> {
+        let builder = match &self.ca {
+            Some(ca) => trusting(authorities(ca)?)?,
+            None if self.client_cert.is_none() => return of_system(),
+            None => verified_by_system()?,
+        };
+        let Some(pem) = &self.client_cert else { return Ok(builder.with_no_client_auth()) };
+        let (chain, key) = identity(pem)?;
+        let wrong = |error| format!("`client_cert`: the private key does not fit the certificate: {error}");
+        builder.with_client_auth_cert(chain, key).map_err(wrong)
+    }
+}
+
+type Verified = rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>;
+
+/// ring, for our connections alone: what the program installs for itself is not touched.
+fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())
+}
+
+fn trusting(roots: RootCertStore) -> Result<Verified, String> {
+    Ok(builder()?.with_root_certificates(roots))
+}
+
+fn verified_by_system() -> Result<Verified, String> {
+    let failed = |error| format!("failed to read the system's certificates: {error}");
+    builder()?.with_platform_verifier().map_err(failed)
+}
+
+/// The configuration with the system's certificates, which takes long to make.
+fn of_system() -> Result<ClientConfig, String> {
+    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(config.clone());
+    }
+    let config = verified_by_system()?.with_no_client_auth();
+    Ok(CONFIG.get_or_init(|| config).clone())
+}
+
+/// The server chooses HTTP/2 where this build has it.
+fn with_protocols(mut tls: ClientConfig) -> ClientConfig {
+    if cfg!(feature = "http2") {
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    }
+    tls
+}
+
+/// The text of a PEM file, from the configuration or from the file that it names.
+fn pem(key: &str, text: &str) -> Result<Vec<u8>, String> {
+    if text.contains("-----BEGIN ") {
+        return Ok(text.as_bytes().to_vec());
+    }
+    // A value that is no path may be a secret.
+    fs::read(text).map_err(|error| format!("`{key}`: failed to read the file: {error}"))
+}
+
+fn authorities(pem: &[u8]) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates("ca", pem)? {
+        roots.add(certificate).map_err(|error| format!("`ca`: a certificate is invalid: {error}"))?;
+    }
+    Ok(roots)
+}
+
+fn certificates(key: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let certificates = read.map_err(|_| format!("`{key}`: a certificate is not PEM"))?;
+    if certificates.is_empty() { Err(format!("`{key}` has no certificate")) } else { Ok(certificates) }
+}
+
+fn identity(pem: &[u8]) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
+    let chain = certificates("client_cert", pem)?;
+    // The error may repeat what it could not read.
+    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| "`client_cert` has no private key in PEM")?;
+    Ok((chain, key))
+}
