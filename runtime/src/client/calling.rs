@@ -10,7 +10,7 @@ use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
 use crate::call::events::{Invocation, Try};
-use crate::call::{Limit, Offer};
+use crate::call::{Limit, Offer, wait};
 use crate::client::catalog::drift::Bound;
 use crate::connect::ask::Ask;
 use crate::connect::connection::Connection;
@@ -150,11 +150,12 @@ impl Client {
     }
 
     /// Makes a call, as a span of its own.
-    async fn try_once(&self, call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
+    async fn try_once(&self, mut call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
         let attempt = Try::begin(self.observer(), &call, is_all);
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
+            let _place = wait::within(&mut call, Duration::MAX, self.supervisor.turn()).await?;
             let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await

@@ -30,6 +30,8 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A connection that nobody used, and that did not even last so long, is opened again when somebody wants it.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
+/// A server that lasted so long did not end at its start.
+const TIME_TO_WORK: Duration = Duration::from_secs(5);
 /// Less than a caller of `close` waits.
 const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(8);
 
@@ -147,6 +149,9 @@ impl Keeper {
             let end = self.attend(&opened, &mut serving, is_another).await;
             is_another = true;
             hang_up.cancel();
+            if opened.connection.has_worked() || since.elapsed() >= TIME_TO_WORK {
+                self.status.starts.worked();
+            }
             self.status.observer.session_ended(since.elapsed(), end == End::Lost);
             self.leaving.retain(|serving| !serving.is_finished());
             self.leaving.push(serving);
@@ -188,7 +193,7 @@ impl Keeper {
             biased;
             _ = told(&mut self.orders, None) => None,
             // Large, and in two places of a task that otherwise only waits.
-            outcome = Box::pin(establish(&self.config, &self.options, &self.status.notices, patience)) => Some(outcome.map(Opened::new)),
+            outcome = Box::pin(establish((&self.config, &self.options), (&self.status.notices, &self.status.starts), patience)) => Some(outcome.map(Opened::new)),
         }
     }
 

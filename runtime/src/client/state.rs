@@ -8,6 +8,7 @@ use crate::ConnectError;
 use crate::call::events::{ConnectionState, Observer};
 use crate::client::catalog::changes::Changes;
 use crate::client::catalog::drift::Told;
+use crate::connect::starts::Starts;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 
@@ -53,6 +54,8 @@ pub(super) struct Status {
     pub(super) resources: Arc<Subscriptions>,
     /// The subscribers to notifications.
     pub(super) notices: Arc<Notices>,
+    /// The starts of a server that does not work.
+    pub(super) starts: Starts,
     /// The drift of tools that was reported.
     pub(super) drift: Told,
 }
@@ -66,6 +69,7 @@ impl Status {
             tools: Changes::new(observer.clone()),
             resources: Arc::default(),
             notices: Arc::default(),
+            starts: Starts::default(),
             drift: Told::new(observer.clone()),
             observer,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
@@ -16,6 +16,7 @@ use super::state::Status;
 use crate::ConnectionState;
 use crate::call::events::Observer;
 use crate::connect::options::ClientOptions;
+use crate::ground::limiter::Limiter;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -31,6 +32,9 @@ pub(super) struct Supervisor {
     pub(super) options: Arc<ClientOptions>,
     pub(super) status: Arc<Status>,
     slot: Mutex<Slot>,
+    limiter: Option<Limiter>,
+    /// One for each call at a time, where the program bounds them.
+    places: Option<Semaphore>,
 }
 
 #[derive(Default)]
@@ -76,11 +80,27 @@ impl Supervisor {
         options.authorize_as_configured(&config);
         let observer = Observer::new(&config, options.records_content);
         Self {
+            limiter: config.limit.map(Limiter::new),
+            places: options.max_concurrent_requests.map(|most| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
             config: Arc::new(config),
             options: Arc::new(options),
             status: Arc::new(Status::new(observer)),
             slot: Mutex::default(),
         }
+    }
+
+    /// Waits until the configured rate and the options allow another call; it is over when the permit is dropped.
+    /// Cancel safe.
+    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        let place = match &self.places {
+            // It is never closed.
+            Some(places) => places.acquire().await.ok(),
+            None => None,
+        };
+        if let Some(limiter) = &self.limiter {
+            limiter.turn().await;
+        }
+        place
     }
 
     /// The open connection; whoever comes while it is being opened waits for the same one. After an attempt that failed,

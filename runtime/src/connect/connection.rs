@@ -73,6 +73,8 @@ pub(crate) struct Connection {
     /// The client capabilities that the program declared; what every client has is left out.
     pub(crate) declared: Value,
     pub(crate) answers: Arc<Answers>,
+    /// How many requests were answered when the handshake was over.
+    answers_of_handshake: u64,
 }
 
 impl Connection {
@@ -85,11 +87,17 @@ impl Connection {
     ) -> Self {
         let receiving = Mutex::new(Some(receiving));
         let (protocol_version, handshake) = (agreed.version.as_str().to_owned(), agreed.answer);
-        Self { session, receiving, link, protocol_version, handshake, declared, answers }
+        let answers_of_handshake = link.ledger.answers();
+        Self { session, receiving, link, protocol_version, handshake, declared, answers, answers_of_handshake }
     }
 
     pub(crate) fn is_open(&self) -> bool {
         self.link.ledger.is_open()
+    }
+
+    /// Returns `true` if the server has answered anything after the handshake.
+    pub(crate) fn has_worked(&self) -> bool {
+        self.link.ledger.answers() > self.answers_of_handshake
     }
 
     /// How often the server has said that its list of tools changed.

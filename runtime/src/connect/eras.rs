@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_model::{ServerConfig, Transport};
 use rmcp::model::{ClientCapabilities, ProtocolVersion};
 
 #[cfg(feature = "cassette")]
@@ -21,6 +21,7 @@ use crate::connect::options::ClientOptions;
 use crate::connect::process::download::Download;
 #[cfg(feature = "stdio")]
 use crate::connect::process::environment::missed;
+use crate::connect::starts::Starts;
 use crate::connect::resolve::{Resolved, resolve, unresolved};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
@@ -48,9 +49,8 @@ struct FailedAttempt {
 /// Dropped before the end: its process is killed and its requests are given up. A user who was asked to authorize can
 /// still do so.
 pub(crate) async fn establish(
-    config: &ServerConfig,
-    options: &ClientOptions,
-    notices: &Arc<Notices>,
+    (config, options): (&ServerConfig, &ClientOptions),
+    (notices, starts): (&Arc<Notices>, &Starts),
     patience: Duration,
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);
@@ -82,7 +82,16 @@ pub(crate) async fn establish(
         config
     };
     let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
-    let attempt = |attempts| Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time));
+    let attempt = async |attempts| {
+        let counts = matches!(config.transport, Transport::Stdio { .. })
+            && !options.opens_one_transport()
+            && !options.replays();
+        if counts {
+            starts.begin().map_err(|error| FailedAttempt { error, may_take: None })?;
+        }
+        let outcome = Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time)).await;
+        outcome.inspect_err(|failure| starts.failed(&failure.error))
+    };
     let attempts = if modern { HandshakeOrder::DiscoverFirst(patience / 2) } else { HandshakeOrder::InitializeFirst };
     let failure = match attempt(attempts).await {
         Ok(connection) => return Ok(connection),
@@ -161,7 +170,7 @@ async fn attempt(
         let mut message = link.notes.explain(message);
         #[cfg(feature = "stdio")]
         if matches!(kind, Kind::Transport | Kind::Timeout)
-            && matches!(config.transport, mcp_bindgen_model::Transport::Stdio { .. })
+            && matches!(config.transport, Transport::Stdio { .. })
             && options.streams.is_none()
             && !options.replays()
             && let Some(missed) = missed(config, &link.notes.stderr())

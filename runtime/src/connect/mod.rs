@@ -15,4 +15,5 @@ pub(crate) mod process;
 pub(crate) mod resolve;
 mod rounds;
 pub(crate) mod secrets;
+pub(crate) mod starts;
 pub(crate) mod stores;

@@ -92,8 +92,9 @@ impl ClientOptions {
         self
     }
 
-    /// Limits the requests to a server over HTTP that wait for a response; at least one, 16 by default. Further
-    /// requests wait. There is no limit over stdio.
+    /// Limits the calls of one client that are under way at once, over any transport; at least one. Further calls wait,
+    /// in the time that was given with them. Over HTTP it also limits all requests that wait for a response, which are
+    /// 16 by default.
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.max_concurrent_requests = Some(requests);
         self

@@ -2,6 +2,7 @@
 
 pub(crate) mod contained;
 pub(crate) mod deadline;
+pub(crate) mod limiter;
 pub(crate) mod percent;
 pub(crate) mod redact;
 pub(crate) mod task;

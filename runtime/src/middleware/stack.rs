@@ -13,7 +13,7 @@ use super::demands::{Admission, Consent, Sameness, Views};
 use super::events::Announced;
 use super::layer::Called;
 use super::limits::{TotalCap, TryTimeout};
-use super::{Approval, Cache, Policy, Retry, SequentialDependency, Transaction};
+use super::{Approval, Cache, Policy, RateLimit, Retry, SequentialDependency, Transaction};
 use crate::call::events::{Events, Observer};
 use crate::call::{Offer, ServiceFuture};
 use crate::{
@@ -33,8 +33,9 @@ use crate::{
 /// 8. transactions,
 /// 9. caches,
 /// 10. retries,
-/// 11. the timeout of each attempt,
-/// 12. the client.
+/// 11. rate limits: each attempt counts,
+/// 12. the timeout of each attempt,
+/// 13. the client.
 ///
 /// So a denied call asks for no approval, a call without approval never waits for the server, and cached results are
 /// governed like fresh ones. Of several layers of one kind the first is outermost; the shortest cap and timeout
@@ -78,6 +79,7 @@ struct Layers {
     transactions: Vec<Transaction>,
     caches: Vec<Cache>,
     retry: Option<Retry>,
+    rate_limits: Vec<RateLimit>,
     try_timeout: Option<TryTimeout>,
 }
 
@@ -130,6 +132,11 @@ impl<C: CallTool + 'static> Stack<C> {
     /// Tries calls again.
     pub fn retry(self, retry: Retry) -> Self {
         self.with(|layers| layers.retry = Some(retry))
+    }
+
+    /// Limits the attempts of calls in a time; with several, all of them hold.
+    pub fn rate_limit(self, limit: RateLimit) -> Self {
+        self.with(|layers| layers.rate_limits.push(limit))
     }
 
     /// Limits each attempt of a call, including connecting, in addition to the timeouts of the call and the
@@ -190,6 +197,7 @@ impl Layers {
         let client = inner.offer().ungoverned::<Client>().cloned();
         let service = Called::new(inner.clone())
             .within_all(self.try_timeout.as_slice())
+            .within_all(&self.rate_limits)
             .within_all(self.retry.as_slice())
             .within_all(&self.caches)
             .within_all(&self.transactions)

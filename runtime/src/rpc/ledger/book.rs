@@ -45,6 +45,8 @@ pub(super) struct Book {
     pub(super) under_way: HashMap<RequestId, Entry>,
     /// Whether a response may come for which nobody waits any more.
     pub(super) owes_answers: bool,
+    /// How many requests were answered.
+    pub(super) answers: u64,
     /// How many messages were handed to the transport.
     pub(super) messages: u64,
     /// The place of the last notification or answer, until the server has answered a request after it.
@@ -88,6 +90,7 @@ impl Book {
         self.waits_no_more(ticket);
         self.under_way.remove(&ticket.id());
         if !ticket.is_settled() {
+            self.answers += u64::from(matches!(state, State::Answered));
             ticket.becomes(state);
         }
     }

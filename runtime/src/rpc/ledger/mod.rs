@@ -195,6 +195,11 @@ impl Ledger {
         self.book().ended.is_none()
     }
 
+    /// How many requests were answered.
+    pub(crate) fn answers(&self) -> u64 {
+        self.book().answers
+    }
+
     /// Records a message that arrived, and returns a request or cancellation to act on. `answers` is the request whose response
     /// carried it, if the transport knows.
     pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {

@@ -1,0 +1,90 @@
+//! Limits how often a child process is started that ends each time.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::ConnectError;
+
+/// How many starts in [`WINDOW`] may fail.
+const MOST: usize = 5;
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// The starts of a server since it last worked.
+#[derive(Default)]
+pub(crate) struct Starts(Mutex<Failing>);
+
+#[derive(Default)]
+struct Failing {
+    starts: VecDeque<Instant>,
+    last: Option<ConnectError>,
+}
+
+impl Starts {
+    /// Counts a start.
+    ///
+    /// # Errors
+    /// Why there is none now: the error of the last one, and when the next one is due.
+    pub(crate) fn begin(&self) -> Result<(), ConnectError> {
+        let (mut failing, now) = (self.lock(), Instant::now());
+        while failing.starts.front().is_some_and(|start| now - *start >= WINDOW) {
+            failing.starts.pop_front();
+        }
+        if let (Some(last), Some(first), true) = (&failing.last, failing.starts.front(), failing.starts.len() >= MOST) {
+            let left = WINDOW.saturating_sub(now - *first);
+            let mut error = last.clone();
+            error.message = format!(
+                "not started again for {} s, because it ended at each of the last {MOST} starts: {}",
+                left.as_secs() + 1,
+                error.message
+            );
+            return Err(error.with_retry_after(Some(left)));
+        }
+        failing.starts.push_back(now);
+        Ok(())
+    }
+
+    /// Keeps the error of a start for those who come later.
+    pub(crate) fn failed(&self, error: &ConnectError) {
+        self.lock().last = Some(error.clone());
+    }
+
+    /// The server has worked: the next start is the first one.
+    pub(crate) fn worked(&self) {
+        *self.lock() = Failing::default();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Failing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ConnectErrorKind;
+
+    #[tokio::test(start_paused = true)]
+    async fn five_starts_fail_in_a_minute_and_each_caller_hears_why() {
+        let starts = Starts::default();
+        let mut counted = Vec::new();
+        for second in 0..180 {
+            match starts.begin() {
+                Ok(()) => {
+                    counted.push(second);
+                    starts.failed(&ConnectError::new("s", ConnectErrorKind::Spawn, "exit status 3"));
+                }
+                Err(error) => {
+                    assert!(error.message.ends_with(": exit status 3"), "{error}");
+                    assert!(error.retry_after().is_some_and(|left| left <= WINDOW), "{error:?}");
+                }
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(counted, [0, 1, 2, 3, 4, 60, 61, 62, 63, 64, 120, 121, 122, 123, 124]);
+        starts.worked();
+        assert!((0..5).all(|_| starts.begin().is_ok()));
+    }
+}

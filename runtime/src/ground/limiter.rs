@@ -1,0 +1,59 @@
+//! Waits until a rate allows another call.
+
+use std::collections::VecDeque;
+
+use mcp_bindgen_model::Rate;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+/// Lets through as many callers in a time as a rate allows, in the order in which they come.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    rate: Rate,
+    /// When the last ones were let through, as many as are allowed.
+    passed: Mutex<VecDeque<Instant>>,
+}
+
+impl Limiter {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, passed: Mutex::default() }
+    }
+
+    /// Waits for its turn. Cancel safe: whoever gives up takes no turn.
+    pub(crate) async fn turn(&self) {
+        let mut passed = self.passed.lock().await;
+        let is_full = u32::try_from(passed.len()).is_ok_and(|passed| passed >= self.rate.calls());
+        if let (Some(first), true) = (passed.front(), is_full) {
+            sleep_until(*first + self.rate.period()).await;
+            passed.pop_front();
+        }
+        passed.push_back(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_window_has_more_turns_than_the_rate() {
+        let limiter = Arc::new(Limiter::new(Rate::parse("10/s").expect("a rate")));
+        let start = Instant::now();
+        let turns = (0..64).map(|_| {
+            let limiter = limiter.clone();
+            async move {
+                limiter.turn().await;
+                start.elapsed()
+            }
+        });
+        let mut turns = futures_util::future::join_all(turns).await;
+        turns.sort_unstable();
+        assert!(turns.windows(11).all(|window| window[10] - window[0] >= Duration::from_secs(1)), "{turns:?}");
+        assert_eq!(turns[63].as_secs(), 6);
+        let given_up = tokio::time::timeout(Duration::from_millis(1), limiter.turn()).await;
+        assert!(given_up.is_err(), "the fourth of the last second comes at its end");
+    }
+}
