@@ -43,8 +43,9 @@ pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    Acceptance, AuthConfig, ConfigPlace, Domain, Drift, DriftRules, GrantType, Hint, Isolation, Live, PatternPlaces, Pin, Prefix, Rate, RustConfig,
-    RustRule, SecretStore, ServerConfig, Transport, Types, UnknownKeys, View, ViewRefusal, is_server_name,
+    Acceptance, AuthConfig, ConfigPlace, Domain, Drift, DriftRules, GrantType, Hint, Isolation, Live, PatternPlaces,
+    Pin, Prefix, Rate, RustConfig, RustRule, SecretStore, ServerConfig, Transport, Types, UnknownKeys, View,
+    ViewRefusal, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;

@@ -51,7 +51,8 @@ pub use client::{Client, ConnectReport, Servers, StateWatch};
 pub use connect::auth::KeyringTokenStore;
 #[cfg(feature = "auth")]
 pub use connect::auth::{
-    FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore, TokenStoreError,
+    FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore,
+    TokenStoreError,
 };
 pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
@@ -68,6 +69,8 @@ pub use reqwest;
 pub use rpc::handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
 #[cfg(feature = "cassette")]
 pub use rpc::transports::cassette::{Cassette, CassetteError, Difference};
+#[cfg(feature = "stdio")]
+pub use rpc::transports::duplex::Connector;
 #[cfg(feature = "http")]
 pub use rpc::transports::http::reach::{Route, RouteError, exposes_headers};
 pub use testing::{Answer, Fake};

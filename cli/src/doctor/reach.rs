@@ -95,7 +95,11 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
     let route = match Route::to(origin, &server.config) {
         Ok(route) => route,
         Err(error) => {
-            return Some(Finding::error(SUBJECT, server.shown(&error), "fix `url`, `ca`, `client_cert` or `proxy` of the server"));
+            return Some(Finding::error(
+                SUBJECT,
+                server.shown(&error),
+                "fix `url`, `ca`, `client_cert` or `proxy` of the server",
+            ));
         }
     };
     let mut place = server.shown(&route.place());

@@ -43,8 +43,12 @@ fn issuer(reader: &Reader<'_>, node: &Node, what: &str) -> Result<String, FileEr
 
 fn port(reader: &Reader<'_>, node: &Node, what: &str) -> Result<u16, FileError> {
     let port = match &node.kind {
-        Kind::Number(Some(number)) => number.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0),
+        Kind::Number(Some(number)) => {
+            number.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0)
+        }
         _ => None,
     };
-    port.ok_or_else(|| reader.error(node.at, format!("{what} is not a port")).with_help("write a number from 1 to 65535"))
+    port.ok_or_else(|| {
+        reader.error(node.at, format!("{what} is not a port")).with_help("write a number from 1 to 65535")
+    })
 }

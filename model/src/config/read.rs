@@ -9,7 +9,8 @@ use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
 use crate::{
-    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Rate, SecretStore, Types, UnknownKeys, duration, nearest,
+    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Rate, SecretStore, Types, UnknownKeys, duration,
+    nearest,
 };
 
 /// Reads one file; collects what is worth a warning.

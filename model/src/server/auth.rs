@@ -122,11 +122,8 @@ impl AuthConfig {
 
     /// The texts, by their keys.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut String)> {
-        let texts = [
-            ("issuer", &mut self.issuer),
-            ("client", &mut self.client),
-            ("client_secret", &mut self.client_secret),
-        ];
+        let texts =
+            [("issuer", &mut self.issuer), ("client", &mut self.client), ("client_secret", &mut self.client_secret)];
         let scopes = self.scopes.iter_mut().flatten().map(|scope| ("scopes", scope));
         texts.into_iter().filter_map(|(key, text)| Some((key, text.as_mut()?))).chain(scopes)
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
-    AuthConfig, Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, Rate, RustConfig, SecretStore, ServerConfig, Transport, Types,
-    UnknownKeys,
+    AuthConfig, Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, Rate, RustConfig, SecretStore, ServerConfig,
+    Transport, Types, UnknownKeys,
 };
 
 impl ServerConfig {

@@ -15,18 +15,23 @@ impl ServerConfig {
     #[must_use]
     pub fn network_problem(&self, key: &str) -> Option<&'static str> {
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &self.transport else { return None };
-        match key {
-            "ca" | "client_cert" if url.starts_with("http://") => Some("requires a `url` with `https://`"),
-            "ca" => self.ca.as_deref().and_then(|ca| missing(ca, "-----BEGIN CERTIFICATE-----", "has no certificate")),
-            "client_cert" => self.client_cert.as_deref().and_then(|pem| {
-                let certificate = missing(pem, "-----BEGIN CERTIFICATE-----", "has no certificate");
-                certificate.or_else(|| missing(pem, "PRIVATE KEY-----", "has no private key"))
-            }),
-            "proxy" => {
-                let is_url = |proxy: &String| ["http://", "https://", "${"].iter().any(|start| proxy.starts_with(start));
-                self.proxy.as_ref().filter(|proxy| !is_url(proxy)).map(|_| "is not an `http://` or `https://` URL")
+        let is_pem_for = |pem: &str, begin: &str| !is_pem(pem) || pem.contains(begin);
+        match (key, &self.ca, &self.client_cert, &self.proxy, &self.auth) {
+            ("ca", Some(_), ..) | ("client_cert", _, Some(_), ..) if url.starts_with("http://") => {
+                Some("requires a `url` with `https://`")
             }
-            "auth" if self.auth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) => {
+            ("ca", Some(pem), ..) | ("client_cert", _, Some(pem), ..)
+                if !is_pem_for(pem, "-----BEGIN CERTIFICATE-----") =>
+            {
+                Some("has no certificate")
+            }
+            ("client_cert", _, Some(pem), ..) if !is_pem_for(pem, "PRIVATE KEY-----") => Some("has no private key"),
+            ("proxy", _, _, Some(proxy), _)
+                if !["http://", "https://", "${"].iter().any(|start| proxy.starts_with(start)) =>
+            {
+                Some("is not an `http://` or `https://` URL")
+            }
+            ("auth", .., Some(_)) if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) => {
                 Some("cannot be combined with the header `Authorization`; remove one of them")
             }
             _ => None,
@@ -37,8 +42,4 @@ impl ServerConfig {
 /// Returns `true` for the text of a PEM file rather than its path.
 pub(super) fn is_pem(text: &str) -> bool {
     text.contains("-----BEGIN ")
-}
-
-fn missing(text: &str, begin: &str, problem: &'static str) -> Option<&'static str> {
-    (is_pem(text) && !text.contains(begin)).then_some(problem)
 }

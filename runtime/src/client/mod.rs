@@ -129,6 +129,15 @@ impl Client {
         Self::with_options(ServerConfig::stdio(name, ""), options)
     }
 
+    /// A client of a server that a [`Connector`](crate::Connector) opens connections to, with the name that errors know
+    /// it by. A lost connection is opened again, as for other servers. For a server with a configuration use
+    /// [`ClientOptions::connector`].
+    #[cfg(feature = "stdio")]
+    pub fn connected_by(name: impl Into<String>, options: ClientOptions, connector: impl crate::Connector) -> Self {
+        // Nothing is ever started.
+        Self::with_options(ServerConfig::stdio(name, ""), options.connector(connector))
+    }
+
     /// Creates the client that bindings connect with. Its configuration is that of `MCP_SERVERS`, else the one
     /// embedded in the bindings. Files of the working directory are ignored unless the program sets
     /// [`ClientOptions::trust_current_folder`].

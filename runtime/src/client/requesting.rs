@@ -1,10 +1,14 @@
 //! Untyped requests, for programs that pass on requests of others.
 
+use rmcp::model::{ClientNotification, CustomNotification};
 use serde_json::{Map, Value};
 
 use super::Client;
 use crate::connect::ask::Ask;
-use crate::{CallError, CallOptions};
+use crate::ground::task::cancelled;
+use crate::rpc::messages::is_of_protocol;
+use crate::rpc::request::RequestError;
+use crate::{CallError, CallOptions, Dispatched};
 
 /// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
 /// a door of its own; handshakes, tasks and streams are the client's.
@@ -25,10 +29,13 @@ const METHODS: [&str; 14] = [
     "tools/list",
 ];
 
+const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
+
 impl Client {
-    /// Sends any request of the protocol and returns its `result` as the server sent it: a page of a list, a prompt,
-    /// the contents of a resource, a completion. This is for programs between other clients and the server; others
-    /// use the method for each request. Options and errors are those of calls. `_meta` of the parameters is like
+    /// Sends any request of the protocol or of an extension, and returns its `result` as the server sent it: a page of a
+    /// list, a prompt, the contents of a resource, a completion. Requests of the protocol are for programs between
+    /// other clients and the server; others use the method for each request. Extensions have methods of their own
+    /// ([`ClientOptions::extension`](crate::ClientOptions::extension)); such a request is never sent twice. Options and errors are those of calls. `_meta` of the parameters is like
     /// [`CallOptions::meta`], and with [`CallOptions::pass_input`] requests for input in response to `prompts/get` or
     /// `resources/read` are returned as the result.
     ///
@@ -52,7 +59,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::InvalidArguments`] for methods that are not about listing, reading, prompts, completion, subscriptions
+    /// [`CallError::InvalidArguments`] for methods of the protocol that are not about listing, reading, prompts, completion, subscriptions
     /// or log levels: `tools/call` is what [`call_tool`](crate::CallTool::call_tool) is for. [`CallError::Rpc`] with whatever
     /// error the server answered, and else as calls fail; the method stands in the place of the tool.
     pub async fn request(
@@ -61,18 +68,18 @@ impl Client {
         mut params: Map<String, Value>,
         options: CallOptions,
     ) -> Result<Value, CallError> {
-        let Some(method) = METHODS.into_iter().find(|known| *known == method) else {
+        if is_of_protocol(method) && !METHODS.contains(&method) {
             let message = match method {
                 "tools/call" => {
                     "`tools/call` must be sent with `CallTool::call_tool`, which applies policies".to_owned()
                 }
-                _ => format!("unsupported method; supported are {}", METHODS.join(", ")),
+                _ => format!("unsupported method; supported are {}, and those of extensions", METHODS.join(", ")),
             };
             return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
-        };
+        }
         let options = with_meta_of(&mut params, options);
         let (connection, patience) = self.ready(method, &options).await?;
-        match connection.ask(&mut Ask::new(method, params), &options, patience).await {
+        match connection.ask(&mut Ask::new(method.to_owned(), params), &options, patience).await {
             #[cfg(feature = "http")]
             Ok(result) if method == "tools/list" => {
                 Ok(crate::client::catalog::usable_page(self.name(), &connection, result))
@@ -80,6 +87,50 @@ impl Client {
             Ok(result) => Ok(result),
             Err(error) => Err(self.call_error(&connection, method, patience.timeout, error)),
         }
+    }
+}
+
+impl Client {
+    /// Sends a notification with a method that is not the protocol's, for extensions, or
+    /// `notifications/roots/list_changed`. Servers do not answer notifications. Only the cancellation of the options
+    /// and the time given with them apply.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
+    /// use mcp_bindgen_runtime::CallOptions;
+    /// use serde_json::Map;
+    ///
+    /// client.notify("notifications/locks/released", Map::new(), CallOptions::new()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CallError::InvalidArguments`] for other methods of the protocol, which the client sends itself, and else as
+    /// calls fail: the notification may have left where the outcome is not known.
+    pub async fn notify(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        options: CallOptions,
+    ) -> Result<(), CallError> {
+        if is_of_protocol(method) && method != ROOTS_CHANGED {
+            let message =
+                format!("the client sends this notification; supported are {ROOTS_CHANGED} and those of extensions");
+            return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
+        }
+        let (connection, patience) = self.ready(method, &options).await?;
+        let params = Some(Value::Object(params)).filter(|params| params.as_object().is_some_and(|map| !map.is_empty()));
+        let notification = ClientNotification::CustomNotification(CustomNotification::new(method, params));
+        let outcome = tokio::select! {
+            biased;
+            () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),
+            sent = patience.first.bound(connection.session.notify(notification)) => match sent {
+                Some(sent) => sent.map_err(RequestError::Failed),
+                None => Err(RequestError::Timeout(Dispatched::Unknown)),
+            },
+        };
+        outcome.map_err(|error| self.call_error(&connection, method, patience.timeout, error))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Requests that may need several rounds: calls of tools, prompts, resources, and requests by method.
 
+use std::borrow::Cow;
+
 use rmcp::model::{ClientRequest, CustomRequest, GetMeta, MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 
 /// One request to a server, sent again with what it wanted to know in between.
 pub(crate) struct Ask {
-    method: &'static str,
+    method: Cow<'static, str>,
     params: Map<String, Value>,
     meta: RequestMetaObject,
     /// The count of changes to the list of tools for which a call was let through.
@@ -15,8 +17,8 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    pub(crate) fn new(method: &'static str, params: Map<String, Value>) -> Self {
-        Self { method, params, meta: RequestMetaObject::default(), list: None, is_answered: false }
+    pub(crate) fn new(method: impl Into<Cow<'static, str>>, params: Map<String, Value>) -> Self {
+        Self { method: method.into(), params, meta: RequestMetaObject::default(), list: None, is_answered: false }
     }
 
     pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
@@ -49,7 +51,7 @@ impl Ask {
     }
 
     pub(super) fn request(&self) -> ClientRequest {
-        let mut request = request(self.method, Some(Value::Object(self.params.clone())));
+        let mut request = request(&self.method, Some(Value::Object(self.params.clone())));
         *request.get_meta_mut() = self.meta.clone();
         request
     }

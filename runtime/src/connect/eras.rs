@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_bindgen_model::{ServerConfig, Transport};
-use rmcp::model::{ClientCapabilities, ProtocolVersion};
+use mcp_bindgen_model::ServerConfig;
+use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
 
 #[cfg(feature = "cassette")]
 use crate::CassetteError;
@@ -13,16 +13,14 @@ use crate::connect::handshake;
 use crate::connect::handshake::{
     ClientInfo, HandshakeError, HandshakeErrorKind, HandshakeMethod, HandshakeOrder, HandshakeState, known_version,
 };
-#[cfg(feature = "stdio")]
-use crate::connect::open::SPENT;
 use crate::connect::open::{Link, OpenError, open};
 use crate::connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use crate::connect::process::download::Download;
 #[cfg(feature = "stdio")]
 use crate::connect::process::environment::missed;
-use crate::connect::starts::Starts;
 use crate::connect::resolve::{Resolved, resolve, unresolved};
+use crate::connect::starts::Starts;
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::Failure;
@@ -33,10 +31,14 @@ use crate::rpc::request::RequestError;
 use crate::rpc::server_requests::Answers;
 use crate::rpc::session::Session;
 #[cfg(feature = "stdio")]
-use crate::rpc::transports::duplex::Streams;
+use crate::rpc::transports::duplex::{SPENT, Streams};
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::refusals::HttpError;
 use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
+
+/// The `clientInfo` of programs that set none.
+const NAME: &str = "mcp-bindgen";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A failed attempt.
 struct FailedAttempt {
@@ -83,10 +85,7 @@ pub(crate) async fn establish(
     };
     let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let attempt = async |attempts| {
-        let counts = matches!(config.transport, Transport::Stdio { .. })
-            && !options.opens_one_transport()
-            && !options.replays();
-        if counts {
+        if options.starts_child(&config) {
             starts.begin().map_err(|error| FailedAttempt { error, may_take: None })?;
         }
         let outcome = Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time)).await;
@@ -170,9 +169,7 @@ async fn attempt(
         let mut message = link.notes.explain(message);
         #[cfg(feature = "stdio")]
         if matches!(kind, Kind::Transport | Kind::Timeout)
-            && matches!(config.transport, Transport::Stdio { .. })
-            && options.streams.is_none()
-            && !options.replays()
+            && options.starts_child(config)
             && let Some(missed) = missed(config, &link.notes.stderr())
         {
             message.push_str("\n  ");
@@ -184,7 +181,8 @@ async fn attempt(
     let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())
         .map_err(|error| fail(Kind::Config, &format!("invalid client capabilities: {error}")))?;
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
-    let client = ClientInfo { capabilities, version };
+    let (name, own_version) = options.client_info.clone().unwrap_or_else(|| (NAME.to_owned(), VERSION.to_owned()));
+    let client = ClientInfo { name: Implementation::new(name, own_version), capabilities, version };
     let answers = Arc::new(Answers::new(options.handlers.clone()));
     let state = HandshakeState::default();
     let beginning = async {

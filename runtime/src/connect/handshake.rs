@@ -82,22 +82,19 @@ impl HandshakeState {
 
 /// The client's name, version and capabilities.
 pub(crate) struct ClientInfo {
+    pub(crate) name: Implementation,
     pub(crate) capabilities: ClientCapabilities,
     /// The version that `initialize` asks for.
     pub(crate) version: ProtocolVersion,
 }
 
 impl ClientInfo {
-    fn name() -> Implementation {
-        Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION"))
-    }
-
     /// The `_meta` of requests without a handshake.
     pub(crate) fn stamp(&self, version: ProtocolVersion) -> RequestMetaObject {
         let mut capabilities = self.capabilities.clone();
         // Every client polls tasks to their end; a server makes none for one that does not say so.
         capabilities.extensions.get_or_insert_default().entry(TASKS_EXTENSION_ID.to_owned()).or_default();
-        RequestMetaObject::with_client_context(version, Self::name(), capabilities)
+        RequestMetaObject::with_client_context(version, self.name.clone(), capabilities)
     }
 }
 
@@ -248,8 +245,8 @@ impl Handshake<'_> {
     async fn try_initialize(&self) -> Result<Agreed, HandshakeError> {
         self.state.asks(HandshakeMethod::Initialize);
         let refused = |kind| HandshakeError { method: HandshakeMethod::Initialize, kind };
-        let ClientInfo { capabilities, version } = self.client;
-        let params = InitializeRequestParams::new(capabilities.clone(), ClientInfo::name());
+        let ClientInfo { name, capabilities, version } = self.client;
+        let params = InitializeRequestParams::new(capabilities.clone(), name.clone());
         let request = InitializeRequest::new(params.with_protocol_version(version.clone()));
         let answer = self.ask(ClientRequest::InitializeRequest(request)).await;
         let answer = answer.map_err(|error| refused(HandshakeErrorKind::Failed(error)))?;

@@ -37,10 +37,6 @@ use crate::rpc::transports::http::{HttpClient, Life, streamable};
 use crate::rpc::transports::sse::SseTransport;
 use crate::rpc::transports::{self, Sender, Sides};
 
-/// The message for streams that cannot be opened again.
-#[cfg(feature = "stdio")]
-pub(crate) const SPENT: &str = "the client's streams have ended; create a new client";
-
 /// The state that a transport shares with the rest of its connection.
 pub(crate) struct Link {
     pub(crate) ledger: Arc<Ledger>,
@@ -113,7 +109,7 @@ impl Opened {
 }
 
 /// Opens a transport.
-/// Dropped: the connection is closed. Only HTTP+SSE waits here.
+/// Dropped: the connection is closed. Only HTTP+SSE and a program's own connector wait here.
 pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, OpenError> {
     let is_child = matches!(config.transport, Transport::Stdio { .. });
     if config.isolation.is_some() && !is_child {
@@ -127,8 +123,14 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
     }
     #[cfg(feature = "stdio")]
     if let Some(streams) = &link.streams {
-        let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone());
-        let (sender, transport) = sides.ok_or_else(|| OpenError::Start(Kind::Transport, SPENT.to_owned()))?;
+        let ways = [config.ca.is_some(), config.client_cert.is_some(), config.proxy.is_some(), config.auth.is_some()];
+        if config.isolation.is_some() || ways.contains(&true) {
+            let message = "`isolation`, `ca`, `client_cert`, `proxy` and `auth` cannot be enforced for streams of the \
+                           program; remove them";
+            return Err(OpenError::Start(Kind::Config, message.to_owned()));
+        }
+        let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone()).await;
+        let (sender, transport) = sides.map_err(|message| OpenError::Start(Kind::Transport, message))?;
         return Ok(Opened::new(sender, transport));
     }
     match &config.transport {

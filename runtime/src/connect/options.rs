@@ -4,6 +4,9 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_bindgen_model::ServerConfig;
+#[cfg(any(feature = "stdio", feature = "auth"))]
+use mcp_bindgen_model::Transport;
 use serde_json::{Value, json};
 
 use super::secrets::{SecretSource, Secrets};
@@ -14,10 +17,12 @@ use crate::rpc::handlers::{
 };
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::Cassette;
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::network::{Customize, Network};
 #[cfg(feature = "stdio")]
 use crate::rpc::transports::duplex::Streams;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::network::Customize;
+#[cfg(feature = "auth")]
+use crate::rpc::transports::http::network::Network;
 
 /// How long a call may take where nothing else is said.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -38,6 +43,8 @@ pub struct ClientOptions {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) protocol_version: Option<String>,
     pub(crate) capabilities: Option<Value>,
+    /// The name and the version of the program.
+    pub(crate) client_info: Option<(String, String)>,
     pub(crate) handlers: Handlers,
     pub(crate) secrets: Option<Secrets>,
     pub(crate) trusts_current_folder: bool,
@@ -277,9 +284,93 @@ impl ClientOptions {
     /// Returns `true` if the client has one transport and cannot open another.
     pub(crate) fn opens_one_transport(&self) -> bool {
         #[cfg(feature = "stdio")]
-        return self.streams.is_some();
+        return self.streams.as_ref().is_some_and(Streams::are_for_one_session);
         #[cfg(not(feature = "stdio"))]
         false
+    }
+
+    /// Returns `true` if connecting starts a child process.
+    pub(crate) fn starts_child(&self, config: &ServerConfig) -> bool {
+        #[cfg(feature = "stdio")]
+        return matches!(config.transport, Transport::Stdio { .. }) && self.streams.is_none() && !self.replays();
+        #[cfg(not(feature = "stdio"))]
+        {
+            let _ = config;
+            false
+        }
+    }
+
+    /// Opens connections by a [`Connector`](crate::Connector), instead of the `command` or `url` of the
+    /// configuration. Everything else of it applies: `tools`, `approve`, `timeout`, and so on. For a server without a
+    /// configuration use [`Client::connected_by`](crate::Client::connected_by).
+    ///
+    /// ```
+    /// # #[cfg(unix)]
+    /// # {
+    /// use mcp_bindgen_runtime::ClientOptions;
+    ///
+    /// let options = ClientOptions::new()
+    ///     .connector(async || Ok(tokio::net::UnixStream::connect("/run/files.sock").await?.into_split()));
+    /// # let _ = options;
+    /// # }
+    /// ```
+    #[cfg(feature = "stdio")]
+    pub fn connector(mut self, connector: impl crate::Connector) -> Self {
+        self.streams = Some(Streams::by(connector));
+        self
+    }
+
+    /// Sets the name and the version of the program, as servers see them (`clientInfo`); `mcp-bindgen` and its version
+    /// by default.
+    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.client_info = Some((name.into(), version.into()));
+        self
+    }
+
+    /// Declares an extension of the protocol with its settings, by its id: `com.example/feature`. What belongs to it is
+    /// sent with [`Client::request`](crate::Client::request) and [`Client::notify`](crate::Client::notify), and received
+    /// with [`on_request`](Self::on_request) and [`Client::notifications`](crate::Client::notifications).
+    ///
+    /// ```
+    /// use mcp_bindgen_runtime::ClientOptions;
+    /// use serde_json::json;
+    ///
+    /// let options = ClientOptions::new().extension("com.example/locks", json!({ "version": 2 }));
+    /// # let _ = options;
+    /// ```
+    pub fn extension(mut self, id: impl Into<String>, settings: Value) -> Self {
+        let capabilities = self.capabilities.get_or_insert_with(|| json!({}));
+        if let Some(capabilities) = capabilities.as_object_mut() {
+            let extensions = capabilities.entry("extensions").or_insert_with(|| json!({}));
+            if let Some(extensions) = extensions.as_object_mut() {
+                extensions.insert(id.into(), settings);
+            }
+        }
+        self
+    }
+
+    /// Handles requests of the server with a method that is not the protocol's, for extensions: it receives the method
+    /// and the parameters, and returns the result or a JSON-RPC error code and message. Like other requests of servers
+    /// they are limited in number and time, and a method that the handler does not know should be answered with the
+    /// code -32601.
+    ///
+    /// ```
+    /// use mcp_bindgen_runtime::ClientOptions;
+    /// use serde_json::json;
+    ///
+    /// let options = ClientOptions::new().on_request(async |method, _params| match method.as_str() {
+    ///     "locks/owner" => Ok(json!({ "owner": "me" })),
+    ///     _ => Err((-32601, format!("no such method: {method}"))),
+    /// });
+    /// # let _ = options;
+    /// ```
+    pub fn on_request<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(String, Value) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Value, (i32, String)>> + Send + 'static,
+    {
+        self.handlers.own = answerer(move |(method, params)| answer(method, params));
+        self
     }
 
     /// Changes the HTTP client of servers at a URL, for example its proxies, its DNS or its timeouts. The builder
@@ -344,9 +435,8 @@ impl ClientOptions {
     #[cfg(feature = "auth")]
     pub(crate) fn authorizer(
         &self,
-        config: &mcp_bindgen_model::ServerConfig,
+        config: &ServerConfig,
     ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
-        use mcp_bindgen_model::Transport;
         let Some(oauth) = &self.authorization else { return Ok(None) };
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else {
             return Err("OAuth requires a `url`; use `env` for a child process".to_owned());
@@ -361,7 +451,7 @@ impl ClientOptions {
     /// Prepares the authorization that a configuration asks for and the program has not set: with the tokens that
     /// `mcp-bindgen auth login` keeps for this user.
     #[cfg(feature = "auth")]
-    pub(crate) fn authorize_as_configured(&mut self, config: &mcp_bindgen_model::ServerConfig) {
+    pub(crate) fn authorize_as_configured(&mut self, config: &ServerConfig) {
         if config.auth.is_some() {
             self.authorization.get_or_insert_with(|| crate::OAuth::new().store(crate::LocalTokenStore::new()));
         }

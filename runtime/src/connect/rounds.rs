@@ -127,6 +127,7 @@ impl Connection {
                     Unanswered::Unknown => "which this client does not support",
                     Unanswered::Declined => "which was declined",
                     Unanswered::TooMany => "too often within a minute",
+                    Unanswered::Error(..) => "which the program answered with an error",
                 };
                 RequestError::invalid(format!("the server asks for `{method}`, {what}"))
             })?;

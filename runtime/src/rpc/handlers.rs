@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::messages::is_of_protocol;
 use crate::ground::task::{Boxed, task};
 
 /// How long an answer may take where nothing else is said.
@@ -113,6 +114,8 @@ pub(crate) struct Handlers {
     pub(crate) elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,
     pub(crate) sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
     pub(crate) roots: Option<Answerer<(), Vec<Root>>>,
+    /// For methods that are not the protocol's.
+    pub(crate) own: Option<Answerer<(String, Value), Result<Value, (i32, String)>>>,
     pub(crate) patience: Option<Duration>,
     pub(crate) per_minute: Option<usize>,
     /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.
@@ -128,6 +131,8 @@ pub(crate) enum Unanswered {
     Declined,
     /// The server has asked too often.
     TooMany,
+    /// The program's own error: code and message.
+    Error(i32, String),
 }
 
 impl Handlers {
@@ -187,7 +192,13 @@ impl Handlers {
                 },
                 None => Ok(json!({ "roots": [] })),
             },
-            _ => Err(Unanswered::Unknown),
+            _ => match &self.own {
+                Some(answer) if !is_of_protocol(method) => {
+                    let answer = self.in_time(answer, (method.to_owned(), params)).await;
+                    answer.ok_or(Unanswered::Declined)?.map_err(|(code, message)| Unanswered::Error(code, message))
+                }
+                _ => Err(Unanswered::Unknown),
+            },
         }
     }
 
@@ -237,6 +248,7 @@ impl fmt::Debug for Handlers {
             .field("on_elicitation", &self.elicitation.is_some())
             .field("on_sampling", &self.sampling.is_some())
             .field("roots", &self.roots.is_some())
+            .field("on_request", &self.own.is_some())
             .field("answer_timeout", &self.patience)
             .field("answers_per_minute", &self.per_minute)
             .finish()

@@ -60,6 +60,35 @@ pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
     json!({ "id": id, UNREADABLE: why })
 }
 
+/// Returns `true` if a method belongs to the protocol: others are for programs and their servers.
+pub(crate) fn is_of_protocol(method: &str) -> bool {
+    const FAMILIES: [&str; 15] = [
+        "completion",
+        "elicitation",
+        "initialize",
+        "logging",
+        "ping",
+        "prompts",
+        "resources",
+        "roots",
+        "sampling",
+        "server",
+        "skills",
+        "subscriptions",
+        "tasks",
+        "tools",
+        "rpc",
+    ];
+    // All that the protocol has, and may come to have; the rest is for others.
+    const NOTIFICATIONS: [&str; 8] =
+        ["cancelled", "elicitation", "initialized", "message", "progress", "subscriptions", "tasks", "tools"];
+    let family = |path: &'_ str| path.split(['/', '.']).next().unwrap_or_default().to_owned();
+    match method.strip_prefix("notifications/") {
+        Some(path) => NOTIFICATIONS.contains(&&*family(path)) || FAMILIES.contains(&&*family(path)),
+        None => FAMILIES.contains(&&*family(method)),
+    }
+}
+
 pub(super) fn error_data(error: &Value) -> ErrorData {
     let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
     let message = match error.get("message").and_then(Value::as_str).or(error.as_str()) {

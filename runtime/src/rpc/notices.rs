@@ -1,14 +1,17 @@
 //! Delivers notifications of a client's server, across its connections.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, watch};
 
+use super::messages::is_of_protocol;
 use crate::ground::redact::Redactor;
 
 /// How many notifications a listener may be behind.
 const UNREAD: usize = 1024;
+const LONGEST_METHOD: usize = 512;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 pub(crate) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
@@ -19,7 +22,7 @@ const HEARD: [&str; 4] =
 /// One notification.
 #[derive(Debug)]
 pub(crate) struct Notice {
-    pub(crate) method: &'static str,
+    pub(crate) method: Cow<'static, str>,
     pub(crate) params: Map<String, Value>,
 }
 
@@ -52,7 +55,7 @@ impl Notices {
     pub(super) fn hear(&self, fields: &Map<String, Value>, redactor: &Redactor) {
         let Some(ears) = self.ears().filter(|_| !fields.contains_key("id")) else { return };
         let method = fields.get("method").and_then(Value::as_str);
-        let Some(method) = HEARD.into_iter().find(|known| Some(*known) == method) else { return };
+        let Some(method) = method.and_then(heard) else { return };
         let mut params = fields.get("params").cloned().unwrap_or_default();
         redactor.value(&mut params);
         let Value::Object(mut params) = params else {
@@ -71,7 +74,13 @@ impl Notices {
     /// Says that a list may be another: nobody told of it for a while.
     pub(crate) fn note(&self, method: &'static str) {
         if let Some(ears) = self.ears() {
-            let _ = ears.send(Arc::new(Notice { method, params: Map::new() }));
+            let _ = ears.send(Arc::new(Notice { method: method.into(), params: Map::new() }));
         }
     }
+}
+
+/// The method of a notification that listeners hear of: one of [`HEARD`], or one that is not the protocol's.
+fn heard(method: &str) -> Option<Cow<'static, str>> {
+    let known = HEARD.into_iter().find(|known| *known == method).map(Cow::Borrowed);
+    known.or_else(|| (!is_of_protocol(method) && method.len() <= LONGEST_METHOD).then(|| method.to_owned().into()))
 }

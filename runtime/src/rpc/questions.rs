@@ -190,6 +190,7 @@ fn refusal(method: &str, reason: &Unanswered) -> ErrorData {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}"), None)
         }
         Unanswered::Declined => ErrorData::new(ErrorCode(REJECTED), "the user declined", None),
+        Unanswered::Error(code, message) => ErrorData::new(ErrorCode(*code), message.clone(), None),
         Unanswered::TooMany => {
             ErrorData::new(ErrorCode(TOO_MANY), format!("too many {method} requests within a minute"), None)
         }

@@ -18,7 +18,7 @@ use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
 #[non_exhaustive]
 pub struct Notification {
     /// The method: `notifications/message`, `notifications/prompts/list_changed`, `notifications/resources/list_changed`,
-    /// `notifications/resources/updated`.
+    /// `notifications/resources/updated`, or one that is not the protocol's.
     pub method: String,
     /// The parameters as sent, but for secrets of the server's configuration.
     pub params: Map<String, Value>,
@@ -26,7 +26,8 @@ pub struct Notification {
     pub missed: u64,
 }
 
-/// The notifications of a server: its log, and changes of its prompts, resources and subscribed resources. A slow
+/// The notifications of a server: its log, changes of its prompts, resources and subscribed resources, and those with
+/// methods that are not the protocol's. A slow
 /// reader blocks nothing: beyond 1,024 unread notifications the oldest are dropped, and the next one has their
 /// number.
 ///
@@ -54,7 +55,7 @@ impl Notifications {
             match self.heard.recv().await {
                 Ok(notice) => {
                     return Some(Notification {
-                        method: notice.method.to_owned(),
+                        method: notice.method.clone().into_owned(),
                         params: notice.params.clone(),
                         missed: std::mem::take(&mut self.missed),
                     });

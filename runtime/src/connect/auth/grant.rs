@@ -62,7 +62,8 @@ pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<
         .extend_pairs(parameters)
         .append_pair("resource", request.resource)
         .finish();
-    let mut post = fetch.request(Method::POST, &endpoint)
+    let mut post = fetch
+        .request(Method::POST, &endpoint)
         .map_err(GrantError::Failed)?
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(form);

@@ -31,4 +31,6 @@ pub use oauth::OAuth;
 pub use settings::IdentityProvider;
 #[cfg(feature = "keyring")]
 pub use store::KeyringTokenStore;
-pub use store::{FileTokenStore, LocalTokenStore, MemoryTokenStore, StoreLock, StoredTokens, TokenStore, TokenStoreError};
+pub use store::{
+    FileTokenStore, LocalTokenStore, MemoryTokenStore, StoreLock, StoredTokens, TokenStore, TokenStoreError,
+};

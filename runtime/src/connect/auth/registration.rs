@@ -75,7 +75,8 @@ async fn register(
 ) -> Result<Client, AuthError> {
     let endpoint = fetch.allowed(endpoint, "the registration endpoint")?;
     let host = endpoint.host_str().unwrap_or_default().to_owned();
-    let post = fetch.request(Method::POST, &endpoint)?
+    let post = fetch
+        .request(Method::POST, &endpoint)?
         .header(CONTENT_TYPE, "application/json")
         .body(request(settings, server, redirect).to_string());
     let failed = |why: &str| AuthError::new(format!("failed to register the client at {host}: {why}"));

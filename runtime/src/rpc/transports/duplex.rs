@@ -1,6 +1,8 @@
 //! A server at the other end of a pair of streams, which may be in the same process.
 
 use std::convert::Infallible;
+use std::future::Future;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -8,8 +10,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::lines::{FarEnd, LineTransport};
 use super::pipe::Sink;
 use super::writer::Writer;
+use crate::ground::task::Boxed;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
+
+/// The message for streams that cannot be opened again.
+pub(crate) const SPENT: &str = "the client's streams have ended; create a new client";
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writing = Box<dyn AsyncWrite + Send + Unpin>;
@@ -31,17 +37,76 @@ impl FarEnd for Stranger {
 }
 
 impl DuplexTransport {
-    /// A transport over the streams; none where they are in use or have been.
-    pub(crate) fn over(streams: &Streams, ledger: Arc<Ledger>, notes: Notes) -> Option<(Arc<Writer>, Self)> {
-        let (reader, writer) = streams.take()?;
-        let writer = Arc::new(Writer::new(Sink::Given(writer), ledger.clone()).ok()?);
-        Some((writer.clone(), Self::new(Stranger, reader, writer, ledger, notes)))
+    /// A transport over the streams, which are opened now.
+    /// Dropped: what was opened is closed.
+    pub(crate) async fn over(
+        streams: &Streams,
+        ledger: Arc<Ledger>,
+        notes: Notes,
+    ) -> Result<(Arc<Writer>, Self), String> {
+        let (reader, writer) = streams.open().await.map_err(|error| error.to_string())?;
+        let writer = Writer::new(Sink::Given(writer), ledger.clone()).map_err(|error| error.to_string())?;
+        let writer = Arc::new(writer);
+        Ok((writer.clone(), Self::new(Stranger, reader, writer, ledger, notes)))
     }
 }
 
-/// A pair of streams, which is good for one session.
+/// Opens the pair of streams that a server is at the other end of: a socket, the input and output of a program in a
+/// container or on another machine, a WebSocket behind an adapter. The server speaks lines of JSON, as over stdio.
+///
+/// It is asked for each connection: the first one, and those after one that was lost. What the client knows of the
+/// server stays: subscriptions to resources and changes are renewed, and a call whose outcome is not known is not sent
+/// again. Any function that returns a future of streams is one:
+///
+/// ```
+/// # #[cfg(unix)]
+/// # {
+/// use mcp_bindgen_runtime::{Client, ClientOptions};
+///
+/// let client = Client::connected_by("files", ClientOptions::new(), async || {
+///     Ok(tokio::net::UnixStream::connect("/run/files.sock").await?.into_split())
+/// });
+/// # let _ = client;
+/// # }
+/// ```
+pub trait Connector: Send + Sync + 'static {
+    /// What the server writes.
+    type Read: AsyncRead + Send + Unpin + 'static;
+    /// What the server reads. Dropping both closes the connection.
+    type Write: AsyncWrite + Send + Unpin + 'static;
+
+    /// Opens the streams. The connect timeout applies, and the future may be dropped.
+    ///
+    /// # Errors
+    /// Why there is no connection; secrets of the server's configuration are removed from the message.
+    fn connect(&self) -> impl Future<Output = io::Result<(Self::Read, Self::Write)>> + Send;
+}
+
+impl<F, A, R, W> Connector for F
+where
+    F: Fn() -> A + Send + Sync + 'static,
+    A: Future<Output = io::Result<(R, W)>> + Send,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Read = R;
+    type Write = W;
+
+    fn connect(&self) -> impl Future<Output = io::Result<(R, W)>> + Send {
+        self()
+    }
+}
+
+/// Where a client has its streams from.
 #[derive(Clone)]
-pub(crate) struct Streams(Arc<Mutex<Option<(Reader, Writing)>>>);
+pub(crate) enum Streams {
+    /// The program gave a pair, which is good for one session.
+    Given(Arc<Mutex<Option<Pair>>>),
+    /// A connector opens a pair for each session.
+    Opened(Arc<dyn Fn() -> Boxed<io::Result<Pair>> + Send + Sync>),
+}
+
+type Pair = (Reader, Writing);
 
 impl std::fmt::Debug for Streams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -51,15 +116,37 @@ impl std::fmt::Debug for Streams {
 
 impl Streams {
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
-        Self(Arc::new(Mutex::new(Some((reader, writer)))))
+        Self::Given(Arc::new(Mutex::new(Some((reader, writer)))))
     }
 
-    /// Returns `true` if the streams were already used.
+    pub(crate) fn by(connector: impl Connector) -> Self {
+        let connector = Arc::new(connector);
+        Self::Opened(Arc::new(move || {
+            let connector = connector.clone();
+            Box::pin(async move {
+                let (reader, writer) = connector.connect().await?;
+                Ok((Box::new(reader) as Reader, Box::new(writer) as Writing))
+            })
+        }))
+    }
+
+    /// Returns `true` if there is one session at most.
+    pub(crate) fn are_for_one_session(&self) -> bool {
+        matches!(self, Self::Given(_))
+    }
+
+    /// Returns `true` if the only session has begun.
     pub(crate) fn are_spent(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        matches!(self, Self::Given(pair) if pair.lock().unwrap_or_else(PoisonError::into_inner).is_none())
     }
 
-    fn take(&self) -> Option<(Reader, Writing)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    async fn open(&self) -> io::Result<Pair> {
+        match self {
+            Self::Given(pair) => {
+                let pair = pair.lock().unwrap_or_else(PoisonError::into_inner).take();
+                pair.ok_or_else(|| io::Error::other(SPENT))
+            }
+            Self::Opened(open) => open().await,
+        }
     }
 }

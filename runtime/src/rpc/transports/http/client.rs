@@ -25,7 +25,8 @@ pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<reqwest::Client
     let is_secure = !url.starts_with("http:");
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|shared| shared.client.strong_count() > 0);
-    let is_alike = |shared: &&Shared| (shared.runtime, shared.is_secure) == (runtime, is_secure) && shared.network == *network;
+    let is_alike =
+        |shared: &&Shared| (shared.runtime, shared.is_secure) == (runtime, is_secure) && shared.network == *network;
     if let Some(client) = clients.iter().filter(is_alike).find_map(|shared| shared.client.upgrade()) {
         return Ok(client);
     }

@@ -129,7 +129,32 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
         "the request failed"
     };
     let separator = if error.is_redirect() { " " } else { ": " };
-    format!("{what}{}{}", if causes.is_empty() { "" } else { separator }, causes.join(": "))
+    let causes = format!("{}{}", if causes.is_empty() { "" } else { separator }, causes.join(": "));
+    let help = tls_help(&causes).map(|help| format!("; {help}")).unwrap_or_default();
+    format!("{what}{causes}{help}")
+}
+
+/// What to do about a TLS error that the configuration can mend, by its words: HTTP/2 does not keep the error itself.
+fn tls_help(causes: &str) -> Option<&'static str> {
+    const REFUSALS: [&str; 7] = [
+        "BadCertificate",
+        "CertificateExpired",
+        "CertificateRevoked",
+        "CertificateUnknown",
+        "DecryptError",
+        "UnknownCA",
+        "UnsupportedCertificate",
+    ];
+    let (_, alert) = causes.split_once("received fatal alert: ").unwrap_or_default();
+    match alert {
+        _ if causes.contains("invalid peer certificate") => {
+            Some("if the server is right, set `ca` to the certificate of its authority")
+        }
+        "CertificateRequired" => Some("the server requires a client certificate: set `client_cert`"),
+        "HandshakeFailure" => Some("the server may require a client certificate: `client_cert`"),
+        _ if REFUSALS.contains(&alert) => Some("the server does not accept the client certificate (`client_cert`)"),
+        _ => None,
+    }
 }
 
 /// Words for a status that is no success; `said` is what may be shown of the body, or of the challenge that comes with it,

@@ -1,0 +1,218 @@
+//! TLS with a private authority and a client certificate, proxies, HTTP/2, and limits, by what servers see.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+
+mod limits;
+mod servers;
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use mcp_bindgen_model::{SecretRef, ServerConfig};
+use mcp_bindgen_runtime::{Client, ClientOptions, ConnectError, SecretError, SecretSource, Servers};
+use serde_json::Map;
+use servers::{Authority, Proxy, Server};
+
+const PASSWORD: &str = "pass-of-the-proxy-7";
+
+/// The values of placeholders.
+#[derive(Clone, Default)]
+struct Values(HashMap<String, String>);
+
+impl Values {
+    fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+impl SecretSource for Values {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        Ok(self.0.get(&secret.to_string().trim_matches(['$', '{', '}']).to_owned()).cloned())
+    }
+}
+
+/// A server behind a private authority and a proxy, and all that it takes to reach it.
+struct Place {
+    server: Server,
+    proxy: Proxy,
+    authority: Authority,
+    /// Certificate and key of a client.
+    identity: String,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let authority = Authority::new("a private authority");
+        let (certificate, key) = authority.issues("a client");
+        Self {
+            server: Server::secure(&authority, &["h2", "http/1.1"]).await,
+            proxy: Proxy::start("me", PASSWORD).await,
+            identity: certificate + &key,
+            authority,
+        }
+    }
+
+    fn config(&self) -> ServerConfig {
+        ServerConfig::http("files", &self.server.url)
+            .ca(self.authority.pem())
+            .client_cert("${IDENTITY}")
+            .proxy(format!("http://me:${{PROXY_PASSWORD}}@127.0.0.1:{}", self.proxy.port))
+    }
+
+    fn values(&self) -> Values {
+        Values::default().with("IDENTITY", &self.identity).with("PROXY_PASSWORD", PASSWORD)
+    }
+
+    fn client(&self, config: ServerConfig) -> Client {
+        Client::with_options(config, ClientOptions::new().secrets(self.values()))
+    }
+}
+
+async fn calls(client: &Client) -> String {
+    client.call("work", Map::new()).await.expect("an answer").text()
+}
+
+/// Why there is no connection, which shows nothing that is secret.
+async fn refused(place: &Place, config: ServerConfig, values: Values) -> ConnectError {
+    let client = Client::with_options(config, ClientOptions::new().secrets(values));
+    let error = client.connect().await.expect_err("there is no way");
+    let shown = format!("{error} {error:?} {client:?}");
+    let key = place.identity.lines().rev().nth(1).expect("a line of the key");
+    assert!(!shown.contains(PASSWORD) && !shown.contains(key), "{shown}");
+    error
+}
+
+#[tokio::test]
+async fn a_private_authority_a_client_certificate_and_a_proxy_are_declared_in_mcp_toml_alone() {
+    let place = Place::new().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("certs")).expect("a folder");
+    fs::write(folder.path().join("certs/ca.pem"), place.authority.pem()).expect("a file");
+    let text = format!(
+        "[servers.files]\nurl = \"{}\"\nca = \"certs/ca.pem\"\nclient_cert = \"${{IDENTITY}}\"\n\
+         proxy = \"http://me:${{PROXY_PASSWORD}}@127.0.0.1:{}\"\n",
+        place.server.url, place.proxy.port
+    );
+    fs::write(folder.path().join("mcp.toml"), text).expect("a file");
+    let options = ClientOptions::new().secrets(place.values());
+    let servers = Servers::load_with(folder.path().join("mcp.toml"), options).expect("a configuration");
+    let client = servers.client("files").expect("the server");
+    assert_eq!(calls(&client).await, "done");
+    assert_eq!(place.proxy.tunnels.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert_eq!(place.server.seen.connections(), 1, "all requests over one connection");
+}
+
+#[tokio::test]
+async fn the_same_is_said_in_code_and_files_work_as_well_as_text() {
+    let place = Place::new().await;
+    assert_eq!(calls(&place.client(place.config())).await, "done");
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("client.pem"), &place.identity).expect("a file");
+    let config = place.config().client_cert("client.pem").in_folder(folder.path());
+    assert_eq!(calls(&place.client(config)).await, "done");
+}
+
+#[tokio::test]
+async fn each_mistake_is_named() {
+    let place = Place::new().await;
+    let other = Authority::new("another authority");
+    let (certificate, key) = other.issues("a client");
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let nobody = closed.local_addr().expect("an address").port();
+    drop(closed);
+    let (own, _) = place.identity.split_once("-----BEGIN PRIVATE").expect("a key");
+    let without = |change: fn(&mut ServerConfig)| {
+        let mut config = place.config();
+        change(&mut config);
+        config
+    };
+    let cases = [
+        ("wrong authority", place.config().ca(other.pem()), "set `ca` to the certificate of its authority"),
+        ("system's authorities", without(|config| config.ca = None), "set `ca` to the certificate of its authority"),
+        (
+            "no certificate",
+            without(|config| config.client_cert = None),
+            "requires a client certificate: set `client_cert`",
+        ),
+        (
+            "foreign certificate",
+            place.config().client_cert(format!("{certificate}{key}")),
+            "does not accept the client certificate",
+        ),
+        ("certificate without key", place.config().client_cert(own), "`client_cert` has no private key"),
+        (
+            "key of another",
+            place.config().client_cert(format!("{own}{key}")),
+            "the private key does not fit the certificate",
+        ),
+        ("no file", place.config().ca("absent.pem"), "`ca`: failed to read the file"),
+        ("no certificate in it", place.config().ca("-----BEGIN RUBBISH-----"), "`ca` has no certificate"),
+        (
+            "proxy down",
+            place.config().proxy(format!("http://127.0.0.1:{nobody}")),
+            &format!("(through the proxy 127.0.0.1:{nobody})"),
+        ),
+        (
+            "proxy without password",
+            place.config().proxy(format!("http://127.0.0.1:{}", place.proxy.port)),
+            "proxy authorization required",
+        ),
+        (
+            "another scheme",
+            place.config().proxy("socks5://127.0.0.1:1"),
+            "`proxy` is not an `http://` or `https://` URL",
+        ),
+    ];
+    for (what, config, expected) in cases {
+        let error = refused(&place, config, place.values()).await.to_string();
+        assert!(error.contains(expected), "{what}: {error}");
+    }
+    let mut plain = place.config();
+    plain.transport = ServerConfig::http("x", "http://localhost:1/").transport;
+    let error = refused(&place, plain, place.values()).await.to_string();
+    assert!(error.contains("`ca` requires a `url` with `https://`"), "{error}");
+    let error = refused(&place, place.config(), Values::default()).await.to_string();
+    assert!(error.contains("IDENTITY"), "{error}");
+}
+
+#[tokio::test]
+async fn the_program_changes_the_http_client_but_not_what_keeps_calls_from_being_sent_twice() {
+    let server = Server::plain().await;
+    let options = ClientOptions::new()
+        .http_client(|builder| builder.user_agent("my-agent/2").redirect(reqwest::redirect::Policy::none()));
+    let client = Client::with_options(ServerConfig::http("files", &server.url), options);
+    assert_eq!(calls(&client).await, "done");
+    let agents = server.seen.user_agents.lock().expect("no panic").clone();
+    assert!(agents.iter().all(|agent| agent == "my-agent/2") && agents.len() > 1, "{agents:?}");
+}
+
+/// The time of 64 calls at once, and the connections that the server saw.
+async fn at_once(protocols: &[&str]) -> (Duration, usize) {
+    let authority = Authority::new("a private authority");
+    let server = Server::secure(&authority, protocols).await;
+    let (certificate, key) = authority.issues("a client");
+    let config = ServerConfig::http("files", &server.url).ca(authority.pem()).client_cert(certificate + &key);
+    let client = Client::with_options(config, ClientOptions::new().max_concurrent_requests(64));
+    client.connect().await.expect("a connection");
+    let start = Instant::now();
+    let callers = (0..64).map(|_| {
+        let client = client.clone();
+        tokio::spawn(async move { calls(&client).await })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        assert_eq!(caller.await.expect("no panic"), "done");
+    }
+    (start.elapsed(), server.seen.connections())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_http_2_all_calls_share_one_connection() {
+    let (time, sockets) = at_once(&["h2", "http/1.1"]).await;
+    println!("64 calls of 50 ms over HTTP/2:   {time:?}, {sockets} connections");
+    let (time_1, sockets_1) = at_once(&["http/1.1"]).await;
+    println!("64 calls of 50 ms over HTTP/1.1: {time_1:?}, {sockets_1} connections");
+    assert_eq!(sockets, 1);
+    assert!(sockets_1 > 32, "one for each call that waits: {sockets_1}");
+}
