@@ -151,6 +151,10 @@ impl Keeper {
             hang_up.cancel();
             if opened.connection.has_worked() || since.elapsed() >= TIME_TO_WORK {
                 self.status.starts.worked();
+            } else if end == End::Lost {
+                let message =
+                    opened.connection.link.notes.explain("the server closed the connection right after it opened");
+                self.status.starts.failed(&ConnectError::new(&self.config.name, Kind::Transport, message));
             }
             self.status.observer.session_ended(since.elapsed(), end == End::Lost);
             self.leaving.retain(|serving| !serving.is_finished());

@@ -65,15 +65,31 @@ const EXPECTED: &[(&str, [&str; 3])] = &[
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a suite of its own: .ci/run faults"]
 async fn every_fault_ends_in_time_with_the_right_error() {
+    meet_all("stdio", "", meet_over_stdio).await;
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a suite of its own: .ci/run faults"]
+async fn every_fault_over_a_connector_ends_as_over_stdio() {
+    // A process that closes its output still holds the socket, which is its input too.
+    meet_all("a unix socket of the program", "closes-stdout", meet_over_socket).await;
+}
+
+async fn meet_all<F: Future<Output = String> + Send + 'static>(
+    transport: &str,
+    without: &str,
+    meet: impl Fn(&'static str, &'static str) -> F,
+) {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut running = tokio::task::JoinSet::new();
-    for (fault, expected) in EXPECTED {
+    for (fault, expected) in EXPECTED.iter().filter(|(fault, _)| *fault != without) {
         for (moment, expected) in ["connect", "list", "call"].into_iter().zip(expected) {
-            let turns = turns.clone();
+            let (turns, met) = (turns.clone(), meet(fault, moment));
             running.spawn(async move {
                 let _turn = turns.acquire_owned().await.expect("the semaphore is open");
                 let start = Instant::now();
-                let found = tokio::time::timeout(CONNECT + CALL + SLACK, meet(fault, moment)).await;
+                let found = tokio::time::timeout(CONNECT + CALL + SLACK, met).await;
                 let found = found.unwrap_or_else(|_| "hangs".to_owned());
                 (found != *expected)
                     .then(|| format!("{fault} at {moment}: {found}, expected {expected} ({:?})", start.elapsed()))
@@ -84,26 +100,56 @@ async fn every_fault_ends_in_time_with_the_right_error() {
     let mut wrong: Vec<String> = running.join_all().await.into_iter().flatten().collect();
     wrong.sort();
     assert!(wrong.is_empty(), "{} of {cases} cases are wrong:\n{}", wrong.len(), wrong.join("\n"));
-    println!(
-        "{cases} faults over stdio, {} kinds at connect, list and call, ended in time; no process is left",
-        EXPECTED.len()
-    );
+    println!("{cases} faults over {transport}, {} kinds at connect, list and call, ended in time", cases / 3);
 }
 
 /// What becomes of one server, in a word.
-async fn meet(fault: &str, moment: &str) -> String {
+async fn meet_over_stdio(fault: &'static str, moment: &'static str) -> String {
     let mark = Mark::new();
     let server = ServerConfig::stdio("faulty", fixture_server().to_string_lossy())
         .args(["--fault", fault, "--at", moment])
         .env("FIXTURE_MARK", mark.value());
     let client = Client::with_options(server, ClientOptions::new().timeout(CALL).connect_timeout(CONNECT));
+    let found = outcome(&client, moment).await;
+    client.close().await;
+    mark.gone_within(SLACK).await;
+    found
+}
+
+/// The same server at the other end of a socket, one for each connection.
+#[cfg(unix)]
+async fn meet_over_socket(fault: &'static str, moment: &'static str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("server.sock");
+    let listener = tokio::net::UnixListener::bind(&path).expect("a socket");
+    let mut serving = tokio::task::JoinSet::new();
+    serving.spawn(async move {
+        let mut servers = Vec::new();
+        while let Ok((socket, _)) = listener.accept().await {
+            let socket = socket.into_std().expect("a socket");
+            socket.set_nonblocking(false).expect("it blocks");
+            let output = std::os::fd::OwnedFd::from(socket.try_clone().expect("a second end"));
+            let mut program = tokio::process::Command::new(fixture_server());
+            program.args(["--fault", fault, "--at", moment]).stdin(std::os::fd::OwnedFd::from(socket)).stdout(output);
+            servers.push(program.stderr(std::process::Stdio::null()).kill_on_drop(true).spawn().expect("it starts"));
+        }
+    });
+    let options = ClientOptions::new().timeout(CALL).connect_timeout(CONNECT);
+    let client = Client::connected_by("faulty", options, move || {
+        let path = path.clone();
+        async move { Ok(tokio::net::UnixStream::connect(path).await?.into_split()) }
+    });
+    let found = outcome(&client, moment).await;
+    client.close().await;
+    found
+}
+
+async fn outcome(client: &Client, moment: &str) -> String {
     let found = match moment {
         "connect" => client.connect().await.map_err(|error| format!("{:?}", error.kind)),
         "list" => client.list_tools_raw().await.map(drop).map_err(|error| format!("{:?}", error.kind)),
         _ => client.call("good", Map::new()).await.map(drop).map_err(|error| named(&error)),
     };
-    client.close().await;
-    mark.gone_within(SLACK).await;
     found.map_or_else(|error| error, |()| "ok".to_owned())
 }
 

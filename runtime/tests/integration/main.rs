@@ -25,6 +25,8 @@ mod drift;
 #[cfg(feature = "stdio")]
 mod events;
 #[cfg(feature = "stdio")]
+mod extensions;
+#[cfg(feature = "stdio")]
 mod fault_matrix;
 #[cfg(feature = "stdio")]
 mod governance;

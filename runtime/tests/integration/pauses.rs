@@ -106,6 +106,58 @@ async fn attempts_that_the_program_asks_for_do_not_wait() {
     client.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn server_that_dies_at_each_start_is_started_five_times_and_every_caller_hears_why() {
+    let server = Server::new();
+    let client = server.client();
+    let end = Instant::now() + Duration::from_secs(4);
+    let callers = (0..16).map(|number| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let mut told = 0;
+            while Instant::now() < end {
+                // Some ask for an attempt, which does not wait for the pause.
+                let error = if number % 2 == 0 {
+                    client.connect().await.expect_err("there is no server").to_string()
+                } else {
+                    fails(&client).await.to_string()
+                };
+                assert!(error.contains("exit status: 3"), "{error}");
+                told += usize::from(error.contains("because it ended at each of the last 5 starts"));
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            told
+        })
+    });
+    let mut told = 0;
+    for caller in callers.collect::<Vec<_>>() {
+        told += caller.await.expect("no panic");
+    }
+    assert_eq!(server.starts(), 5);
+    assert!(told > 100, "{told}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn server_that_ends_right_after_its_handshake_is_started_five_times_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let starts = folder.path().join("starts");
+    let script = r#"echo x >> "$1"; read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; exit 3"#;
+    let config = ServerConfig::stdio("fleeting", "sh").args(["-c", script, "sh", &starts.to_string_lossy()]);
+    let client = Client::new(config);
+    let end = Instant::now() + Duration::from_secs(3);
+    let mut last = None;
+    while Instant::now() < end {
+        last = client.call("add", Map::new()).await.err();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let count = std::fs::read_to_string(&starts).expect("it was started").lines().count();
+    assert_eq!(count, 5, "{last:?}");
+    let last = last.expect("the server is not there").to_string();
+    assert!(last.contains("because it ended at each of the last 5 starts"), "{last}");
+    client.close().await;
+}
+
 #[tokio::test]
 async fn pause_begins_anew_after_a_connection() {
     let server = Server::new();
