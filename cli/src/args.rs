@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+mod auth;
 mod colour;
 mod denied;
 mod edits;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::{EXIT_CODES, Failure};
 
+pub(crate) use auth::{Auth, AuthCommand, Login};
 pub(crate) use colour::Colour;
 pub(crate) use denied::Denied;
 pub(crate) use edits::{Remove, Rename, Set};
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Serve the tools of servers again as one MCP server, over stdin and stdout or over HTTP.
     Serve(Serve),
+    /// Log in to servers that use OAuth, show what is stored, and log out.
+    Auth(Auth),
     /// Print the line that teaches a shell to complete commands, servers, tools and their flags.
     Completions(Completions),
     /// Write the man pages to a folder: for packages.

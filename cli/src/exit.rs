@@ -107,9 +107,20 @@ impl From<CallError> for Failure {
     }
 }
 
-/// Without what a program would write for OAuth: there is none of it here.
+/// A message with what somebody at the command line does, instead of what a program would write.
 pub(crate) fn in_our_words(message: &str) -> String {
-    message.replace(", or use OAuth (`ClientOptions::authorization`, feature `auth`)", "")
+    const WORDS: [(&str, &str); 3] = [
+        (
+            ": set `OAuth::on_url`, `OAuth::open_browser` or `OAuth::on_redirect`, reuse stored tokens with `OAuth::store`, or \
+             use `OAuth::client_credentials`",
+            ", and there is no terminal to ask for that; run `mcp-bindgen auth login SERVER` once (`--no-browser` on a machine \
+             without a browser), or use `grant = \"client_credentials\"` in `[servers.SERVER.auth]`, or set \
+             `headers.Authorization`",
+        ),
+        (", or use OAuth (`ClientOptions::authorization`, feature `auth`)", ""),
+        ("`OAuth::scopes`", "`scopes` in `auth`"),
+    ];
+    WORDS.iter().fold(message.to_owned(), |message, (words, ours)| message.replace(words, ours))
 }
 
 #[cfg(test)]

@@ -10,13 +10,24 @@ use tokio::task::JoinSet;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, Work};
+use crate::sign_in::authorized;
 
 /// How often what moves moves.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A client of a server, as builds that ask it have one.
 pub(crate) fn client(config: &Config, server: &ServerConfig, snapshot: Option<&Snapshot>) -> Client {
-    Client::for_snapshot(config, server, snapshot, ClientOptions::new())
+    client_with(config, server, snapshot, ClientOptions::new())
+}
+
+/// A client with options, and with the authorization of its server.
+pub(crate) fn client_with(
+    config: &Config,
+    server: &ServerConfig,
+    snapshot: Option<&Snapshot>,
+    options: ClientOptions,
+) -> Client {
+    Client::for_snapshot(config, server, snapshot, authorized(server, options))
 }
 
 /// Uses a client and closes its connection, whatever comes of it.

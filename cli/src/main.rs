@@ -18,6 +18,7 @@ mod output;
 mod plan;
 mod project;
 mod report;
+mod sign_in;
 mod signals;
 mod terminal;
 mod trace;

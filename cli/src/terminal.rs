@@ -2,6 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use tokio::sync::oneshot;
+
+use crate::exit::Failure;
+use crate::output::lines_printable;
+
 /// Returns `true` if there is somebody to ask.
 pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -15,4 +20,17 @@ pub(crate) fn agrees(question: &str) -> io::Result<bool> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Tells something that cannot wait for the end of the command.
+pub(crate) fn tell(text: &str) {
+    // Nobody may be there to read it.
+    let _ = writeln!(io::stderr(), "{}", lines_printable(text));
+}
+
+/// Does what waits for somebody on a thread of its own. Nobody waits for the thread when the program ends.
+pub(crate) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let (done, result) = oneshot::channel();
+    std::thread::spawn(move || drop(done.send(work())));
+    result.await.map_err(|_| Failure::new("the input ended early"))
 }

@@ -51,8 +51,8 @@ pub use client::{Client, ConnectReport, Servers, StateWatch};
 pub use connect::auth::KeyringTokenStore;
 #[cfg(feature = "auth")]
 pub use connect::auth::{
-    FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore,
-    TokenStoreError,
+    FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredAuthorization,
+    StoredTokens, TokenStore, TokenStoreError,
 };
 pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]

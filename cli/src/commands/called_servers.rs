@@ -10,7 +10,7 @@ use mcp_bindgen_template::Fault;
 
 use super::source;
 use crate::exit::Failure;
-use crate::live::Patience;
+use crate::live::{self, Patience};
 use crate::output::Output;
 use crate::project;
 
@@ -78,10 +78,10 @@ impl<'c> CalledServers<'c> {
         let (client, snapshot, bindings) = if path.exists() {
             let bound = source::of_server(self.config, name, None)?;
             let known = Snapshot::load(&path)?;
-            (Client::for_snapshot(self.config, &server, Some(&known), options), bound.snapshot, bound.options)
+            (live::client_with(self.config, &server, Some(&known), options), bound.snapshot, bound.options)
         } else if asks {
             output.status("Asking", &format!("{name} what it offers"));
-            let client = Client::for_snapshot(self.config, &server, None, options);
+            let client = live::client_with(self.config, &server, None, options);
             let snapshot = Patience::new(self.timeout).ask(&client, client.snapshot()).await?;
             let overrides = Overrides::load_beside(&path)?;
             let snapshot =

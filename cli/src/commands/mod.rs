@@ -2,6 +2,7 @@
 
 mod add;
 mod assignments;
+mod auth;
 mod call;
 mod called_servers;
 mod check;
@@ -66,6 +67,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
             let input = run::Input::read(&run)?;
             until_interrupted(run::run(config, &run, input, output))
         }
+        Command::Auth(auth) => until_interrupted(auth::run(config, &auth.command, output)),
         Command::Serve(serve) => serve::run(config, &serve, output),
         Command::Completions(completions) => completions::run(completions.shell, output),
         Command::Man(man) => completions::man(&man.folder, output),

@@ -43,7 +43,7 @@ pub(super) fn client(
     let config = project::load(config, output)?;
     let server = config.server(server)?;
     let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-    Ok(Client::for_snapshot(&config, server, known.as_ref(), options))
+    Ok(live::client_with(&config, server, known.as_ref(), options))
 }
 
 async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {

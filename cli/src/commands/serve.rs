@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
 use mcp_bindgen_proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_bindgen_runtime::events::{CallOutcome, Event};
-use mcp_bindgen_runtime::{Client, ConnectionState, LocalSecrets, find_secret};
+use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, find_secret};
 use serde_json::json;
 
 use super::host_config::host_config;
@@ -189,7 +189,7 @@ fn proxy(config: &Config, servers: Vec<ServerConfig>) -> Result<Proxy, Failure> 
     let built = servers.into_iter().fold(Proxy::builder().names_from(config), |builder, server| {
         let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
         let (config, name) = (config.clone(), server.name.clone());
-        let connect = move |options| Client::for_snapshot(&config, &server, known.as_ref(), options);
+        let connect = move |options| live::client_with(&config, &server, known.as_ref(), options);
         builder.connecting(&name, connect, |client| client)
     });
     built.build().map_err(|error: ProxyError| Failure::new(error.to_string()))

@@ -102,7 +102,7 @@ impl Command {
         if !bridged.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
             bridged
                 .notes
-                .push("mcp-remote logs in with OAuth; in a program, use `ClientOptions::authorization`".to_owned());
+                .push("mcp-remote logs in with OAuth; run `mcp-bindgen auth login`, and in a program use `ClientOptions::authorization`".to_owned());
         }
         Some(bridged)
     }

@@ -17,7 +17,7 @@ const REASONS: [(&[&str], &str); 10] = [
     (&["envFile", "envfile", "env_file"], "the file is not read: list its variables in `inherit_env`"),
     (
         &["oauth", "auth", "scopes", "oauth_resource", "authProviderType", "CLIENT_ID", "targetAudience"],
-        "for OAuth, use `ClientOptions::authorization` in the program",
+        "for OAuth, run `mcp-bindgen auth login`, and use `ClientOptions::authorization` in a program",
     ),
     (
         &["trust", "autoApprove", "alwaysAllow", "approval_mode", "default_tools_approval_mode"],

@@ -211,7 +211,17 @@ async fn attempt(
             FailedAttempt { may_take, ..refused(&fail, &refusal) }
         })
     };
-    let Some(begun) = until.bound(Box::pin(beginning)).await else {
+    let begun = {
+        let mut beginning = Box::pin(beginning);
+        #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "only HTTP waits for a user"))]
+        let mut begun = until.bound(beginning.as_mut()).await;
+        #[cfg(feature = "http")]
+        if let (None, Some(more)) = (&begun, link.authorizer.as_ref().and_then(|authorizer| authorizer.extra_time())) {
+            begun = Deadline::after(more.saturating_add(patience)).bound(beginning).await;
+        }
+        begun
+    };
+    let Some(begun) = begun else {
         #[cfg(feature = "http")]
         if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
             let message = format!("{waits}; the authorization continues, and the next connection uses its outcome");

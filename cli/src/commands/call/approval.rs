@@ -7,9 +7,9 @@ use std::pin::Pin;
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
 
-use super::request::apart;
 use crate::output::lines_printable;
 use crate::terminal;
+use crate::terminal::apart;
 
 /// Texts of the arguments are cut to so many characters together.
 const LONGEST_SHOWN: usize = 4000;

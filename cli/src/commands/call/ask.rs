@@ -5,9 +5,10 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::flags::{FileRef, Flag, FlagFaultKind, Flags};
 
-use super::request::{apart, file};
+use super::request::file;
 use crate::exit::Failure;
 use crate::flags::{cut, terminal_width};
+use crate::terminal::apart;
 
 /// Gives the words back with those that somebody answered.
 pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>), Failure> {

@@ -52,7 +52,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     // The timeout also applies to requests before the call.
     server.timeout = options.timeout.or(server.timeout);
     let mut patience = Patience::new(options.timeout);
-    let client = Client::for_snapshot(&config, &server, known.as_ref(), asked);
+    let client = live::client_with(&config, &server, known.as_ref(), asked);
     live::closing(client.clone(), async {
         let described = match (described.take(), &known) {
             (Some(described), _) => described,

@@ -6,11 +6,11 @@ use mcp_bindgen_model::{FileError, printable, read_text};
 use mcp_bindgen_runtime::validate::Validator;
 use mcp_bindgen_schema::flags::{FileRef, FlagFault, Flags};
 use serde_json::{Map, Value};
-use tokio::sync::oneshot;
 
 use crate::exit::Failure;
 use crate::flags::command_line;
 use crate::output::Output;
+use crate::terminal::apart;
 
 /// Reads the flags of a tool or prompt, and gives them back with the arguments; `of` is the command, the server, the name.
 pub(in crate::commands) async fn read(
@@ -94,11 +94,4 @@ pub(in crate::commands) fn check(
             Ok(())
         }
     }
-}
-
-/// Does what waits for somebody on a thread of its own. Nobody waits for the thread when the program ends.
-pub(super) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-    let (done, result) = oneshot::channel();
-    std::thread::spawn(move || drop(done.send(work())));
-    result.await.map_err(|_| Failure::new("the input ended early"))
 }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use mcp_bindgen_codegen::{Bindings, ToolBinding, format_types, snapshot_for_bindings};
 use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, nearest, printable, write_if_changed};
 use mcp_bindgen_runtime::middleware::ApprovalAnswer;
-use mcp_bindgen_runtime::{Cassette, Client, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
+use mcp_bindgen_runtime::{Cassette, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
 use mcp_bindgen_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
@@ -71,7 +71,7 @@ impl Plan {
         let options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
         server.timeout = self.arguments.timeout.or(server.timeout);
         let patience = Patience::new(self.arguments.timeout);
-        let client = Client::for_snapshot(&self.config, &server, Some(&self.declared), options);
+        let client = live::client_with(&self.config, &server, Some(&self.declared), options);
         let shown = format!("{}/{}", server.name, printable(&self.arguments.tool));
         let tool = self.arguments.tool.clone();
         let calls = std::mem::take(&mut self.calls);

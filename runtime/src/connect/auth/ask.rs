@@ -182,7 +182,7 @@ impl Core {
             let url = url.to_string();
             let opened = tokio::task::spawn_blocking(move || open::that_detached(url)).await;
             match opened.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {}
                 Err(error) if self.settings.show.is_none() => {
                     return Err(AuthError::new(format!(
                         "failed to open a browser ({error}); show the URL with `OAuth::on_url`"

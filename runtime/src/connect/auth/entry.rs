@@ -51,6 +51,20 @@ pub(super) struct Tokens {
     pub(super) client_id: String,
 }
 
+/// The tokens that a store keeps for a server: [`OAuth::stored`](crate::OAuth::stored).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredAuthorization {
+    /// The authorization server that granted it.
+    pub issuer: String,
+    /// The scopes that were granted.
+    pub scopes: Vec<String>,
+    /// When the access token ends, where that is known.
+    pub expires: Option<SystemTime>,
+    /// Whether it can be renewed without the user.
+    pub is_renewable: bool,
+}
+
 impl Tokens {
     /// Returns `true` if a request can be sent with them.
     pub(super) fn is_usable(&self) -> bool {

@@ -27,6 +27,7 @@ mod settings;
 mod signing;
 mod store;
 
+pub use entry::StoredAuthorization;
 pub use oauth::OAuth;
 pub use settings::IdentityProvider;
 #[cfg(feature = "keyring")]

@@ -5,13 +5,15 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_bindgen_model::AuthConfig;
+use mcp_bindgen_model::{AuthConfig, ServerConfig, Transport};
 
+use super::entry::StoredAuthorization;
 use super::secret::Secret;
 use super::session::Session;
 use super::settings::{Grant, IdentityProvider, Registered, Settings, source};
 use super::store::TokenStore;
 use crate::rpc::transports::http::network::Network;
+use crate::{ConnectError, ConnectErrorKind};
 
 /// OAuth for servers over HTTP: set it with [`ClientOptions::authorization`](crate::ClientOptions::authorization).
 ///
@@ -143,12 +145,14 @@ impl OAuth {
         self.set(|settings| settings.port = Some(port))
     }
 
-    /// Opens the user's browser. If that fails, the URL is passed to [`on_url`](Self::on_url).
+    /// Opens the user's browser. If that fails, and nothing else shows the URL ([`on_url`](Self::on_url)), connecting
+    /// fails.
     pub fn open_browser(self) -> Self {
         self.set(|settings| settings.opens_browser = true)
     }
 
-    /// Shows the URL to the user, who must use a browser on this machine, because the redirect goes to a port of it.
+    /// Shows the URL to the user, who must use a browser on this machine, because the redirect goes to a port of it. It
+    /// is shown where a browser opens, too.
     pub fn on_url(self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.set(|settings| settings.show = Some(Arc::new(show)))
     }
@@ -178,6 +182,57 @@ impl OAuth {
     /// default.
     pub fn patience(self, patience: Duration) -> Self {
         self.set(|settings| settings.patience = patience)
+    }
+
+    /// Has connecting wait for the user beyond the connect timeout, as long as [`patience`](Self::patience) says. By
+    /// default an attempt to connect fails at its timeout, and the next one uses what the user did meanwhile.
+    pub fn wait_for_user(self) -> Self {
+        self.set(|settings| settings.waits_for_user = true)
+    }
+
+    /// Returns what the store keeps for a server, whose configuration has no placeholders any more
+    /// ([`with_secrets`](crate::with_secrets)); `None` where there are no tokens. Nothing is sent.
+    ///
+    /// ```no_run
+    /// # async fn run(server: mcp_bindgen_model::ServerConfig) -> Result<(), mcp_bindgen_runtime::ConnectError> {
+    /// use mcp_bindgen_runtime::{LocalTokenStore, OAuth};
+    ///
+    /// let oauth = OAuth::new().store(LocalTokenStore::new());
+    /// if let Some(tokens) = oauth.stored(&server).await? {
+    ///     println!("authorized by {} for {}", tokens.issuer, tokens.scopes.join(" "));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the configuration cannot be used with OAuth, or the store cannot be read.
+    pub async fn stored(&self, server: &ServerConfig) -> Result<Option<StoredAuthorization>, ConnectError> {
+        let session = self.session_of(server)?;
+        session.stored().await.map_err(|error| wrong(server, error.to_string()))
+    }
+
+    /// Removes what the store keeps for a server, and returns `true` if there was anything. The tokens are not revoked.
+    ///
+    /// # Errors
+    /// Fails if the configuration cannot be used with OAuth, or the store cannot be changed.
+    pub async fn forget(&self, server: &ServerConfig) -> Result<bool, ConnectError> {
+        let session = self.session_of(server)?;
+        let forgotten = session.forget().await.map_err(|error| wrong(server, error.to_string()))?;
+        // What this value knows of the tokens goes too.
+        self.sessions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|kept| !Arc::ptr_eq(&kept.session, &session));
+        Ok(forgotten)
+    }
+
+    fn session_of(&self, server: &ServerConfig) -> Result<Arc<Session>, ConnectError> {
+        let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.transport else {
+            return Err(wrong(server, "OAuth requires a `url`".to_owned()));
+        };
+        let network = Network::of(server, None).map_err(|error| wrong(server, error))?;
+        self.session(url, server.auth.as_ref(), network).map_err(|error| wrong(server, error))
     }
 
     fn of(grant: Grant) -> Self {
@@ -211,6 +266,10 @@ impl OAuth {
         sessions.push(Kept { url: url.to_owned(), auth: auth.cloned(), network, session: session.clone() });
         Ok(session)
     }
+}
+
+fn wrong(server: &ServerConfig, message: String) -> ConnectError {
+    ConnectError::new(&server.name, ConnectErrorKind::Config, message)
 }
 
 impl fmt::Debug for OAuth {

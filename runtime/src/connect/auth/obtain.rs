@@ -6,14 +6,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tokio::time::{Instant, sleep};
 
 use super::challenge::BearerChallenge;
 use super::client::Client;
 use super::discovery::{authorization_server, discover};
-use super::entry::{Entry, Issued, Tokens};
+use super::entry::{Entry, Issued, StoredAuthorization, Tokens};
 use super::error::AuthError;
 use super::fetch::Fetch;
 use super::grant::{self, GrantError, TokenRequest};
@@ -105,6 +105,26 @@ impl Core {
     /// The token that a request can be sent with.
     pub(super) fn token(&self) -> Option<Secret> {
         self.state().entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
+    }
+
+    /// What is kept, as far as it may be shown.
+    pub(super) fn stored(&self) -> Option<StoredAuthorization> {
+        let state = self.state();
+        let tokens = state.entry.tokens()?;
+        Some(StoredAuthorization {
+            issuer: state.entry.current.clone()?,
+            scopes: tokens.scopes.clone(),
+            expires: tokens.expires.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))),
+            is_renewable: tokens.refresh.is_some(),
+        })
+    }
+
+    /// Removes what is kept.
+    pub(super) async fn forget(&self) -> Result<(), AuthError> {
+        let _lock = self.lock().await?;
+        self.with_store(|store, key| store.remove(key)).await?;
+        self.state().adopt(Entry::default(), &self.fetch.redactor);
+        Ok(())
     }
 
     /// Returns `true` if the token ends, and there is what it is renewed with.

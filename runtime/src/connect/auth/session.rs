@@ -10,6 +10,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::challenge::BearerChallenge;
+use super::entry::StoredAuthorization;
 use super::error::AuthError;
 use super::obtain::{Core, Need};
 use super::secret::Secret;
@@ -48,6 +49,20 @@ impl Attempt {
 impl Session {
     pub(super) fn new(url: &str, settings: Settings, network: Network) -> Result<Self, AuthError> {
         Ok(Self { core: Arc::new(Core::new(url, settings, network)?), attempt: Mutex::default() })
+    }
+
+    /// What is kept.
+    pub(super) async fn stored(&self) -> Result<Option<StoredAuthorization>, AuthError> {
+        self.core.load().await?;
+        Ok(self.core.stored())
+    }
+
+    /// Removes what is kept, and returns `true` if there was anything.
+    pub(super) async fn forget(&self) -> Result<bool, AuthError> {
+        self.core.load().await?;
+        let had_tokens = self.core.stored().is_some();
+        self.core.forget().await?;
+        Ok(had_tokens)
     }
 
     async fn obtain(&self, need: Need) -> Result<(), AuthError> {
@@ -139,6 +154,11 @@ impl Authorizer for Session {
 
     fn waits_for(&self) -> Option<String> {
         self.core.waits_for()
+    }
+
+    fn extra_time(&self) -> Option<Duration> {
+        let settings = &self.core.settings;
+        (settings.waits_for_user && self.core.waits_for().is_some()).then_some(settings.patience)
     }
 
     fn redactor(&self) -> &Redactor {

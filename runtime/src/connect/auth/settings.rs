@@ -36,6 +36,8 @@ pub(super) struct Settings {
     pub(super) patience: Duration,
     pub(super) port: Option<u16>,
     pub(super) opens_browser: bool,
+    /// Whether connecting waits for the user beyond its time.
+    pub(super) waits_for_user: bool,
     pub(super) show: Option<Show>,
     pub(super) redirect: Option<(String, Source)>,
 }
@@ -82,6 +84,7 @@ impl Default for Settings {
             patience: PATIENCE,
             port: None,
             opens_browser: false,
+            waits_for_user: false,
             show: None,
             redirect: None,
         }

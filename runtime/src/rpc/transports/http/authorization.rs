@@ -1,5 +1,7 @@
 //! The interface between requests and authorization.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
@@ -21,6 +23,9 @@ pub(crate) trait Authorizer: Send + Sync {
 
     /// Returns the action that it waits for, where somebody has to act.
     fn waits_for(&self) -> Option<String>;
+
+    /// Returns how much longer a connection waits while somebody has to act, if it does.
+    fn extra_time(&self) -> Option<Duration>;
 
     /// Knows all that is secret about the authorization.
     fn redactor(&self) -> &Redactor;

@@ -1,0 +1,148 @@
+//! `auth`: the OAuth tokens of servers.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_runtime::{Client, ClientOptions, LocalSecrets, StoredAuthorization, with_secrets};
+use serde_json::json;
+
+use crate::args::{self, AuthCommand};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::sign_in::{Way, oauth, takes_tokens};
+use crate::{live, project};
+
+pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        AuthCommand::Login(login) => log_in(config, login, output).await,
+        AuthCommand::Status(servers) => status(config, &servers.servers, output).await,
+        AuthCommand::Logout(servers) => log_out(config, &servers.servers, output).await,
+    }
+}
+
+/// Connects once, with a user at the browser, so that tokens are there for all that comes.
+async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output) -> Result<Exit, Failure> {
+    let config = project::load(config, output)?;
+    let server = config.server(&login.server)?;
+    check(server)?;
+    let way = if login.no_browser { Way::Pasted } else { Way::Browser };
+    let authorization = oauth(&server.name, way);
+    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+    let options = ClientOptions::new().authorization(authorization.clone());
+    let client = Client::for_snapshot(&config, server, known.as_ref(), options);
+    let connected = live::closing(client.clone(), client.connect()).await;
+    connected.map_err(|error| live::failure(error, server))?;
+    let stored = authorization.stored(&ready(&config, server).await?).await?;
+    match &stored {
+        Some(stored) => output.status("Authorized", &format!("{} by {}", server.name, stored.issuer)),
+        None => output.status("Connected", &format!("to {}, which asks for no authorization", server.name)),
+    }
+    if output.json() {
+        output.data_json(&json!({ "format": 1, "servers": [report(&server.name, stored.as_ref())] }))?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
+    let config = project::load_for(config, names, output)?;
+    let mut reports = Vec::new();
+    let mut lines = Vec::new();
+    let mut exit = Exit::Done;
+    for server in chosen(&config, names)? {
+        let stored = oauth(&server.name, Way::Stored).stored(&ready(&config, &server).await?).await?;
+        // Of those that nobody named some may ask for nothing.
+        if stored.is_none() && !names.is_empty() {
+            exit = Exit::Failed;
+        }
+        lines.push(format!("{}: {}", server.name, stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown)));
+        reports.push(report(&server.name, stored.as_ref()));
+    }
+    if output.json() {
+        output.data_json(&json!({ "format": 1, "servers": reports }))?;
+    } else if lines.is_empty() {
+        output
+            .status("Found", "no servers that could use OAuth: all are child processes, or have a header of their own");
+    } else {
+        output.exact(&(lines.join("\n") + "\n"))?;
+    }
+    Ok(exit)
+}
+
+async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
+    let config = project::load_for(config, names, output)?;
+    let mut removed = Vec::new();
+    for server in chosen(&config, names)? {
+        if oauth(&server.name, Way::Stored).forget(&ready(&config, &server).await?).await? {
+            output.status("Removed", &format!("the tokens of {}; its authorization server was not told", server.name));
+            removed.push(server.name);
+        } else if !names.is_empty() {
+            output.status("Unchanged", &format!("{}: there are no tokens", server.name));
+        }
+    }
+    if output.json() {
+        output.data_json(&json!({ "format": 1, "removed": removed }))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The servers of these names, or all that can use tokens.
+fn chosen(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
+    let servers = project::servers(config, names)?;
+    if !names.is_empty() {
+        servers.iter().try_for_each(check)?;
+    }
+    Ok(servers.into_iter().filter(takes_tokens).collect())
+}
+
+fn check(server: &ServerConfig) -> Result<(), Failure> {
+    if takes_tokens(server) {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "server `{}` cannot use OAuth: it has no `url`, or an `Authorization` header of its own",
+        server.name
+    )))
+}
+
+/// The server with the values of its placeholders: the tokens of another client id are other tokens.
+async fn ready(config: &Config, server: &ServerConfig) -> Result<ServerConfig, Failure> {
+    Ok(with_secrets(&config.with_defaults(server), &LocalSecrets).await?)
+}
+
+fn shown(stored: &StoredAuthorization) -> String {
+    let mut text = format!("authorized by {}", stored.issuer);
+    if !stored.scopes.is_empty() {
+        text.push_str(&format!(" for {}", stored.scopes.join(" ")));
+    }
+    let left = stored.expires.map(|end| end.duration_since(SystemTime::now()).unwrap_or_default().as_secs());
+    match left {
+        Some(0) if stored.is_renewable => {
+            text.push_str("; the token has expired, and is renewed with the next request")
+        }
+        Some(0) => text.push_str("; the token has expired"),
+        Some(seconds) => {
+            let then = if stored.is_renewable { ", and is then renewed" } else { "" };
+            text.push_str(&format!("; the token is valid for another {}{then}", time(seconds)));
+        }
+        None => {}
+    }
+    text
+}
+
+fn time(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} seconds"),
+        120..7200 => format!("{} minutes", seconds / 60),
+        _ => format!("{} hours", seconds / 3600),
+    }
+}
+
+fn report(server: &str, stored: Option<&StoredAuthorization>) -> serde_json::Value {
+    let Some(stored) = stored else { return json!({ "server": server, "authorized": false }) };
+    let expires = stored.expires.and_then(|end| end.duration_since(UNIX_EPOCH).ok()).map(|since| since.as_secs());
+    json!({
+        "server": server, "authorized": true, "issuer": stored.issuer, "scopes": stored.scopes, "expires": expires,
+        "renewable": stored.is_renewable,
+    })
+}
