@@ -5,6 +5,7 @@
 mod bindings;
 mod calls;
 mod isolation;
+mod network;
 mod reach;
 mod views;
 
@@ -82,6 +83,17 @@ const ROWS: &[Row] = &[
     ("servers.*.isolation.read", isolation::read),
     ("servers.*.isolation.write", isolation::write),
     ("servers.*.secrets", reach::secrets),
+    ("servers.*.ca", network::ca),
+    ("servers.*.client_cert", network::client_cert),
+    ("servers.*.proxy", network::proxy),
+    ("servers.*.limit", network::limit),
+    ("servers.*.auth", network::auth),
+    ("servers.*.auth.issuer", network::issuer),
+    ("servers.*.auth.client", network::client),
+    ("servers.*.auth.client_secret", network::client_secret),
+    ("servers.*.auth.scopes", network::scopes),
+    ("servers.*.auth.grant", network::grant),
+    ("servers.*.auth.redirect_port", network::redirect_port),
     ("servers.*.hosted", reach::hosted),
 ];
 
@@ -117,6 +129,7 @@ fn a_key_that_nobody_knows_is_refused_in_every_table() {
         ("aprove", "approve", "[servers.hub]\ncommand = \"x\""),
         ("renames", "rename", "[servers.hub]\ncommand = \"x\"\n[servers.hub.rust]"),
         ("fix", "fixed", "[servers.hub]\ncommand = \"x\"\n[servers.hub.view.add]"),
+        ("redirect", "redirect_port", "[servers.hub]\nurl = \"http://x/\"\n[servers.hub.auth]"),
         ("networks", "network", "[servers.hub]\ncommand = \"x\"\n[servers.hub.isolation]"),
     ] {
         let said = refusal(&format!("{table}\n{key} = []\n"));
