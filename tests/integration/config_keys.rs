@@ -63,7 +63,9 @@ fn reference() -> String {
             (Some("array"), _) => "list of texts".to_owned(),
             (Some("object"), _) => "table".to_owned(),
             (Some("string"), Some(pattern)) if pattern.contains("ms|") => "duration".to_owned(),
+            (Some("string"), Some(pattern)) if pattern.contains("/[smh]") => "rate".to_owned(),
             (Some("string"), Some(_)) => "date".to_owned(),
+            (Some("integer"), _) => "number".to_owned(),
             (Some("string"), None) => "text".to_owned(),
             _ if schema["anyOf"].is_array() => format!("{}, table", words(&schema["anyOf"][0]).unwrap()),
             _ if schema["type"].is_array() => "text, `false`".to_owned(),
@@ -125,6 +127,21 @@ fn schema_and_reader_agree() {
         transport = "sse"
         hosted = true
         drift = "ignore"
+        ca = "certs/ca.pem"
+        client_cert = "${CERT}"
+        proxy = "http://proxy.example:3128"
+        limit = "10/s"
+        [servers.machine]
+        url = "https://mcp.example.com/mcp"
+        [servers.machine.auth]
+        issuer = "https://login.example.com"
+        client = "my-agent"
+        client_secret = "${CLIENT_SECRET}"
+        scopes = ["read"]
+        grant = "client_credentials"
+        [servers.user]
+        url = "https://mcp.example.com/mcp"
+        auth = { redirect_port = 8123 }
     "#;
     let mut documents = vec![(design.to_owned(), true), (String::new(), true)];
     for path in ["mcp.toml", "cli/src/commands/init.toml"] {
@@ -148,6 +165,11 @@ fn schema_and_reader_agree() {
         "[servers.a]\nnpm = \"x\"\ndrift = { mode = \"allow\" }",
         "[servers.a]\nnpm = \"x\"\ndrift = { accept = [{ rule = \"MCPD9999\", reason = \"r\" }] }",
         "[servers.a]\nnpm = \"x\"\ntransport = \"ws\"",
+        "[servers.a]\nnpm = \"x\"\nlimit = \"10\"",
+        "[servers.a]\nnpm = \"x\"\nlimit = \"0/s\"",
+        "[servers.a]\nurl = \"https://x\"\nauth = { redirect_port = 0 }",
+        "[servers.a]\nurl = \"https://x\"\nauth = { grant = \"password\" }",
+        "[servers.a]\nurl = \"https://x\"\nauth = { scope = [] }",
     ] {
         documents.push((wrong.to_owned(), false));
     }

@@ -160,6 +160,8 @@ pub enum NotHostedReason {
     Transport,
     /// The provider cannot reach its URL or refuses such URLs, or secrets would go there unencrypted.
     Address,
+    /// The provider cannot reach it as its configuration demands: `ca`, `client_cert`, `proxy`, `auth`, `limit`.
+    Network,
     /// The provider does not take one of its headers.
     Headers,
     /// The value of a placeholder is not there.

@@ -70,8 +70,8 @@ impl RenderedPrompt {
     /// asks for approvals itself. Functions of the prompt are not part of it.
     ///
     /// Nothing is weakened: a server is left out if its configuration or its section demands what the host does not enforce.
-    /// This is isolation, views, `approve`, `drift = "deny"`, layers of a section, and a selection of tools except for Claude. The same
-    /// holds for placeholders that the host does not know.
+    /// This is isolation, views, `approve`, `limit`, `ca`, `client_cert`, `proxy`, `auth`, `drift = "deny"`, layers of a
+    /// section, and a selection of tools except for Claude. The same holds for placeholders that the host does not know.
     ///
     /// ```
     /// use mcp_bindgen_agents::{Host, Prompt, PromptParams, PromptState, Section, SectionServer};
@@ -129,6 +129,11 @@ fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value
         ("isolation", config.isolation.is_some()),
         ("view", !config.views.is_empty()),
         ("approve", !config.approve.is_empty()),
+        ("limit", config.limit.is_some()),
+        ("ca", config.ca.is_some()),
+        ("client_cert", config.client_cert.is_some()),
+        ("proxy", config.proxy.is_some()),
+        ("auth", config.auth.is_some()),
         ("drift = \"deny\"", config.drift == Some(Drift::Deny)),
         ("cwd", matches!(&config.transport, Transport::Stdio { cwd: Some(_), .. }) && host != Host::VsCode),
         ("tools", config.tools.is_some() && host != Host::Claude),

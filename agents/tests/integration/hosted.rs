@@ -6,7 +6,7 @@ use mcp_bindgen_agents::{
     HostedDeclarations, HostedNoteKind, HostedServers, NotHostedReason, Prompt, PromptParams, PromptState, Provider,
     Section, SectionServer, Toolset, Visibility,
 };
-use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot};
+use mcp_bindgen_model::{AuthConfig, Config, Drift, Rate, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::middleware::Policy;
 use mcp_bindgen_runtime::{Client, SecretError, SecretRef, SecretSource, ServerSpec, ToolSpec};
@@ -106,6 +106,11 @@ async fn what_cannot_be_handed_over_as_it_is_configured_is_not() {
     let url = |url: &str| ServerConfig::http("tracker", url).hosted();
     let cases: Vec<(ServerConfig, &[Provider], NotHostedReason)> = vec![
         (tracker().drift(Drift::Deny), &both, NotHostedReason::Drift),
+        (tracker().ca("ca.pem"), &both, NotHostedReason::Network),
+        (tracker().client_cert("client.pem"), &both, NotHostedReason::Network),
+        (tracker().proxy("http://proxy.example:3128"), &both, NotHostedReason::Network),
+        (tracker().auth(AuthConfig::default()), &both, NotHostedReason::Network),
+        (tracker().limit(Rate::parse("10/s").expect("a rate")), &both, NotHostedReason::Network),
         (tracker().tools(["none_*"]), &both, NotHostedReason::Tools),
         (tracker().tools(Vec::<String>::new()), &both, NotHostedReason::Tools),
         (tracker().header("X", "${NOWHERE}"), &both, NotHostedReason::Secrets),

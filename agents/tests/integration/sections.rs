@@ -494,6 +494,7 @@ fn servers_become_the_configuration_of_a_host_or_say_why_not() {
     let files =
         ServerConfig::npm("files", "fs").args(["--root", "/"]).env("KEY", "${FS_KEY}").inherit_env(["HTTPS_PROXY"]);
     let secret = ServerConfig::stdio("secret", "s").env("API_KEY", "hunter2-and-more");
+    let limit = mcp_bindgen_model::Rate::parse("10/s").unwrap();
     let prompt = Prompt::new()
         .section(Section::new("a", "A").server(known(remote)).server(known(files)).server(known(secret)))
         .section(Section::new("b", "B").server(known(ServerConfig::stdio("some", "s").exclude(["write"]))))
@@ -504,6 +505,8 @@ fn servers_become_the_configuration_of_a_host_or_say_why_not() {
         .section(
             Section::new("g", "G").server(known(ServerConfig::stdio("ruled", "s"))).policy(Policy::deny(["write"])),
         )
+        .section(Section::new("h", "H").server(known(ServerConfig::http("inside", "https://x.org").ca("ca.pem"))))
+        .section(Section::new("i", "I").server(known(ServerConfig::stdio("slow", "s").limit(limit))))
         .build()
         .unwrap();
     let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
@@ -525,13 +528,18 @@ fn servers_become_the_configuration_of_a_host_or_say_why_not() {
         |names: &[String], server: &str| names.iter().filter(|name| name.contains(&format!("__{server}__"))).count();
     assert_eq!(["remote", "some", "few"].map(|server| of(&claude.allowed_tools, server)), [2, 1, 1]);
     let left_out: Vec<&str> = claude.left_out.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(left_out, ["asks", "boxed", "ring", "ruled"], "{:?}", claude.left_out);
+    assert_eq!(left_out, ["asks", "boxed", "ring", "ruled", "inside", "slow"], "{:?}", claude.left_out);
 
     let code = rendered.host_config(Host::VsCode);
     assert_eq!(code.config["servers"]["files"]["env"]["KEY"], "${env:FS_KEY}");
     assert_eq!(code.config["servers"]["files"]["env"]["HTTPS_PROXY"], "${env:HTTPS_PROXY}");
     let left_out: Vec<&str> = code.left_out.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(left_out, ["remote", "some", "few", "asks", "boxed", "ring", "ruled"], "{:?}", code.left_out);
+    assert_eq!(
+        left_out,
+        ["remote", "some", "few", "asks", "boxed", "ring", "ruled", "inside", "slow"],
+        "{:?}",
+        code.left_out
+    );
     assert!(code.allowed_tools.is_empty() && !code.config.to_string().contains("hunter2"));
     assert!(rendered.host_config(Host::Cursor).config["mcpServers"]["files"].is_object());
 }

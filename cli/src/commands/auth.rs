@@ -64,7 +64,7 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
         output
             .status("Found", "no servers that could use OAuth: all are child processes, or have a header of their own");
     } else {
-        output.exact(&(lines.join("\n") + "\n"))?;
+        output.exact(&lines.join("\n"))?;
     }
     Ok(exit)
 }

@@ -74,10 +74,13 @@ pub(super) fn connection(server: &ServerConfig, live: &Result<Snapshot, ConnectE
 
 fn diagnosis(server: &ServerConfig, error: &ConnectError) -> Diagnosis {
     if has_any(&error.message, &UNTRUSTED) {
-        return Diagnosis::of(
-            "the certificate is not trusted",
-            "set SSL_CERT_FILE to the certificate of its authority, or NODE_EXTRA_CA_CERTS for Node.js",
-        );
+        let next_step = match &server.transport {
+            Transport::Stdio { .. } => {
+                "set SSL_CERT_FILE to the certificate of its authority, or NODE_EXTRA_CA_CERTS for Node.js".to_owned()
+            }
+            _ => format!("set `ca` of server `{}` to the certificate of its authority", server.name),
+        };
+        return Diagnosis::of("the certificate is not trusted", next_step);
     }
     match &server.transport {
         Transport::Stdio { command, args, .. } => of_program(server, command, args, error),
@@ -143,6 +146,9 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
 fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: &ConnectError) -> Diagnosis {
     let status = error.evidence().http_status;
     match (error.kind, status) {
+        (Kind::Auth, _) if error.message.contains("requires a user") => {
+            Diagnosis::new(format!("run `mcp-bindgen auth login {}`", server.name))
+        }
         (Kind::Auth, _) => {
             let named = |is_it: &dyn Fn(&str) -> bool| headers.iter().find(|(name, _)| is_it(name));
             let authorization = named(&|name| name.eq_ignore_ascii_case("authorization"));

@@ -1,4 +1,4 @@
-//! What is wrong with the way to a server at a URL.
+//! Checks of the keys about the way to a server at a URL.
 
 use super::{ServerConfig, Transport};
 

@@ -52,7 +52,7 @@ pub(crate) struct Link {
     /// Where the server is reached over HTTP.
     #[cfg(feature = "http")]
     pub(crate) param_headers: Option<Arc<ParamHeaders>>,
-    /// What the program changes of the HTTP client.
+    /// The program's changes to the HTTP client.
     #[cfg(feature = "http")]
     pub(crate) customize: Option<Customize>,
     /// Authorizes its requests, if the program set it.

@@ -107,7 +107,7 @@ impl Core {
         self.state().entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
     }
 
-    /// What is kept, as far as it may be shown.
+    /// Returns the stored tokens without their values.
     pub(super) fn stored(&self) -> Option<StoredAuthorization> {
         let state = self.state();
         let tokens = state.entry.tokens()?;

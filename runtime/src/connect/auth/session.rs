@@ -51,7 +51,7 @@ impl Session {
         Ok(Self { core: Arc::new(Core::new(url, settings, network)?), attempt: Mutex::default() })
     }
 
-    /// What is kept.
+    /// Returns the stored tokens without their values.
     pub(super) async fn stored(&self) -> Result<Option<StoredAuthorization>, AuthError> {
         self.core.load().await?;
         Ok(self.core.stored())

@@ -70,9 +70,9 @@ impl DuplexTransport {
 /// # }
 /// ```
 pub trait Connector: Send + Sync + 'static {
-    /// What the server writes.
+    /// The stream that the server writes to.
     type Read: AsyncRead + Send + Unpin + 'static;
-    /// What the server reads. Dropping both closes the connection.
+    /// The stream that the server reads. Dropping both closes the connection.
     type Write: AsyncWrite + Send + Unpin + 'static;
 
     /// Opens the streams. The connect timeout applies, and the future may be dropped.
@@ -97,7 +97,7 @@ where
     }
 }
 
-/// Where a client has its streams from.
+/// The source of a client's streams.
 #[derive(Clone)]
 pub(crate) enum Streams {
     /// The program gave a pair, which is good for one session.

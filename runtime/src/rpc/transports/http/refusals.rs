@@ -134,7 +134,7 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
     format!("{what}{causes}{help}")
 }
 
-/// What to do about a TLS error that the configuration can mend, by its words: HTTP/2 does not keep the error itself.
+/// Returns the key that helps with a TLS error, found by its words, because HTTP/2 does not keep the error itself.
 fn tls_help(causes: &str) -> Option<&'static str> {
     const REFUSALS: [&str; 7] = [
         "BadCertificate",
