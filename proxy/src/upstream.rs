@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_bindgen_model::ServerConfig;
-use mcp_bindgen_runtime::{Client, ClientOptions, DynCallTool};
+use mcp_bindgen_runtime::{Client, ClientOptions, DynCallTool, SharedLimits};
 
 pub(super) type Calls = Arc<dyn DynCallTool>;
 type Connect = dyn Fn(ClientOptions) -> Client + Send + Sync;
@@ -17,17 +17,15 @@ pub(super) struct Upstream {
 }
 
 enum Make {
-    /// A client for each who has connections of its own.
-    Each { connect: Box<Connect>, layers: Box<Layers> },
+    /// A client for each who has connections of its own; all count together.
+    Each { connect: Box<Connect>, layers: Box<Layers>, limits: SharedLimits },
     /// One for all.
     Shared { client: Client, calls: Calls },
 }
 
 impl Upstream {
     pub(super) fn configured(config: ServerConfig, layers: impl Fn(Client) -> Calls + Send + Sync + 'static) -> Self {
-        let name = config.name.as_str().into();
-        let connect = move |options| Client::with_options(config.clone(), options);
-        Self { name, make: Make::Each { connect: Box::new(connect), layers: Box::new(layers) } }
+        Self::connected(&config.name.clone(), move |options| Client::with_options(config.clone(), options), layers)
     }
 
     pub(super) fn connected(
@@ -35,7 +33,8 @@ impl Upstream {
         connect: impl Fn(ClientOptions) -> Client + Send + Sync + 'static,
         layers: impl Fn(Client) -> Calls + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), make: Make::Each { connect: Box::new(connect), layers: Box::new(layers) } }
+        let make = Make::Each { connect: Box::new(connect), layers: Box::new(layers), limits: SharedLimits::new() };
+        Self { name: name.into(), make }
     }
 
     pub(super) fn shared(client: Client, calls: Calls) -> Self {
@@ -49,8 +48,8 @@ impl Upstream {
     /// A client, which connects when it is first used, and what calls through it. Options are for a client that is made.
     pub(super) fn attach(&self, options: impl FnOnce() -> ClientOptions) -> (Client, Calls) {
         match &self.make {
-            Make::Each { connect, layers } => {
-                let client = connect(options());
+            Make::Each { connect, layers, limits } => {
+                let client = connect(options().shared_limits(limits.clone()));
                 (client.clone(), layers(client))
             }
             Make::Shared { client, calls } => (client.clone(), calls.clone()),

@@ -54,6 +54,7 @@ pub use connect::auth::{
     FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredAuthorization,
     StoredTokens, TokenStore, TokenStoreError,
 };
+pub use connect::limits::SharedLimits;
 pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
 pub use connect::process::isolation::bubblewrap;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::keys::{RUST, Reach, SERVER, TRANSPORTS, has};
+use super::keys::{AUTH, RUST, Reach, SERVER, TRANSPORTS, has};
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
 use super::{auth, drift, isolation, rust, view};
@@ -15,7 +15,7 @@ use crate::{FileError, nearest};
 /// The keys that say how a server is reached: one of them, and only one.
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
 /// The keys that demand something of a server: they are no passing keys of another program's file, where nothing can be demanded.
-const DEMANDS: [&str; 5] = ["isolation", "hosted", "ca", "client_cert", "auth"];
+const DEMANDS: [&str; 4] = ["isolation", "hosted", "ca", "client_cert"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -115,7 +115,12 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
 fn network(reader: &Reader<'_>, table: &Table<'_>, server: &mut ServerConfig) -> Result<(), FileError> {
     let text = |key| table.read(key, |node, what| reader.text(node, what));
     (server.ca, server.client_cert, server.proxy) = (text("ca")?, text("client_cert")?, text("proxy")?);
-    server.auth = table.read("auth", |node, what| auth::read(reader, node, what))?;
+    // Other programs have a key of this name, with other words in it.
+    let is_ours =
+        |node: &Node| matches!(&node.kind, Kind::Table(entries) if entries.iter().all(|entry| has(&AUTH, &entry.key)));
+    if reader.strict || table.get("auth").is_some_and(|entry| is_ours(&entry.value)) {
+        server.auth = table.read("auth", |node, what| auth::read(reader, node, what))?;
+    }
     for key in ["ca", "client_cert", "proxy", "auth"] {
         let (Some(entry), Some(problem)) = (table.get(key), server.network_problem(key)) else { continue };
         return Err(reader.error(entry.at, format!("`{key}` of server `{}` {problem}", table.name)));

@@ -4,6 +4,7 @@
 
 mod config;
 mod drift_rules;
+mod network;
 mod overrides;
 mod rust;
 mod secrets;

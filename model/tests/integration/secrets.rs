@@ -157,6 +157,14 @@ fn secrets() -> Vec<(Value, Vec<&'static str>)> {
     all.push(one(json!({ "command": "server", "env": { "API_KEY=hunter2": "" } })));
     all.push(one(json!({ "url": "https://h", "headers": { "Authorization: Bearer hunter2": "" } })));
     all.push(one(json!({ "command": "server", "description": "its password=hunter2" })));
+    all.push(one(json!({ "url": "https://h", "proxy": "http://u:hunter2@proxy:3128" })));
+    all.push(one(json!({
+        "url": "https://h", "client_cert": "-----BEGIN CERTIFICATE-----\na\n-----END CERTIFICATE-----\n\
+         -----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----",
+    })));
+    all.push(one(json!({
+        "url": "https://h", "auth": { "issuer": "https://i", "client": "c", "client_secret": "hunter2" },
+    })));
     for number in ["12345678", "4711"] {
         all.push((with_env("DB_PASSWORD", number), vec![number]));
         all.push((with_args(&["--password", number]), vec![number]));

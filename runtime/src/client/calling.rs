@@ -155,7 +155,7 @@ impl Client {
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
-            let _place = wait::within(&mut call, Duration::MAX, self.supervisor.turn()).await?;
+            let _place = wait::within(&mut call, Duration::MAX, self.supervisor.status.limits.turn()).await?;
             let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await

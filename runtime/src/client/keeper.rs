@@ -150,11 +150,11 @@ impl Keeper {
             is_another = true;
             hang_up.cancel();
             if opened.connection.has_worked() || since.elapsed() >= TIME_TO_WORK {
-                self.status.starts.worked();
+                self.status.limits.starts().worked();
             } else if end == End::Lost {
                 let message =
                     opened.connection.link.notes.explain("the server closed the connection right after it opened");
-                self.status.starts.failed(&ConnectError::new(&self.config.name, Kind::Transport, message));
+                self.status.limits.starts().failed(&ConnectError::new(&self.config.name, Kind::Transport, message));
             }
             self.status.observer.session_ended(since.elapsed(), end == End::Lost);
             self.leaving.retain(|serving| !serving.is_finished());
@@ -197,7 +197,7 @@ impl Keeper {
             biased;
             _ = told(&mut self.orders, None) => None,
             // Large, and in two places of a task that otherwise only waits.
-            outcome = Box::pin(establish((&self.config, &self.options), (&self.status.notices, &self.status.starts), patience)) => Some(outcome.map(Opened::new)),
+            outcome = Box::pin(establish((&self.config, &self.options), (&self.status.notices, self.status.limits.starts()), patience)) => Some(outcome.map(Opened::new)),
         }
     }
 

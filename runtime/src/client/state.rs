@@ -8,7 +8,7 @@ use crate::ConnectError;
 use crate::call::events::{ConnectionState, Observer};
 use crate::client::catalog::changes::Changes;
 use crate::client::catalog::drift::Told;
-use crate::connect::starts::Starts;
+use crate::connect::limits::SharedLimits;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 
@@ -54,14 +54,13 @@ pub(super) struct Status {
     pub(super) resources: Arc<Subscriptions>,
     /// The subscribers to notifications.
     pub(super) notices: Arc<Notices>,
-    /// The starts of a server that does not work.
-    pub(super) starts: Starts,
+    pub(super) limits: SharedLimits,
     /// The drift of tools that was reported.
     pub(super) drift: Told,
 }
 
 impl Status {
-    pub(super) fn new(observer: Observer) -> Self {
+    pub(super) fn new(observer: Observer, limits: SharedLimits) -> Self {
         let observer = Arc::new(observer);
         let state = Stamped { keeper: 0, state: ConnectionState::Disconnected };
         Self {
@@ -69,7 +68,7 @@ impl Status {
             tools: Changes::new(observer.clone()),
             resources: Arc::default(),
             notices: Arc::default(),
-            starts: Starts::default(),
+            limits,
             drift: Told::new(observer.clone()),
             observer,
         }

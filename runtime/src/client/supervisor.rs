@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
@@ -16,7 +16,6 @@ use super::state::Status;
 use crate::ConnectionState;
 use crate::call::events::Observer;
 use crate::connect::options::ClientOptions;
-use crate::ground::limiter::Limiter;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -32,9 +31,6 @@ pub(super) struct Supervisor {
     pub(super) options: Arc<ClientOptions>,
     pub(super) status: Arc<Status>,
     slot: Mutex<Slot>,
-    limiter: Option<Limiter>,
-    /// One for each call at a time, where the program bounds them.
-    places: Option<Semaphore>,
 }
 
 #[derive(Default)]
@@ -78,29 +74,15 @@ impl Supervisor {
     pub(super) fn new(config: ServerConfig, mut options: ClientOptions) -> Self {
         #[cfg(feature = "auth")]
         options.authorize_as_configured(&config);
+        let limits = options.limits.clone().unwrap_or_default();
+        limits.set(config.limit, options.max_concurrent_requests);
         let observer = Observer::new(&config, options.records_content);
         Self {
-            limiter: config.limit.map(Limiter::new),
-            places: options.max_concurrent_requests.map(|most| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
             config: Arc::new(config),
             options: Arc::new(options),
-            status: Arc::new(Status::new(observer)),
+            status: Arc::new(Status::new(observer, limits)),
             slot: Mutex::default(),
         }
-    }
-
-    /// Waits until the configured rate and the options allow another call; it is over when the permit is dropped.
-    /// Cancel safe.
-    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        let place = match &self.places {
-            // It is never closed.
-            Some(places) => places.acquire().await.ok(),
-            None => None,
-        };
-        if let Some(limiter) = &self.limiter {
-            limiter.turn().await;
-        }
-        place
     }
 
     /// The open connection; whoever comes while it is being opened waits for the same one. After an attempt that failed,

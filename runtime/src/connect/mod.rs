@@ -8,6 +8,7 @@ pub(crate) mod eras;
 pub(crate) mod handshake;
 #[cfg(feature = "keyring")]
 mod keyring;
+pub(crate) mod limits;
 pub(crate) mod open;
 pub(crate) mod options;
 #[cfg(feature = "stdio")]

@@ -9,6 +9,7 @@ use mcp_bindgen_model::ServerConfig;
 use mcp_bindgen_model::Transport;
 use serde_json::{Value, json};
 
+use super::limits::SharedLimits;
 use super::secrets::{SecretSource, Secrets};
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
 use crate::ground::deadline::Patience;
@@ -41,6 +42,7 @@ pub struct ClientOptions {
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) health_check: Option<Duration>,
     pub(crate) max_concurrent_requests: Option<usize>,
+    pub(crate) limits: Option<SharedLimits>,
     pub(crate) protocol_version: Option<String>,
     pub(crate) capabilities: Option<Value>,
     /// The name and the version of the program.
@@ -104,6 +106,13 @@ impl ClientOptions {
     /// 16 by default.
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.max_concurrent_requests = Some(requests);
+        self
+    }
+
+    /// Counts the calls and the failing starts of this client together with those of others; see
+    /// [`SharedLimits`](crate::SharedLimits).
+    pub fn shared_limits(mut self, limits: SharedLimits) -> Self {
+        self.limits = Some(limits);
         self
     }
 
