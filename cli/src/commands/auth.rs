@@ -80,6 +80,9 @@ async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -
             output.status("Unchanged", &format!("{}: there are no tokens", server.name));
         }
     }
+    if removed.is_empty() && names.is_empty() {
+        output.status("Unchanged", "there are no tokens");
+    }
     if output.json() {
         output.data_json(&json!({ "format": 1, "removed": removed }))?;
     }

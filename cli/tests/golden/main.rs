@@ -6,6 +6,7 @@
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod auth;
 mod broken;
 mod calls;
 #[path = "../common/mod.rs"]

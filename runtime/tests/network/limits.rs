@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use super::servers::Server;
 
 /// The clocks of client and server run side by side, but a call is not sent in the moment in which it may be.
-const ON_THE_WAY: Duration = Duration::from_millis(100);
+const ON_THE_WAY: Duration = Duration::from_millis(300);
 
 async fn call_all(caller: impl CallTool + Clone + 'static, callers: usize) {
     let tasks = (0..callers).map(|_| {

@@ -7,10 +7,16 @@ mod servers;
 
 use std::collections::HashMap;
 use std::fs;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
 use mcp_bindgen_model::{SecretRef, ServerConfig};
-use mcp_bindgen_runtime::{Client, ClientOptions, ConnectError, SecretError, SecretSource, Servers};
+use mcp_bindgen_runtime::{
+    CallError, Client, ClientOptions, ConnectError, Dispatched, SecretError, SecretSource, Servers,
+};
 use serde_json::Map;
 use servers::{Authority, Proxy, Server};
 
@@ -215,4 +221,67 @@ async fn with_http_2_all_calls_share_one_connection() {
     println!("64 calls of 50 ms over HTTP/1.1: {time_1:?}, {sockets_1} connections");
     assert_eq!(sockets, 1);
     assert!(sockets_1 > 32, "one for each call that waits: {sockets_1}");
+}
+
+/// A call that the server has read when its connection is cut may have run: it is not sent again.
+#[tokio::test]
+async fn a_connection_that_is_cut_leaves_calls_unknown_over_both_versions_of_http() {
+    for protocols in [&["h2", "http/1.1"][..], &["http/1.1"]] {
+        let authority = Authority::new("a private authority");
+        let mut server = Server::secure(&authority, protocols).await;
+        let (certificate, key) = authority.issues("a client");
+        let config = ServerConfig::http("files", &server.url).ca(authority.pem()).client_cert(certificate + &key);
+        let client = Client::new(config);
+        client.connect().await.expect("a connection");
+        let calls: Vec<_> = (0..8)
+            .map(|_| {
+                let client = client.clone();
+                tokio::spawn(async move { client.call("work", Map::new()).await })
+            })
+            .collect();
+        while server.seen.calls.lock().expect("no panic").len() < 8 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        server.kill().await;
+        for call in calls {
+            let error = call.await.expect("no panic").expect_err("nobody answers");
+            assert!(matches!(error, CallError::OutcomeUnknown { .. }), "{protocols:?}: {error:?}");
+        }
+        assert_eq!(server.seen.calls.lock().expect("no panic").len(), 8, "{protocols:?}");
+        let error = client.call("work", Map::new()).await.expect_err("nobody is there");
+        assert_eq!(error.dispatched(), Dispatched::No, "{protocols:?}: {error:?}");
+    }
+}
+
+/// Everything that is logged, at every level, by this crate and by those below it.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn no_log_has_the_password_of_the_proxy_or_the_key_of_the_client() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
+    let _logging = tracing::subscriber::set_default(subscriber.finish());
+    let place = Place::new().await;
+    assert_eq!(calls(&place.client(place.config())).await, "done");
+    let log = String::from_utf8_lossy(&log.0.lock().expect("no panic")).into_owned();
+    let credentials = BASE64_STANDARD.encode(format!("me:{PASSWORD}"));
+    let key = place.identity.lines().rev().nth(1).expect("a line of the key");
+    assert!(log.len() > 1000, "{log}");
+    for secret in [PASSWORD, &credentials, key] {
+        assert!(!log.contains(secret), "{log}");
+    }
 }

@@ -68,10 +68,15 @@ impl Seen {
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) seen: Arc<Seen>,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl Server {
+    /// Ends it with all its connections.
+    pub(crate) async fn kill(&mut self) {
+        self.tasks.shutdown().await;
+    }
+
     /// Over TLS on `localhost`, for clients with a certificate of the authority.
     pub(crate) async fn secure(authority: &Authority, protocols: &[&str]) -> Self {
         let (certificate, key) = authority.issues("localhost");
@@ -121,7 +126,7 @@ impl Server {
                 });
             }
         });
-        Self { url: format!("{scheme}://localhost:{port}/mcp"), seen, _tasks: tasks }
+        Self { url: format!("{scheme}://localhost:{port}/mcp"), seen, tasks }
     }
 }
 

@@ -28,12 +28,11 @@ pub(super) async fn discover(
         // As of 2025-03-26: the server is its own authorization server.
         let issuer = fetch.server.origin().ascii_serialization();
         pinned_or(pinned, std::slice::from_ref(&issuer), &fetch.redactor)?;
-        let server = authorization_server(fetch, &issuer).await.map_err(|error| {
-            AuthError::new(format!(
-                "the server requires authorization and publishes no metadata (RFC 9728), and {error}; if it takes a \
-                 key, set `headers.Authorization`"
-            ))
-        })?;
+        let help = "if it takes a key, set `headers.Authorization`";
+        let none = "the server requires authorization and publishes no OAuth metadata (RFC 9728, RFC 8414)";
+        let server =
+            published(fetch, &issuer).await.map_err(|error| AuthError::new(format!("{none}: {error}; {help}")))?;
+        let server = server.ok_or_else(|| AuthError::new(format!("{none}; {help}")))?;
         return Ok(Found { resource: fetch.identifier(), scopes: None, server });
     };
     if !covers(&resource.identifier, &fetch.server) {
@@ -76,19 +75,23 @@ async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<R
 
 /// The metadata of an issuer, from where RFC 8414 and OpenID Connect have it.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, AuthError> {
+    published(fetch, issuer).await?.ok_or_else(|| {
+        let issuer = quoted(issuer, &fetch.redactor);
+        AuthError::new(format!("the authorization server {issuer} publishes no metadata (RFC 8414, OpenID Connect)"))
+    })
+}
+
+/// The same, where there is any.
+async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, AuthError> {
     let base = fetch.allowed(issuer, "the authorization server")?;
-    let places = issuer_places(&base);
-    let document = fetch.document(&places).await?.ok_or_else(|| {
-        let places: Vec<&str> = places.iter().map(Url::as_str).collect();
-        AuthError::new(format!("the authorization server publishes no metadata at {}", places.join(", ")))
-    })?;
+    let Some(document) = fetch.document(&issuer_places(&base)).await? else { return Ok(None) };
     let server = AuthorizationServer::parse(&document, issuer, &fetch.redactor)?;
     let endpoints =
         [Some(&server.token_endpoint), server.authorization_endpoint.as_ref(), server.registration_endpoint.as_ref()];
     for endpoint in endpoints.into_iter().flatten() {
         fetch.allowed(endpoint, "an endpoint of the authorization server")?;
     }
-    Ok(server)
+    Ok(Some(server))
 }
 
 /// Where a resource's metadata is, the likeliest place first.

@@ -60,8 +60,10 @@ impl Network {
             proxy: config.proxy.clone(),
             customize,
         };
-        // What is wrong is the configuration's fault, and not that of the first request.
-        network.tls()?;
+        // An error is one of the configuration, and not of the first request. Plain HTTP needs no certificates of the system.
+        if network.ca.is_some() || network.client_cert.is_some() {
+            network.tls()?;
+        }
         network.http_proxy()?;
         Ok(network)
     }
