@@ -176,3 +176,24 @@ async fn events_of_all_servers_are_heard_in_one_place() {
     invoked.sort();
     assert_eq!(invoked, ["proxy one a", "proxy two b"]);
 }
+
+#[tokio::test]
+async fn sessions_share_the_limit_of_a_server() {
+    let limited = |options: ClientOptions| {
+        let rate = mcp_bindgen_model::Rate::parse("3/h").expect("a rate");
+        let options = options.connector(async || {
+            let (near, far) = duplex(64 * 1024);
+            tokio::spawn(mcp_fixture_server::serve_over(far));
+            Ok(split(near))
+        });
+        Client::with_options(mcp_bindgen_model::ServerConfig::stdio("fixture", "").limit(rate), options)
+    };
+    let proxy = Proxy::builder().connecting("fixture", limited, |client| client).build().expect("it is sound");
+    let (one, other) = (legacy(&proxy), legacy(&proxy));
+    for client in [&one, &other, &one] {
+        call(client, "fixture_add", json!({ "a": 1, "b": 2 })).await.expect("three in an hour");
+    }
+    let fourth = ToolCall::new("proxy", "fixture_add".to_owned(), object(json!({ "a": 1, "b": 2 })));
+    let error = other.call_tool_within(fourth, Duration::from_millis(200)).await.expect_err("it waits for an hour");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error:?}");
+}
