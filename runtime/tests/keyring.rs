@@ -133,3 +133,41 @@ mod tokens {
         assert_eq!(state.grants_of("refresh_token"), 1);
     }
 }
+
+/// Runs the next test with a folder of its own for what a user keeps.
+#[cfg(all(feature = "auth", target_os = "linux"))]
+#[test]
+fn tokens_of_the_user_are_in_the_keyring_and_where_there_is_none_in_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = std::env::current_exe().expect("this program");
+    let mut run = std::process::Command::new(program);
+    run.args(["--ignored", "--exact", "tokens_of_the_user"]);
+    run.env("XDG_STATE_HOME", folder.path()).env_remove("DBUS_SESSION_BUS_ADDRESS");
+    let ended = run.output().expect("it runs");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+}
+
+#[cfg(all(feature = "auth", target_os = "linux"))]
+#[test]
+#[ignore = "the program that another test runs"]
+fn tokens_of_the_user() {
+    use mcp_bindgen_runtime::{LocalTokenStore, StoredTokens, TokenStore};
+    let folder = std::env::var_os("XDG_STATE_HOME").expect("a folder");
+    let files = || {
+        let files = std::fs::read_dir(std::path::Path::new(&folder).join("mcp-bindgen/tokens")).expect("a folder");
+        files
+            .filter(|file| file.as_ref().is_ok_and(|file| file.path().extension().is_some_and(|e| e == "json")))
+            .count()
+    };
+    let store = LocalTokenStore::new();
+    let kept = |key: &str| store.load(key).expect("it can be read").map(|kept| kept.expose().to_owned());
+    store.save("a", &StoredTokens::new("one")).expect("it is kept");
+    assert_eq!((kept("a").as_deref(), files()), (Some("one"), 1), "there is no keyring");
+
+    keyring_core::set_default_store(keyring_core::mock::Store::new().expect("a store"));
+    assert_eq!(kept("a").as_deref(), Some("one"), "what is in the file is still found");
+    store.save("a", &StoredTokens::new("two")).expect("it is kept");
+    assert_eq!((kept("a").as_deref(), files()), (Some("two"), 0), "it moved to the keyring");
+    store.remove("a").expect("it is removed");
+    assert_eq!(kept("a"), None);
+}

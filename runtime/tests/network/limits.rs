@@ -115,16 +115,18 @@ async fn serve_lines(stream: DuplexStream) -> (usize, Vec<Instant>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rate_and_bound_hold_over_pipes_with_64_callers() {
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let server = tokio::spawn(serve_lines(far));
-    let (read, write) = tokio::io::split(near);
-    let options = ClientOptions::new().max_concurrent_requests(4);
-    let client = Client::over_with_options("files", read, write, options);
-    let limited = Stack::new(client.clone()).rate_limit(RateLimit::new(Rate::parse("30/s").expect("a rate")));
-    call_all(limited, 64).await;
+    let (ended, mut served) = tokio::sync::mpsc::unbounded_channel();
+    let options = ClientOptions::new().max_concurrent_requests(4).connector(move || {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let ended = ended.clone();
+        tokio::spawn(async move { ended.send(serve_lines(far).await) });
+        std::future::ready(Ok(tokio::io::split(near)))
+    });
+    let config = ServerConfig::stdio("files", "").limit(Rate::parse("30/s").expect("a rate"));
+    let client = Client::with_options(config, options);
+    call_all(client.clone(), 64).await;
     client.close().await;
-    drop(client);
-    let (most, calls) = server.await.expect("no panic");
+    let (most, calls) = served.recv().await.expect("the server ended");
     assert_eq!((most <= 4, calls.len()), (true, 64), "{most} at once");
     assert!(most_in_a_second(&calls) <= 30, "{}", most_in_a_second(&calls));
 }

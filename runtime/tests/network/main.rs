@@ -274,7 +274,8 @@ async fn no_log_has_the_password_of_the_proxy_or_the_key_of_the_client() {
     let writer = log.clone();
     let subscriber =
         tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
-    let _logging = tracing::subscriber::set_default(subscriber.finish());
+    // For all tests: who logs asks once for all threads whether anybody listens.
+    tracing::subscriber::set_global_default(subscriber.finish()).expect("there is no other");
     let place = Place::new().await;
     assert_eq!(calls(&place.client(place.config())).await, "done");
     let log = String::from_utf8_lossy(&log.0.lock().expect("no panic")).into_owned();
