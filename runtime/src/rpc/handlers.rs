@@ -99,6 +99,9 @@ impl Root {
 
 pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> Boxed<A> + Send + Sync>;
 
+/// The result of a request that is not the protocol's, or the code and message of an error.
+type OwnAnswer = Result<Value, (i32, String)>;
+
 /// Boxes a handler for a field of [`Handlers`].
 pub(crate) fn answerer<Q, F, A>(answer: F) -> Option<Answerer<Q, A::Output>>
 where
@@ -115,7 +118,7 @@ pub(crate) struct Handlers {
     pub(crate) sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
     pub(crate) roots: Option<Answerer<(), Vec<Root>>>,
     /// For methods that are not the protocol's.
-    pub(crate) own: Option<Answerer<(String, Value), Result<Value, (i32, String)>>>,
+    pub(crate) own: Option<Answerer<(String, Value), OwnAnswer>>,
     pub(crate) patience: Option<Duration>,
     pub(crate) per_minute: Option<usize>,
     /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.

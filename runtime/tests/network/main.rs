@@ -1,6 +1,12 @@
 //! TLS with a private authority and a client certificate, proxies, HTTP/2, and limits, by what servers see.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 mod limits;
 mod servers;
@@ -35,7 +41,7 @@ impl Values {
 
 impl SecretSource for Values {
     async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
-        Ok(self.0.get(&secret.to_string().trim_matches(['$', '{', '}']).to_owned()).cloned())
+        Ok(self.0.get(secret.to_string().trim_matches(['$', '{', '}'])).cloned())
     }
 }
 
