@@ -35,8 +35,8 @@ impl Client {
     /// Sends any request of the protocol or of an extension, and returns its `result` as the server sent it: a page of a
     /// list, a prompt, the contents of a resource, a completion. Requests of the protocol are for programs between
     /// other clients and the server; others use the method for each request. Extensions have methods of their own
-    /// ([`ClientOptions::extension`](crate::ClientOptions::extension)); such a request is never sent twice. Options and errors are those of calls. `_meta` of the parameters is like
-    /// [`CallOptions::meta`], and with [`CallOptions::pass_input`] requests for input in response to `prompts/get` or
+    /// ([`ClientOptions::extension`](crate::ClientOptions::extension)); such a request is never sent twice. Options and
+    /// errors are those of calls. `_meta` of the parameters is like [`CallOptions::meta`], and with [`CallOptions::pass_input`] requests for input in response to `prompts/get` or
     /// `resources/read` are returned as the result.
     ///
     /// The effects of `logging/setLevel` and `resources/subscribe` end with the connection;
@@ -59,9 +59,10 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::InvalidArguments`] for methods of the protocol that are not about listing, reading, prompts, completion, subscriptions
-    /// or log levels: `tools/call` is what [`call_tool`](crate::CallTool::call_tool) is for. [`CallError::Rpc`] with whatever
-    /// error the server answered, and else as calls fail; the method stands in the place of the tool.
+    /// [`CallError::InvalidArguments`] for methods of the protocol that are not about listing, reading, prompts,
+    /// completion, subscriptions or log levels: `tools/call` is what [`call_tool`](crate::CallTool::call_tool) is for.
+    /// [`CallError::Rpc`] with whatever error the server answered, and else as calls fail; the method stands in the place
+    /// of the tool.
     pub async fn request(
         &self,
         method: &str,

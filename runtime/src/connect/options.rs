@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_bindgen_model::ServerConfig;
 #[cfg(any(feature = "stdio", feature = "auth"))]
 use mcp_bindgen_model::Transport;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::limits::SharedLimits;
 use super::secrets::{SecretSource, Secrets};
@@ -45,6 +45,8 @@ pub struct ClientOptions {
     pub(crate) limits: Option<SharedLimits>,
     pub(crate) protocol_version: Option<String>,
     pub(crate) capabilities: Option<Value>,
+    /// Beside those in `capabilities`.
+    extensions: Map<String, Value>,
     /// The name and the version of the program.
     pub(crate) client_info: Option<(String, String)>,
     pub(crate) handlers: Handlers,
@@ -102,8 +104,8 @@ impl ClientOptions {
     }
 
     /// Limits the calls of one client that are under way at once, over any transport; at least one. Further calls wait,
-    /// in the time that was given with them. Over HTTP it also limits all requests that wait for a response, which are
-    /// 16 by default.
+    /// in the time that was given with them: a handler of the server's requests that calls the same client needs a
+    /// place too. Over HTTP it also limits all requests that wait for a response, which are 16 by default.
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.max_concurrent_requests = Some(requests);
         self
@@ -348,13 +350,7 @@ impl ClientOptions {
     /// # let _ = options;
     /// ```
     pub fn extension(mut self, id: impl Into<String>, settings: Value) -> Self {
-        let capabilities = self.capabilities.get_or_insert_with(|| json!({}));
-        if let Some(capabilities) = capabilities.as_object_mut() {
-            let extensions = capabilities.entry("extensions").or_insert_with(|| json!({}));
-            if let Some(extensions) = extensions.as_object_mut() {
-                extensions.insert(id.into(), settings);
-            }
-        }
+        self.extensions.insert(id.into(), settings);
         self
     }
 
@@ -436,6 +432,11 @@ impl ClientOptions {
         let mut capabilities = self.capabilities.clone().unwrap_or_else(|| json!({}));
         if let Value::Object(declared) = &mut capabilities {
             self.handlers.declare(declared);
+            if !self.extensions.is_empty()
+                && let Value::Object(all) = declared.entry("extensions").or_insert_with(|| json!({}))
+            {
+                all.extend(self.extensions.clone());
+            }
         }
         capabilities
     }

@@ -55,6 +55,7 @@ fn client(stream: DuplexStream) -> Client {
     let options = ClientOptions::new()
         .client_info("my-agent", "3.1")
         .extension("com.example/locks", json!({ "version": 2 }))
+        .capabilities(json!({ "extensions": { "com.example/other": {} } }))
         .on_request(async |method, params| match method.as_str() {
             "locks/owner" => Ok(json!({ "owner": format!("me, of {}", params["lock"]) })),
             _ => Err((-32601, format!("no such method: {method}"))),
@@ -84,7 +85,8 @@ async fn extension_has_requests_and_notifications_of_its_own_in_both_directions(
     let of = |method: &str| received.iter().find(|message| message["method"] == method).expect(method);
     let params = &of("initialize")["params"];
     assert_eq!(params["clientInfo"], json!({ "name": "my-agent", "version": "3.1" }));
-    assert_eq!(params["capabilities"]["extensions"]["com.example/locks"], json!({ "version": 2 }));
+    let extensions = json!({ "com.example/other": {}, "com.example/locks": { "version": 2 } });
+    assert_eq!(params["capabilities"]["extensions"], extensions);
     assert_eq!(of("notifications/locks/released")["params"]["lock"], "a");
     assert!(of("notifications/roots/list_changed").get("id").is_none());
     let answer = |id: &str| received.iter().find(|message| message["id"] == id && message.get("method").is_none());

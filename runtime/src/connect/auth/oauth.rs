@@ -263,6 +263,8 @@ impl OAuth {
         settings.check()?;
         let session = Session::new(url, settings, network.clone()).map_err(|error| error.to_string())?;
         let session = Arc::new(session);
+        // One that nobody uses any more, for a configuration that has changed.
+        sessions.retain(|kept| kept.url != url || Arc::strong_count(&kept.session) > 1);
         sessions.push(Kept { url: url.to_owned(), auth: auth.cloned(), network, session: session.clone() });
         Ok(session)
     }
