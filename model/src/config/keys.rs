@@ -164,7 +164,7 @@ pub(super) static SERVER: [Key; 33] = [
         "ca",
         Form::Text,
         "the system's",
-        "certificates of the authorities that `url` is trusted by, and no others: a PEM file relative to the file, or its text",
+        "certificate authorities to trust for `url`, instead of the system's: a PEM file relative to the file, or its text",
     )
     .remote()
     .page("#tls-and-proxies"),
@@ -174,7 +174,7 @@ pub(super) static SERVER: [Key; 33] = [
     key("proxy", Form::Text, "of the environment", "the HTTP proxy to `url`: `\"http://user:${PROXY_PASSWORD}@proxy.example:3128\"`")
         .remote()
         .page("#tls-and-proxies"),
-    key("auth", Form::Table(&AUTH), "", "OAuth settings; a server that asks for OAuth may do without").remote().page("#oauth"),
+    key("auth", Form::Table(&AUTH), "", "OAuth settings, beyond those that the server announces").remote().page("#oauth"),
     key(
         "transport",
         Form::Words(|| TRANSPORTS.to_vec()),
@@ -220,7 +220,7 @@ pub(super) static SERVER: [Key; 33] = [
         "of `[defaults]`",
         "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`",
     ),
-    key("limit", Form::Rate, "", "calls in a time, further ones wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`")
+    key("limit", Form::Rate, "", "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`")
         .page("#limits"),
     key("connect_timeout", Form::Duration, "\"60s\"", "limit of connecting, including the download of a package"),
     key(
@@ -259,7 +259,7 @@ pub(super) static AUTH: [Key; 6] = [
         "grant",
         Form::Words(|| GrantType::ALL.map(GrantType::name).to_vec()),
         "\"authorization_code\"",
-        "who is authorized: a user in a browser, or with `\"client_credentials\"` the program itself",
+        "who is authorized: a user in a browser, or the program itself with `client_secret`",
     ),
     key("redirect_port", Form::Port, "any", "port of 127.0.0.1 that the browser returns to, at `/callback`"),
 ];

@@ -216,8 +216,8 @@ impl ServerConfig {
         self
     }
 
-    /// Sets the certificates of the authorities that a server at a URL is trusted by, instead of the system's: PEM, or
-    /// the path of a PEM file.
+    /// Sets the certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a
+    /// PEM file.
     #[must_use]
     pub fn ca(mut self, pem: impl Into<String>) -> Self {
         self.ca = Some(pem.into());

@@ -212,8 +212,8 @@ pub struct ServerConfig {
     pub connect_timeout: Option<Duration>,
     /// The number of calls in a time; further calls wait.
     pub limit: Option<Rate>,
-    /// The certificates of the authorities that a server at a URL is trusted by, instead of the system's: PEM, or the
-    /// path of a PEM file. A relative path is relative to the `folder`.
+    /// The certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a PEM
+    /// file. A relative path is relative to the `folder`.
     pub ca: Option<String>,
     /// The certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
     pub client_cert: Option<String>,
