@@ -27,6 +27,7 @@ use serde_json::Map;
 use servers::{Authority, Proxy, Server};
 
 const PASSWORD: &str = "pass-of-the-proxy-7";
+const ENCRYPTED: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n";
 
 /// The values of placeholders.
 #[derive(Clone, Default)]
@@ -153,6 +154,12 @@ async fn each_mistake_is_named() {
             place.config().client_cert(format!("{certificate}{key}")),
             "does not accept the client certificate",
         ),
+        (
+            "encrypted key",
+            place.config().client_cert(format!("{own}{ENCRYPTED}")),
+            "`client_cert`: the private key is encrypted",
+        ),
+        ("no file of the user", place.config().ca("~/absent-certificate.pem"), "`ca`: failed to read the file"),
         ("certificate without key", place.config().client_cert(own), "`client_cert` has no private key"),
         (
             "key of another",

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use mcp_bindgen_model::ServerConfig;
@@ -10,6 +11,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+
+const ENCRYPTED: &[u8] = b"-----BEGIN ENCRYPTED PRIVATE KEY-----";
 
 /// Changes the builder of the HTTP client.
 #[derive(Clone)]
@@ -151,7 +154,15 @@ fn pem(key: &str, text: &str) -> Result<Vec<u8>, String> {
         return Ok(text.as_bytes().to_vec());
     }
     // A value that is no path may be a secret.
-    fs::read(text).map_err(|error| format!("`{key}`: failed to read the file: {error}"))
+    fs::read(located(text, std::env::home_dir())).map_err(|error| format!("`{key}`: failed to read the file: {error}"))
+}
+
+/// The path with `~` as the user's home.
+fn located(path: &str, home: Option<PathBuf>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
 }
 
 fn authorities(pem: &[u8]) -> Result<RootCertStore, String> {
@@ -170,7 +181,23 @@ fn certificates(key: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
 
 fn identity(pem: &[u8]) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
     let chain = certificates("client_cert", pem)?;
+    if pem.windows(ENCRYPTED.len()).any(|begin| begin == ENCRYPTED) {
+        return Err("`client_cert`: the private key is encrypted, which is not supported; decrypt it".to_owned());
+    }
     // The error may repeat what it could not read.
     let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| "`client_cert` has no private key in PEM")?;
     Ok((chain, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_home_of_the_user() {
+        let home = || Some(PathBuf::from("/home/me"));
+        assert_eq!(located("~/certs/ca.pem", home()), PathBuf::from("/home/me/certs/ca.pem"));
+        assert_eq!(located("/etc/ca.pem", home()), PathBuf::from("/etc/ca.pem"));
+        assert_eq!(located("~/ca.pem", None), PathBuf::from("~/ca.pem"));
+    }
 }
