@@ -113,7 +113,9 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
         }
         Ok(()) => Finding::fine(SUBJECT, place),
         Err(RouteError::Closed(error)) => {
-            let error = server.shown(&error);
+            // The help says the same.
+            let error = error.split_once("; if the server is right").map_or(&*error, |(error, _)| error);
+            let error = server.shown(error);
             Finding::error(SUBJECT, format!("failed to reach {place}: {error}"), mends(&error, route.proxy().is_some()))
         }
         Err(error) => {

@@ -375,10 +375,7 @@ fn certificate_of_a_url_that_is_not_trusted_is_told() {
     server.kill().unwrap();
     server.wait().unwrap();
     for said in [&looked, &connected] {
-        says(
-            said,
-            &["error: tls: address: failed to reach localhost:", "  = help: add the server's certificate authority"],
-        );
+        says(said, &["error: tls: address: failed to reach localhost:", "  = help: set `ca` of the server"]);
         assert!(!said.contains("tls: connection"), "{said}");
     }
     says(&synced, &["certificate", "  = help: run `mcp-bindgen doctor --connect tls`"]);
