@@ -1,6 +1,10 @@
 //! OAuth settings of a server.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
+
+use crate::secrets::{find_literals, hidden, replace};
 
 /// The OAuth settings of a server at a URL: `[servers.NAME.auth]`. What is not set is found out from the server.
 ///
@@ -11,7 +15,7 @@ use serde_json::{Map, Value};
 /// let server = ServerConfig::http("tracker", "https://mcp.example.com/mcp").auth(auth.scopes(["read"]));
 /// assert_eq!(server.to_json()["auth"]["client_secret"], "${CLIENT_SECRET}");
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthConfig {
     /// The only authorization server to use.
@@ -22,13 +26,13 @@ pub struct AuthConfig {
     pub client_secret: Option<String>,
     /// The scopes to ask for; by default those that the server names.
     pub scopes: Option<Vec<String>>,
-    /// Who is authorized.
+    /// The party that is authorized.
     pub grant: GrantType,
     /// The port of this machine that the browser returns to, for clients that are registered for one port.
     pub redirect_port: Option<u16>,
 }
 
-/// Who is authorized: a user, or the program itself.
+/// The party that is authorized: a user, or the program itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrantType {
@@ -81,7 +85,7 @@ impl AuthConfig {
         self
     }
 
-    /// Sets who is authorized.
+    /// Sets the party that is authorized.
     #[must_use]
     pub fn grant(mut self, grant: GrantType) -> Self {
         self.grant = grant;
@@ -142,5 +146,21 @@ impl AuthConfig {
         }
         json.extend(self.redirect_port.map(|port| ("redirect_port".to_owned(), port.into())));
         json.into()
+    }
+}
+
+/// Without the secret, also where its placeholder has been replaced.
+impl fmt::Debug for AuthConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let secret = self.client_secret.as_deref();
+        let secret = secret.map(|text| replace(text, &find_literals("client_secret", text), hidden));
+        f.debug_struct("AuthConfig")
+            .field("issuer", &self.issuer)
+            .field("client", &self.client)
+            .field("client_secret", &secret)
+            .field("scopes", &self.scopes)
+            .field("grant", &self.grant)
+            .field("redirect_port", &self.redirect_port)
+            .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! How a server at a URL is reached: the keys, as they are read, written and shown.
+//! Keys about the way to a server at a URL, as they are read, written and shown.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -52,7 +52,7 @@ fn placeholders_are_found_replaced_and_shown() {
     assert_eq!(ready.client_cert.as_deref(), Some(pem), "the text of a file is no path");
     assert_eq!(ready.proxy.as_deref(), Some("http://me:hunter2@proxy.example:3128"));
     assert_eq!(ready.auth.as_ref().unwrap().client_secret.as_deref(), Some("hunter2"));
-    let shown = format!("{ready:?} {}", ready.to_json());
+    let shown = format!("{ready:?} {:?} {}", ready.auth, ready.to_json());
     assert!(!shown.contains("hunter2") && shown.contains("${CLIENT_SECRET}"), "{shown}");
     let missing = remote().expand(|name| (name != "CLIENT_SECRET").then(String::new)).unwrap_err().to_string();
     assert!(missing.contains("needs it for `auth.client_secret`"), "{missing}");
