@@ -12,7 +12,7 @@ const NAME: &str = "mcp-bindgen";
 /// The address that a user pastes begins so. Nobody listens there.
 const PASTED: &str = "http://127.0.0.1/callback";
 
-/// How a user is asked.
+/// The way in which a user is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Not at all: what is stored has to do.

@@ -60,7 +60,8 @@ pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
     json!({ "id": id, UNREADABLE: why })
 }
 
-/// Returns `true` if a method belongs to the protocol: others are for programs and their servers.
+/// Returns `true` if a method belongs to the protocol, by its first part, so that later versions are covered too. Others are
+/// for extensions.
 pub(crate) fn is_of_protocol(method: &str) -> bool {
     const FAMILIES: [&str; 15] = [
         "completion",
@@ -79,14 +80,10 @@ pub(crate) fn is_of_protocol(method: &str) -> bool {
         "tools",
         "rpc",
     ];
-    // All that the protocol has, and may come to have; the rest is for others.
-    const NOTIFICATIONS: [&str; 8] =
-        ["cancelled", "elicitation", "initialized", "message", "progress", "subscriptions", "tasks", "tools"];
-    let family = |path: &'_ str| path.split(['/', '.']).next().unwrap_or_default().to_owned();
-    match method.strip_prefix("notifications/") {
-        Some(path) => NOTIFICATIONS.contains(&&*family(path)) || FAMILIES.contains(&&*family(path)),
-        None => FAMILIES.contains(&&*family(method)),
-    }
+    const NOTIFICATIONS: [&str; 4] = ["cancelled", "initialized", "message", "progress"];
+    let notification = method.strip_prefix("notifications/");
+    let family = notification.unwrap_or(method).split(['/', '.']).next().unwrap_or_default();
+    FAMILIES.contains(&family) || (notification.is_some() && NOTIFICATIONS.contains(&family))
 }
 
 pub(super) fn error_data(error: &Value) -> ErrorData {

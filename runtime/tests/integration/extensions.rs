@@ -1,5 +1,4 @@
-//! What belongs to extensions: requests, notifications and capabilities that the protocol does not have, and the name of
-//! the program.
+//! Extensions: requests, notifications and capabilities that the protocol does not have, and the name of the program.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

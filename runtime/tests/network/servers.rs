@@ -48,7 +48,7 @@ impl Authority {
     }
 }
 
-/// What a server saw.
+/// The connections and requests that a server saw.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) connections: AtomicUsize,

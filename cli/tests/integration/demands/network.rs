@@ -140,7 +140,7 @@ fn guarded() -> Site {
     })
 }
 
-/// What the authorization server was asked by a program with a client of its own.
+/// The requests to the authorization server of a program with a client of its own.
 fn asked_of_issuer(more: &str) -> String {
     let site = guarded();
     let config = format!(

@@ -61,7 +61,7 @@ pub struct StoredAuthorization {
     pub scopes: Vec<String>,
     /// When the access token ends, where that is known.
     pub expires: Option<SystemTime>,
-    /// Whether it can be renewed without the user.
+    /// Renewing needs no user.
     pub is_renewable: bool,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Settings {
     pub(super) patience: Duration,
     pub(super) port: Option<u16>,
     pub(super) opens_browser: bool,
-    /// Whether connecting waits for the user beyond its time.
+    /// Connecting waits for the user beyond its timeout.
     pub(super) waits_for_user: bool,
     pub(super) show: Option<Show>,
     pub(super) redirect: Option<(String, Source)>,

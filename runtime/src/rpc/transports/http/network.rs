@@ -1,4 +1,4 @@
-//! How the servers at URLs are reached: TLS, the proxy, and what the program changes of the HTTP client.
+//! The way to a server at a URL: TLS, the proxy, and the program's changes to the HTTP client.
 
 use std::fmt;
 use std::fs;
@@ -36,7 +36,7 @@ impl fmt::Debug for Customize {
     }
 }
 
-/// The way to a server. The system and the environment have what is not set.
+/// The way to a server. For what is not set, the system and the environment decide.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct Network {
     /// PEM, as read.
@@ -63,7 +63,7 @@ impl Network {
             proxy: config.proxy.clone(),
             customize,
         };
-        // An error is one of the configuration, and not of the first request. Plain HTTP needs no certificates of the system.
+        // Wrong certificates are found before the first request. Plain HTTP does without those of the system.
         if network.ca.is_some() || network.client_cert.is_some() {
             network.tls()?;
         }
