@@ -62,9 +62,15 @@ pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String 
 
 /// Returns the SHA-256, in hexadecimal, of the canonical JSON of a value.
 pub fn digest(value: &Value) -> String {
+    hex_digest(canonical_json(value).as_bytes())
+}
+
+/// Returns the SHA-256 of bytes, in hexadecimal.
+#[must_use]
+pub fn hex_digest(bytes: &[u8]) -> String {
     use std::fmt::Write;
 
-    sha256(canonical_json(value).as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
+    sha256(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
         text

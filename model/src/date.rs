@@ -62,6 +62,23 @@ impl Date {
     }
 }
 
+/// Returns a time in UTC as RFC 3339 has it, with milliseconds.
+///
+/// ```
+/// use std::time::{Duration, UNIX_EPOCH};
+///
+/// let time = UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
+/// assert_eq!(mcp_bindgen_model::utc_timestamp(time), "2023-11-14T22:13:20.123Z");
+/// ```
+#[must_use]
+pub fn utc_timestamp(time: SystemTime) -> String {
+    let time = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, milliseconds) = (time.as_secs(), time.subsec_millis());
+    let of_day = seconds % 86_400;
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z", Date::after_epoch(seconds / 86_400))
+}
+
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)

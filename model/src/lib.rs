@@ -26,12 +26,12 @@ mod snapshot;
 mod text;
 mod uri_template;
 
-pub use canonical::{canonical_json, digest, tool_digest};
+pub use canonical::{canonical_json, digest, hex_digest, tool_digest};
 pub use change::{ChangeKind, Class};
-pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool};
+pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool};
 #[doc(hidden)]
 pub use config::{config_keys, config_schema, is_packaged};
-pub use date::Date;
+pub use date::{Date, utc_timestamp};
 pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]
@@ -43,9 +43,9 @@ pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    Acceptance, AuthConfig, ConfigPlace, Domain, Drift, DriftRules, GrantType, Hint, Isolation, Live, PatternPlaces,
-    Pin, Prefix, Rate, RustConfig, RustRule, SecretStore, ServerConfig, Transport, Types, UnknownKeys, View,
-    ViewRefusal, is_server_name,
+    Acceptance, AuthConfig, Condition, ConfigPlace, Domain, Drift, DriftRules, GrantType, Hint, Isolation, Live,
+    Pattern, PatternPlaces, Pin, PolicyEffect, PolicyRule, Prefix, Rate, RustConfig, RustRule, SecretStore,
+    ServerConfig, Transport, Types, UnknownKeys, View, ViewRefusal, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;

@@ -1,6 +1,6 @@
 //! Which names a pattern means, and which name somebody probably meant.
 
-use wildmatch::WildMatch;
+use std::str::Chars;
 
 const SUGGESTIONS: usize = 5;
 
@@ -11,7 +11,30 @@ const SUGGESTIONS: usize = 5;
 /// assert!(!mcp_bindgen_model::matches_glob("list_*", "create_issue"));
 /// ```
 pub fn matches_glob(pattern: &str, name: &str) -> bool {
-    WildMatch::new(pattern).matches(name)
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // After the last `*`, and where the characters begin that it does not match.
+    let mut star: Option<(Chars<'_>, Chars<'_>)> = None;
+    loop {
+        let mut rest = pattern.clone();
+        match (rest.next(), name.clone().next()) {
+            (Some('*'), _) => {
+                star = Some((rest.clone(), name.clone()));
+                pattern = rest;
+            }
+            (Some(one), Some(other)) if one == '?' || one == other => {
+                pattern = rest;
+                name.next();
+            }
+            (None, None) => return true,
+            _ => {
+                let Some((after, from)) = &mut star else { return false };
+                if from.next().is_none() {
+                    return false;
+                }
+                (pattern, name) = (after.clone(), from.clone());
+            }
+        }
+    }
 }
 
 /// Returns `true` if a list of globs selects a name. Globs with `!` deselect, and the last match applies. A list that
@@ -69,4 +92,35 @@ fn implausibility(wanted: &str, candidate: &str) -> Option<usize> {
     }
     let contained = length >= 3 && (candidate.contains(wanted) || wanted.contains(candidate));
     contained.then_some(100 + edits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_take_as_much_as_they_have_to() {
+        for (pattern, name, expected) in [
+            ("", "", true),
+            ("", "a", false),
+            ("*", "", true),
+            ("**", "abc", true),
+            ("a*", "abc", true),
+            ("*c", "abc", true),
+            ("a*c*e", "abcde", true),
+            ("a*c*e", "abcd", false),
+            ("*ab*ab*", "aabab", true),
+            ("*ab", "abab", true),
+            ("?", "\u{e9}", true),
+            ("?", "", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("[a]", "a", false),
+            ("a", "A", false),
+        ] {
+            assert_eq!(matches_glob(pattern, name), expected, "{pattern} {name}");
+        }
+        // Not in a time that multiplies with each star.
+        assert!(!matches_glob(&("a*".repeat(30) + "b"), &"a".repeat(20_000)));
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::iter::once;
 
-use crate::server::{Drift, GrantType, Live, Pin, Types, UnknownKeys};
+use crate::server::{Drift, GrantType, Live, Pin, PolicyEffect, Types, UnknownKeys};
 use crate::{ChangeKind, Class};
 
 /// A key of a table.
@@ -24,6 +24,9 @@ pub(crate) struct Key {
 pub(crate) enum Form {
     Text,
     Boolean,
+    Number,
+    /// A value of any type.
+    Value,
     /// A port of this machine.
     Port,
     /// A number with a unit: `"30s"`.
@@ -107,11 +110,20 @@ fn classes() -> Vec<&'static str> {
 /// The transports as they are written: `transport`, or `type` as other programs name it.
 pub(super) const TRANSPORTS: [&str; 5] = ["stdio", "http", "sse", "streamable-http", "streamableHttp"];
 
-pub(crate) static FILE: [Key; 5] = [
+pub(crate) static FILE: [Key; 7] = [
     key("defaults", Form::Table(&DEFAULTS), "", "values that servers inherit"),
     key("servers", Form::TableMap(&SERVER), "", "the servers by name: a name has 1 to 64 of `a-z`, `0-9`, `_` and `-`"),
     key("tools", Form::TableMap(&JOINED), "", "tools for models that stand for like tools of several servers, by name")
         .page("agents.md#one-tool-for-several-servers"),
+    key("policy", Form::Tables(&POLICY), "[]", "rules about calls, with each tool as `\"server/tool\"`")
+        .page("governance.md#policies-in-mcptoml"),
+    key(
+        "access",
+        Form::TableMap(&ACCESS),
+        "",
+        "servers and tools that callers see through a proxy, by name; others see nothing",
+    )
+    .page("proxy.md#access"),
     key("deny", Form::Codes, "[]", "diagnostic codes that are errors").page("diagnostics.md"),
     key("allow", Form::Codes, "[]", "diagnostic codes that are hidden").page("diagnostics.md"),
 ];
@@ -136,7 +148,7 @@ pub(super) static DEFAULTS: [Key; 7] = [
     key("secrets", Form::Stores, "[\"env\"]", "`secrets` of servers that set none").page("#secrets"),
 ];
 
-pub(super) static SERVER: [Key; 33] = [
+pub(super) static SERVER: [Key; 37] = [
     key(
         "command",
         Form::Text,
@@ -195,6 +207,12 @@ pub(super) static SERVER: [Key; 33] = [
         "globs of tools that need an approval; on the command line a confirmation or `--yes`",
     )
     .page("governance.md#approvals"),
+    key("resources", Form::Texts, "all", "globs of the URIs of resources to read and list"),
+    key("prompts", Form::Texts, "all", "globs of the prompts to get and list"),
+    key("policy", Form::Tables(&POLICY), "[]", "rules about calls of this server")
+        .page("governance.md#policies-in-mcptoml"),
+    key("shared", Form::Boolean, "false", "`true`: sessions of a proxy share one connection, because the server keeps nothing")
+        .page("proxy.md#shared-servers"),
     key("remote_use", Form::Texts, "[]", "globs of tools that non-local templates may call")
         .page("templates.md"),
     key("prefix", Form::Prefix, "the name", "prefix of functions, types and prefixed names; `false` for none"),
@@ -322,6 +340,32 @@ pub(super) static ACCEPTANCE: [Key; 5] = [
     key("at", Form::Text, "all", "a JSON pointer into the tool: covers that place and every place below it"),
     key("until", Form::Date, "", "the last day, in UTC"),
     key("reason", Form::Text, "", "the reason, for reviewers"),
+];
+
+pub(super) static POLICY: [Key; 6] = [
+    key("tools", Form::Texts, "", "globs of tools"),
+    key("when", Form::TableMap(&CONDITION), "{}", "conditions on arguments, by name or JSON pointer; all must hold"),
+    key("then", Form::Words(|| PolicyEffect::ALL.map(PolicyEffect::name).to_vec()), "", "the effect on the calls"),
+    key("reason", Form::Text, "", "the reason, for whoever makes the call"),
+    key("rate", Form::Rate, "", "calls of a principal in a time; further calls are denied"),
+    key("for", Form::Texts, "all", "principals, or names in `[access]`; calls without a known principal count too"),
+];
+
+pub(super) static CONDITION: [Key; 6] = [
+    key("equals", Form::Value, "", "the value"),
+    key("prefix", Form::Text, "", "the beginning of a string"),
+    key("pattern", Form::Text, "", "a regular expression that matches a part of a string"),
+    key("min", Form::Number, "", "the least number"),
+    key("max", Form::Number, "", "the greatest number"),
+    key("present", Form::Boolean, "", "whether the argument is there"),
+];
+
+pub(super) static ACCESS: [Key; 5] = [
+    key("principals", Form::Texts, "the name", "names of principals"),
+    key("groups", Form::Texts, "[]", "groups of principals"),
+    key("scopes", Form::Texts, "[]", "scopes of tokens"),
+    key("servers", Form::Texts, "[]", "servers with all their tools, prompts and resources"),
+    key("tools", Form::Texts, "[]", "globs of tools, each as `\"server/tool\"`"),
 ];
 
 /// Returns every key of `mcp.toml` with its tables: `defaults.timeout`, `servers.*.isolation.home`. For tests that

@@ -1,5 +1,6 @@
 //! The servers that a project uses, from `mcp.toml`, `.mcp.json` or `MCP_SERVERS`.
 
+mod access;
 mod auth;
 mod drift;
 mod find;
@@ -7,6 +8,7 @@ mod isolation;
 mod joined;
 mod keys;
 mod node;
+mod policy;
 mod read;
 mod rust;
 mod schema;
@@ -21,6 +23,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::access::{Access, AccessEntry};
 #[doc(hidden)]
 pub use self::find::is_packaged;
 pub use self::joined::JoinedTool;
@@ -62,6 +65,8 @@ pub struct Config {
     pub servers: BTreeMap<String, ServerConfig>,
     /// The tools that stand for like tools of several servers, by name.
     pub joined: BTreeMap<String, JoinedTool>,
+    /// The servers and tools that callers see through a proxy; `None` if all see everything.
+    pub access: Option<Access>,
     /// Invalid entries of another program's file, by name, with the reason.
     pub rejected: BTreeMap<String, FileError>,
     /// Problems that do not prevent reading.
@@ -78,6 +83,7 @@ impl fmt::Debug for Config {
             .field("defaults", &self.defaults)
             .field("servers", &self.servers)
             .field("joined", &self.joined)
+            .field("access", &self.access)
             .field("rejected", &self.rejected.values().collect::<Vec<_>>())
             .field("warnings", &self.warnings)
             .field("diagnostics", &self.diagnostics)
@@ -180,6 +186,13 @@ impl Config {
                 _ => {}
             }
         }
+        // They name servers, which may come after them in the file.
+        let all = reader.table(&root, "the file")?;
+        let of = |key: &str| all.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+        if let Some(node) = of("policy") {
+            policy::read_all(&reader, node, &mut config.servers)?;
+        }
+        config.access = of("access").map(|node| access::read(&reader, node, &config.servers)).transpose()?;
         for (name, joined) in &config.joined {
             if let Some((server, _)) = joined.of.iter().find(|(server, _)| !config.servers.contains_key(server)) {
                 let message = format!("tool `{name}` names the unknown server `{server}`");

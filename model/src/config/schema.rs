@@ -31,6 +31,8 @@ fn property(key: &Key) -> Value {
     let mut schema = match &key.form {
         Form::Text => json!({ "type": "string" }),
         Form::Boolean => json!({ "type": "boolean" }),
+        Form::Number => json!({ "type": "number" }),
+        Form::Value => json!({}),
         Form::Port => json!({ "type": "integer", "minimum": 1, "maximum": 65535 }),
         Form::Duration => json!({ "type": "string", "pattern": "^[0-9]+(ms|s|m|h)$" }),
         Form::Rate => json!({ "type": "string", "pattern": "^0*[1-9][0-9]*/[smh]$" }),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::keys::{AUTH, RUST, Reach, SERVER, TRANSPORTS, has};
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::{auth, drift, isolation, rust, view};
+use super::{auth, drift, isolation, policy, rust, view};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, View, is_server_name};
@@ -82,7 +82,11 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.tools = patterns("tools")?;
     server.exclude = patterns("exclude")?.unwrap_or_default();
     server.approve = patterns("approve")?.unwrap_or_default();
+    server.resources = patterns("resources")?;
+    server.prompts = patterns("prompts")?;
     server.remote_use = patterns("remote_use")?.unwrap_or_default();
+    server.policies = table.read("policy", |node, what| policy::read(reader, node, what))?.unwrap_or_default();
+    server.shared = table.read("shared", |node, what| shared(reader, node, what, name))?.unwrap_or_default();
     server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
     server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
     server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();
@@ -109,6 +113,15 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.connect_timeout = duration("connect_timeout")?;
     warn_of_secrets(reader, &table, &server);
     Ok(server)
+}
+
+/// Reads `shared`, which is also the name of a table about generated code.
+fn shared(reader: &Reader<'_>, node: &Node, what: &str, name: &str) -> Result<bool, FileError> {
+    let error = |error: FileError| match node.kind {
+        Kind::Table(_) => error.with_help(format!("shared types belong in `[servers.{name}.rust]`")),
+        _ => error,
+    };
+    reader.boolean(node, what).map_err(error)
 }
 
 /// Reads how a server at a URL is reached: TLS, the proxy and OAuth.

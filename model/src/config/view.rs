@@ -84,7 +84,7 @@ fn values(reader: &Reader<'_>, entry: &Entry, what: &str, view: &mut View) -> Re
     Ok(values)
 }
 
-fn value(reader: &Reader<'_>, node: &Node, what: &str, key: &str) -> Result<Value, FileError> {
+pub(super) fn value(reader: &Reader<'_>, node: &Node, what: &str, key: &str) -> Result<Value, FileError> {
     Ok(match &node.kind {
         Kind::Null => Value::Null,
         Kind::Bool(value) => Value::Bool(*value),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::policy::PolicyRule;
 use super::{
     AuthConfig, Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, Rate, RustConfig, SecretStore, ServerConfig,
     Transport, Types, UnknownKeys,
@@ -18,6 +19,10 @@ impl ServerConfig {
             tools: None,
             exclude: Vec::new(),
             approve: Vec::new(),
+            resources: None,
+            prompts: None,
+            policies: Vec::new(),
+            shared: false,
             remote_use: Vec::new(),
             prefix: Prefix::ServerName,
             types: Types::Native,
@@ -150,6 +155,34 @@ impl ServerConfig {
     #[must_use]
     pub fn approve<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.approve.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a rule about calls.
+    #[must_use]
+    pub fn policy(mut self, rule: PolicyRule) -> Self {
+        self.policies.push(rule);
+        self
+    }
+
+    /// Only uses resources whose URI matches one of these globs.
+    #[must_use]
+    pub fn resources<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+        self.resources.get_or_insert_default().extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Only uses prompts that match one of these globs.
+    #[must_use]
+    pub fn prompts<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+        self.prompts.get_or_insert_default().extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets the sessions of a proxy share one connection, because the server keeps nothing of them.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.shared = true;
         self
     }
 

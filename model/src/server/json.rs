@@ -62,6 +62,16 @@ impl ServerConfig {
         }
         put_list(&mut json, "exclude", &shown.exclude);
         put_list(&mut json, "approve", &shown.approve);
+        for (key, globs) in [("resources", &shown.resources), ("prompts", &shown.prompts)] {
+            json.extend(globs.as_ref().map(|globs| (key.to_owned(), globs.clone().into())));
+        }
+        if !shown.policies.is_empty() {
+            let rules: Vec<Value> = shown.policies.iter().map(super::PolicyRule::to_json).collect();
+            put(&mut json, "policy", rules);
+        }
+        if shown.shared {
+            put(&mut json, "shared", true);
+        }
         put_list(&mut json, "remote_use", &shown.remote_use);
         match &shown.prefix {
             Prefix::ServerName => {}

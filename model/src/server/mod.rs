@@ -9,6 +9,7 @@ pub(crate) mod json;
 mod network;
 mod paths;
 mod patterns;
+mod policy;
 mod rate;
 mod rust;
 mod secret_store;
@@ -25,6 +26,7 @@ pub use self::domain::Domain;
 pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
+pub use self::policy::{Condition, Pattern, PolicyEffect, PolicyRule};
 pub use self::rate::Rate;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 pub use self::secret_store::SecretStore;
@@ -191,6 +193,14 @@ pub struct ServerConfig {
     pub exclude: Vec<String>,
     /// Globs of the tools whose calls need approval, for which the runtime asks the program.
     pub approve: Vec<String>,
+    /// Globs of the URIs of the resources to use; `None` for all. The runtime denies other reads.
+    pub resources: Option<Vec<String>>,
+    /// Globs of the prompts to use; `None` for all. The runtime denies others.
+    pub prompts: Option<Vec<String>>,
+    /// The rules about calls. The strictest rule that applies to a call decides.
+    pub policies: Vec<PolicyRule>,
+    /// Whether sessions of a proxy share one connection, because the server keeps nothing of them.
+    pub shared: bool,
     /// Globs of the tools that templates may call that are not local files, within `tools` and `exclude`; none by
     /// default.
     pub remote_use: Vec<String>,
@@ -268,6 +278,25 @@ impl ServerConfig {
         matches_globs(&self.approve, tool)
     }
 
+    /// Returns `true` if a rule of `policy` demands something of calls of a tool, at least under some condition.
+    #[must_use]
+    pub fn has_policy(&self, tool: &str) -> bool {
+        let demands = |rule: &&PolicyRule| rule.then != PolicyEffect::Allow || rule.rate.is_some();
+        self.policies.iter().filter(demands).any(|rule| matches_globs(&rule.tools, tool))
+    }
+
+    /// Returns `true` if `resources` selects a URI.
+    #[must_use]
+    pub fn selects_resource(&self, uri: &str) -> bool {
+        self.resources.as_deref().is_none_or(|globs| matches_globs(globs, uri))
+    }
+
+    /// Returns `true` if `prompts` selects a prompt.
+    #[must_use]
+    pub fn selects_prompt(&self, prompt: &str) -> bool {
+        self.prompts.as_deref().is_none_or(|globs| matches_globs(globs, prompt))
+    }
+
     /// Returns `true` if `remote_use` allows a selected tool to templates that are not local files.
     ///
     /// ```
@@ -282,7 +311,7 @@ impl ServerConfig {
     }
 
     /// Fills in the restrictions that this configuration does not set from `other`: `tools`, `exclude`, `approve`,
-    /// `remote_use`, `limit`, `view`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
+    /// `remote_use`, `resources`, `prompts`, `policy`, `limit`, `view`, `drift`, `pin`, and `isolation` of a child process. A configuration that only changes how a
     /// server is reached thus keeps the restrictions.
     ///
     /// ```
@@ -295,6 +324,11 @@ impl ServerConfig {
     #[must_use]
     pub fn with_demands_of(mut self, other: &Self) -> Self {
         self.tools = self.tools.or_else(|| other.tools.clone());
+        self.resources = self.resources.or_else(|| other.resources.clone());
+        self.prompts = self.prompts.or_else(|| other.prompts.clone());
+        if self.policies.is_empty() {
+            self.policies.clone_from(&other.policies);
+        }
         self.pattern_places.extend(&other.pattern_places);
         if self.drift.is_none() && self.drift_rules.is_empty() {
             self.drift_rules = other.drift_rules.clone();

@@ -188,6 +188,8 @@ impl ServerConfig {
         copy.tools.iter_mut().for_each(|tools| notes("tools", tools));
         notes("exclude", &mut copy.exclude);
         notes("approve", &mut copy.approve);
+        copy.resources.iter_mut().for_each(|globs| notes("resources", globs));
+        copy.prompts.iter_mut().for_each(|globs| notes("prompts", globs));
         notes("remote_use", &mut copy.remote_use);
         copy.drift_rules.texts_mut().for_each(|text| *text = change(ConfigField::Note("drift"), text));
         copy.rust.texts_mut().for_each(|text| *text = change(ConfigField::Note("rust"), text));

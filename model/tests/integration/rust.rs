@@ -78,7 +78,11 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             "shared = { Entity = \"a/b\" }",
-            "unknown key `shared` in server `github`\n --> mcp.toml:3:1\n  = help: it belongs in `[servers.github.rust]`",
+            "`shared` of server `github` must be `true` or `false`, not a table\n --> mcp.toml:3:10\n  = help: shared types belong in `[servers.github.rust]`",
+        ),
+        (
+            "rename = { a = \"b\" }",
+            "unknown key `rename` in server `github`\n --> mcp.toml:3:1\n  = help: it belongs in `[servers.github.rust]`",
         ),
         ("rust = [\"Eq\"]", "`rust` of server `github` must be a table, not an array\n --> mcp.toml:3:8"),
         (

@@ -1,0 +1,137 @@
+//! Reads `[access]`: who sees which servers and tools through a proxy.
+
+use std::collections::BTreeMap;
+
+use super::keys;
+use super::node::Node;
+use super::read::{Reader, suggestion};
+use crate::secrets::quoted;
+use crate::server::is_server_name;
+use crate::{FileError, ServerConfig, matches_globs};
+
+/// `[access]`: the servers and tools that callers of a proxy see and use. A caller that no entry is for sees nothing.
+///
+/// ```
+/// use mcp_bindgen_model::Config;
+///
+/// let config = Config::parse_toml(
+///     r#"
+///     [servers.github]
+///     url = "https://github.example.com/mcp"
+///     [access]
+///     ci = { groups = ["build"], tools = ["github/get_*"] }
+///     "#,
+///     "mcp.toml".as_ref(),
+/// )?;
+/// let access = config.access.expect("the file has the table");
+/// let entries = access.entries_for(Some("robot"), &["build".to_owned()], &[]);
+/// assert_eq!(entries, ["ci"]);
+/// assert!(access.shows_tool(&entries, "github", "get_issue") && !access.shows_tool(&entries, "github", "merge"));
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Access {
+    /// The entries by name.
+    pub entries: BTreeMap<String, AccessEntry>,
+}
+
+/// One entry of `[access]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccessEntry {
+    /// The principals that it is for. If `groups` and `scopes` are empty too, the principal with the entry's name.
+    pub principals: Vec<String>,
+    /// The groups that it is for.
+    pub groups: Vec<String>,
+    /// The scopes that it is for.
+    pub scopes: Vec<String>,
+    /// The servers with all their tools, prompts and resources.
+    pub servers: Vec<String>,
+    /// Globs of tools, each as `server/tool`.
+    pub tools: Vec<String>,
+}
+
+impl Access {
+    /// Returns the names of the entries that are for a caller.
+    #[must_use]
+    pub fn entries_for(&self, principal: Option<&str>, groups: &[String], scopes: &[String]) -> Vec<&str> {
+        let is_for = |(name, entry): &(&String, &AccessEntry)| {
+            let own = entry.principals.is_empty() && entry.groups.is_empty() && entry.scopes.is_empty();
+            principal.is_some_and(|own| entry.principals.iter().any(|one| one == own))
+                || entry.groups.iter().any(|group| groups.contains(group))
+                || entry.scopes.iter().any(|scope| scopes.contains(scope))
+                || (own && principal == Some(name.as_str()))
+        };
+        self.entries.iter().filter(is_for).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Returns `true` if one of these entries shows all of a server, its prompts and resources included.
+    #[must_use]
+    pub fn shows_server(&self, entries: &[impl AsRef<str>], server: &str) -> bool {
+        self.of(entries).any(|entry| entry.servers.iter().any(|shown| shown == server))
+    }
+
+    /// Returns `true` if one of these entries shows a tool of a server.
+    #[must_use]
+    pub fn shows_tool(&self, entries: &[impl AsRef<str>], server: &str, tool: &str) -> bool {
+        let name = format!("{server}/{tool}");
+        self.shows_server(entries, server) || self.of(entries).any(|entry| matches_globs(&entry.tools, &name))
+    }
+
+    /// Returns `true` if one of these entries shows anything of a server.
+    #[must_use]
+    pub fn shows_any_of(&self, entries: &[impl AsRef<str>], server: &str) -> bool {
+        let is_of = |tool: &String| tool.split_once('/').is_some_and(|(name, _)| name == server);
+        self.shows_server(entries, server) || self.of(entries).any(|entry| entry.tools.iter().any(is_of))
+    }
+
+    fn of(&self, entries: &[impl AsRef<str>]) -> impl Iterator<Item = &AccessEntry> {
+        entries.iter().filter_map(|name| self.entries.get(name.as_ref()))
+    }
+}
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    node: &Node,
+    servers: &BTreeMap<String, ServerConfig>,
+) -> Result<Access, FileError> {
+    let mut access = Access::default();
+    for named in reader.table(node, "`access`")? {
+        let what = format!("`{}` in `access`", quoted(&named.key));
+        let mut read = AccessEntry::default();
+        for entry in reader.table(&named.value, &what)? {
+            reader.check_key(entry, &what, &keys::ACCESS)?;
+            let texts = reader.texts(&entry.value, &format!("`{}` of {what}", entry.key))?;
+            let list = match entry.key.as_str() {
+                "principals" => &mut read.principals,
+                "groups" => &mut read.groups,
+                "scopes" => &mut read.scopes,
+                "servers" => &mut read.servers,
+                _ => &mut read.tools,
+            };
+            *list = texts;
+        }
+        let error = |message: String| reader.error(named.at, message);
+        if read.servers.is_empty() && read.tools.is_empty() {
+            let help = "add `servers = [\"name\"]` or `tools = [\"name/list_*\"]`";
+            return Err(error(format!("{what} shows nothing")).with_help(help));
+        }
+        let of_tools = read.tools.iter().map(|tool| {
+            let name = tool.strip_prefix('!').unwrap_or(tool);
+            name.split_once('/').map(|(server, _)| server).filter(|server| is_server_name(server)).ok_or(tool)
+        });
+        for server in read.servers.iter().map(|server| Ok(server.as_str())).chain(of_tools) {
+            let server = server.map_err(|tool| {
+                let message = format!("{what} contains `{}`, which names no tool of a server", quoted(tool));
+                error(message).with_help("write each as \"server/tool\"")
+            })?;
+            if !servers.contains_key(server) {
+                let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
+                return Err(error(format!("{what} names the unknown server `{}`", quoted(server))).with_help(help));
+            }
+        }
+        access.entries.insert(named.key.clone(), read);
+    }
+    Ok(access)
+}

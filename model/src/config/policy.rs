@@ -1,0 +1,139 @@
+//! Reads `[[policy]]`: rules about calls.
+
+use std::collections::BTreeMap;
+
+use super::keys;
+use super::node::{Entry, Kind, Node};
+use super::read::{Reader, suggestion};
+use super::view::value;
+use crate::FileError;
+use crate::secrets::quoted;
+use crate::server::{Condition, Pattern, PolicyEffect, PolicyRule, ServerConfig, is_server_name};
+
+/// Reads the rules of one server.
+pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Vec<PolicyRule>, FileError> {
+    let nodes = reader.list(node, what, "an array of tables")?;
+    nodes.iter().map(|node| rule(reader, node, &format!("an element of {what}"))).collect()
+}
+
+/// Reads the rules of the whole file, and adds each to the servers whose tools it names.
+pub(super) fn read_all(
+    reader: &Reader<'_>,
+    node: &Node,
+    servers: &mut BTreeMap<String, ServerConfig>,
+) -> Result<(), FileError> {
+    let nodes = reader.list(node, "`policy`", "an array of tables")?;
+    for node in nodes {
+        let rule = rule(reader, node, "an element of `policy`")?;
+        let mut by_server: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for tool in &rule.tools {
+            let (not, name) = tool.strip_prefix('!').map_or(("", tool.as_str()), |name| ("!", name));
+            let Some((server, tool)) = name.split_once('/').filter(|(server, _)| is_server_name(server)) else {
+                let message =
+                    format!("`tools` of a policy contains `{}`, which names no tool of a server", quoted(tool));
+                return Err(rule.place.error(message).with_help("write each as \"server/tool\""));
+            };
+            if !servers.contains_key(server) {
+                let message = format!("`tools` of a policy names the unknown server `{server}`");
+                let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
+                return Err(rule.place.error(message).with_help(help));
+            }
+            by_server.entry(server).or_default().push(format!("{not}{tool}"));
+        }
+        for (server, tools) in by_server {
+            if let Some(server) = servers.get_mut(server) {
+                server.policies.push(PolicyRule { tools, ..rule.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rule(reader: &Reader<'_>, node: &Node, what: &str) -> Result<PolicyRule, FileError> {
+    let mut rule = PolicyRule { place: reader.place(node.at), ..PolicyRule::default() };
+    let mut then = None;
+    for entry in reader.table(node, what)? {
+        reader.check_key(entry, what, &keys::POLICY)?;
+        let inner = format!("`{}` in {what}", entry.key);
+        match entry.key.as_str() {
+            "tools" => rule.tools = reader.texts(&entry.value, &inner)?,
+            "when" => rule.when = conditions(reader, &entry.value, &inner)?,
+            "then" => {
+                let word = reader.text(&entry.value, &inner)?;
+                let effects = PolicyEffect::ALL.map(|effect| (effect.name(), effect));
+                then = Some(reader.one_of(&entry.value, &inner, &word, &effects)?);
+            }
+            "reason" => rule.reason = Some(reader.text(&entry.value, &inner)?),
+            "rate" => rule.rate = Some(reader.rate(&entry.value, &inner)?),
+            "for" => {
+                rule.callers = reader.texts(&entry.value, &inner)?;
+                if rule.callers.is_empty() {
+                    let error = reader.error(entry.value.at, format!("{inner} is empty"));
+                    return Err(error.with_help("name principals, or remove it for a rule about all callers"));
+                }
+            }
+            _ => {}
+        }
+    }
+    let missing = |key: &str, help: &str| reader.error(node.at, format!("{what} has no `{key}`")).with_help(help);
+    if rule.tools.is_empty() {
+        return Err(missing("tools", "name the tools: `tools = [\"github/merge_*\"]`"));
+    }
+    if then.is_none() && rule.rate.is_none() {
+        return Err(missing("then", "add `then = \"allow\"`, `\"approve\"` or `\"deny\"`"));
+    }
+    rule.then = then.unwrap_or_default();
+    if rule.then == PolicyEffect::Deny && rule.rate.is_some() {
+        let error = reader.error(node.at, format!("{what} has both `then = \"deny\"` and `rate`"));
+        return Err(error.with_help("remove `rate`: a denied call is never made"));
+    }
+    Ok(rule)
+}
+
+fn conditions(reader: &Reader<'_>, node: &Node, what: &str) -> Result<BTreeMap<String, Condition>, FileError> {
+    let mut conditions = BTreeMap::new();
+    for argument in reader.table(node, what)? {
+        let what = format!("`{}` in {what}", quoted(&argument.key));
+        let mut condition = Condition::default();
+        for entry in reader.table(&argument.value, &what)? {
+            reader.check_key(entry, &what, &keys::CONDITION)?;
+            let inner = format!("`{}` of {what}", entry.key);
+            part(reader, entry, &inner, &argument.key, &mut condition)?;
+        }
+        if condition == Condition::default() {
+            let error = reader.error(argument.value.at, format!("{what} is empty"));
+            return Err(error.with_help("add a condition: `{ equals = \"main\" }`"));
+        }
+        conditions.insert(argument.key.clone(), condition);
+    }
+    Ok(conditions)
+}
+
+fn part(
+    reader: &Reader<'_>,
+    entry: &Entry,
+    what: &str,
+    argument: &str,
+    condition: &mut Condition,
+) -> Result<(), FileError> {
+    let node = &entry.value;
+    let number = || match &node.kind {
+        Kind::Number(Some(number)) => Ok(Some(number.clone())),
+        _ => Err(reader.error(node.at, format!("{what} must be a number, not {}", node.what()))),
+    };
+    match entry.key.as_str() {
+        "equals" => condition.equals = Some(value(reader, node, what, argument)?),
+        "prefix" => condition.prefix = Some(reader.text(node, what)?),
+        "pattern" => {
+            let text = reader.text(node, what)?;
+            let pattern = Pattern::parse(&text);
+            let error = |why| reader.error(node.at, format!("{what} is not a regular expression: {why}"));
+            condition.pattern = Some(pattern.map_err(error)?);
+        }
+        "min" => condition.min = number()?,
+        "max" => condition.max = number()?,
+        "present" => condition.present = Some(reader.boolean(node, what)?),
+        _ => {}
+    }
+    Ok(())
+}
