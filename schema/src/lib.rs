@@ -50,5 +50,5 @@ pub use shape::{
     Branch, Field, Presence, Role, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown,
 };
 pub use texts::{descriptions, visible_texts};
-pub use view::{apply_views, type_in_words, viewed_tool};
+pub use view::{apply_views, declared_arguments, type_in_words, viewed_tool};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

@@ -8,7 +8,8 @@ mod values;
 use mcp_bindgen_model::{FileError, ServerConfig, Snapshot, View, Viewed, nearest, pointer_segment, printable};
 use serde_json::{Map, Value};
 
-use self::narrow::{Narrowing, declared};
+use self::narrow::Narrowing;
+pub use self::narrow::declared_arguments;
 pub use self::values::type_in_words;
 
 /// Applies the views of a server's configuration to a snapshot. The tools keep their names.
@@ -107,7 +108,7 @@ fn key_of(view: &View, argument: &str) -> String {
 }
 
 fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &mut Vec<FileError>) {
-    let known = declared(schema);
+    let known = declared_arguments(schema);
     let named = view.fixed.keys().chain(&view.hide).chain(view.default.keys().filter(|key| !view.hides(key)));
     for argument in named {
         let shown = printable(argument);

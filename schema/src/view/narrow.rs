@@ -242,8 +242,15 @@ fn add(schema: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// The arguments that a schema declares, in its own properties and in those of the schemas that apply beside it.
-pub(super) fn declared(whole: &Map<String, Value>) -> Vec<String> {
+/// Returns the arguments that a schema declares, in its own properties and in those of the schemas that apply beside it.
+///
+/// ```
+/// let schema = serde_json::json!({ "properties": { "owner": {} }, "allOf": [{ "properties": { "repo": {} } }] });
+/// let schema = schema.as_object().cloned().unwrap_or_default();
+/// assert_eq!(mcp_bindgen_schema::declared_arguments(&schema), ["owner", "repo"]);
+/// ```
+#[must_use]
+pub fn declared_arguments(whole: &Map<String, Value>) -> Vec<String> {
     let mut names = Vec::new();
     let reading = Narrowing { whole, argument: "", sent: None };
     reading.names(whole, 0, &mut names);
