@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Config, PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_globs};
+use mcp_bindgen_model::{Config, PatternPlaces, PolicyRule, Prefix, ServerConfig, Types, UnknownKeys, matches_globs};
 use mcp_bindgen_schema::names::PrefixedNames;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -30,6 +30,8 @@ pub struct Options {
     pub(crate) tools: Vec<Vec<String>>,
     pub(crate) exclude: Vec<String>,
     pub(crate) approve: Vec<String>,
+    pub(crate) policies: Vec<PolicyRule>,
+    pub(crate) prompts: Vec<String>,
     pub(crate) remote_use: Vec<String>,
     pub(crate) pattern_places: PatternPlaces,
     pub(crate) crate_path: TokenStream,
@@ -57,6 +59,8 @@ impl Options {
             tools: Vec::new(),
             exclude: Vec::new(),
             approve: Vec::new(),
+            policies: Vec::new(),
+            prompts: Vec::new(),
             remote_use: Vec::new(),
             pattern_places: PatternPlaces::default(),
             crate_path: quote!(::mcp_bindgen),
@@ -79,6 +83,8 @@ impl Options {
         options.exclude.clone_from(&config.exclude);
         options.configured = (config.tools.clone(), config.exclude.clone());
         options.approve.clone_from(&config.approve);
+        options.policies.clone_from(&config.policies);
+        options.prompts = config.prompts.clone().unwrap_or_default();
         options.remote_use.clone_from(&config.remote_use);
         options.pattern_places = config.pattern_places.clone();
         options.types = config.types;

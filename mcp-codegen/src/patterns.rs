@@ -3,7 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
-use mcp_bindgen_model::{ConfigPlace, FileError, Snapshot, matches_glob, matches_globs, nearest, printable};
+use mcp_bindgen_model::{
+    ConfigPlace, FileError, PolicyRule, Snapshot, matches_glob, matches_globs, nearest, printable,
+};
+use mcp_bindgen_schema::declared_arguments;
 use serde_json::Value;
 
 use crate::options::Options;
@@ -12,7 +15,7 @@ use crate::options::Options;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IdlePattern {
-    /// The key with the pattern: `tools`, `exclude`, `approve` or `remote_use`.
+    /// The key with the pattern: `tools`, `exclude`, `approve`, `remote_use`, `prompts` or `policy`.
     pub key: &'static str,
     /// The pattern.
     pub pattern: String,
@@ -29,6 +32,10 @@ pub struct IdlePattern {
 pub enum Idle {
     /// No tool has such a name.
     NoTool,
+    /// No prompt has such a name.
+    NoPrompt,
+    /// No tool of the policy has such an argument.
+    NoArgument,
     /// `exclude` takes away every tool that it matches.
     Excluded,
     /// Another list of `tools` has none of the tools that it matches.
@@ -40,6 +47,8 @@ impl fmt::Display for IdlePattern {
         let pattern = printable(&self.pattern);
         match self.reason {
             Idle::NoTool => write!(formatter, "no tool matches `{pattern}`"),
+            Idle::NoPrompt => write!(formatter, "no prompt matches `{pattern}`"),
+            Idle::NoArgument => write!(formatter, "no tool of the policy has an argument `{pattern}`"),
             Idle::Excluded if self.key == "exclude" => {
                 write!(formatter, "no tools to bind: `{pattern}` excludes every tool")
             }
@@ -95,7 +104,12 @@ impl Options {
             let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
             unused.then(|| self.idle(key, pattern, Idle::NoTool, &names))
         });
-        let mut idle: Vec<IdlePattern> = tools.chain(others).collect();
+        let prompts: Vec<&str> = snapshot.prompts.iter().filter_map(name_of).collect();
+        let unused = |pattern: &&String| !prompts.iter().any(|name| matches_glob(positive(pattern), name));
+        let idle_prompts = self.prompts.iter().filter(unused);
+        let idle_prompts = idle_prompts.map(|pattern| self.idle("prompts", pattern, Idle::NoPrompt, &prompts));
+        let policies = self.policies.iter().flat_map(|rule| self.idle_in(rule, snapshot));
+        let mut idle: Vec<IdlePattern> = tools.chain(others).chain(idle_prompts).chain(policies).collect();
         if idle.is_empty() && !names.is_empty() && !names.iter().any(|name| self.selects(name)) {
             let all = self.exclude.join("`, `");
             let first = self.exclude.first().map(|first| self.pattern_places.of("exclude", first));
@@ -125,6 +139,23 @@ impl Options {
         (!left).then(|| self.idle("exclude", pattern, Idle::Excluded, &names))
     }
 
+    /// The tools and arguments of a policy that are not there.
+    fn idle_in(&self, rule: &PolicyRule, snapshot: &Snapshot) -> Vec<IdlePattern> {
+        let names = tool_names(snapshot);
+        let unused = |pattern: &&String| !names.iter().any(|name| matches_glob(positive(pattern), name));
+        let tools = rule.tools.iter().filter(unused).map(|pattern| self.idle("policy", pattern, Idle::NoTool, &names));
+        let schemas =
+            snapshot.tools.iter().filter(|tool| name_of(tool).is_some_and(|name| matches_globs(&rule.tools, name)));
+        let declared = schemas.map(|tool| tool.get("inputSchema").and_then(Value::as_object).map(declared_arguments));
+        let declared: Vec<Vec<String>> = declared.map(Option::unwrap_or_default).collect();
+        // A tool that declares no arguments takes any.
+        let is_open = declared.iter().any(Vec::is_empty);
+        let known: Vec<&str> = declared.iter().flatten().map(String::as_str).collect();
+        let unknown = rule.when.keys().filter(|argument| !is_open && !known.contains(&&*first_name(argument)));
+        let arguments = unknown.map(|argument| self.idle("policy", argument, Idle::NoArgument, &known));
+        tools.chain(arguments).map(|idle| IdlePattern { place: rule.place.clone(), ..idle }).collect()
+    }
+
     fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {
         let matching: Vec<&str> = names.iter().copied().filter(|name| matches_glob(positive(pattern), name)).collect();
         let takes_away = pattern.starts_with('!') && !matching.is_empty();
@@ -141,7 +172,7 @@ impl Options {
 
     fn idle(&self, key: &'static str, pattern: &str, reason: Idle, names: &[&str]) -> IdlePattern {
         let help = match reason {
-            Idle::NoTool => {
+            Idle::NoTool | Idle::NoPrompt | Idle::NoArgument => {
                 let near: Vec<String> = nearest(pattern, names.iter().copied()).into_iter().map(printable).collect();
                 if near.is_empty() {
                     "`mcp-bindgen list` shows the tools of a snapshot".to_owned()
@@ -159,5 +190,17 @@ impl Options {
 
 /// The names of all tools of a snapshot, bound or not.
 pub(crate) fn tool_names(snapshot: &Snapshot) -> Vec<&str> {
-    snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str)).collect()
+    snapshot.tools.iter().filter_map(name_of).collect()
+}
+
+fn name_of(item: &Value) -> Option<&str> {
+    item.get("name").and_then(Value::as_str)
+}
+
+/// The argument of a condition, or the first one of its JSON pointer.
+fn first_name(argument: &str) -> String {
+    match argument.strip_prefix('/') {
+        Some(pointer) => pointer.split('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~"),
+        None => argument.to_owned(),
+    }
 }
