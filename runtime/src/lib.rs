@@ -27,17 +27,20 @@ pub mod events {
     pub use crate::client::subscribe;
 }
 
-/// Items that only generated code needs. They change whenever generated code does, and no program should name them.
+/// Items that only generated code and other packages of ours need. They change whenever those do, and no program should name
+/// them.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::generated::*;
+    #[cfg(feature = "http")]
+    pub use crate::rpc::transports::http::documents::fetch_json;
 }
 
 pub use call::events::ConnectionState;
 pub use call::{
-    Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,
-    Content, Dispatched, DynCallTool, Evidence, PassedInput, Progress, ProgressStream, ServerSpec, Tool, ToolCall,
-    ToolReply, ToolResult, ToolSpec, TypedCall, WithOptions, parse_arguments,
+    Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Caller, Cause, ConnectError,
+    ConnectErrorKind, Content, Dispatched, DynCallTool, Evidence, PassedInput, Progress, ProgressStream, ServerSpec,
+    Tool, ToolCall, ToolReply, ToolResult, ToolSpec, TypedCall, WithOptions, parse_arguments,
 };
 pub use client::catalog::changes::ToolChanges;
 pub use client::catalog::declared::Declared;
@@ -54,6 +57,7 @@ pub use connect::auth::{
     FileTokenStore, IdentityProvider, LocalTokenStore, MemoryTokenStore, OAuth, StoreLock, StoredAuthorization,
     StoredTokens, TokenStore, TokenStoreError,
 };
+pub use connect::kept_lists::ListTerms;
 pub use connect::limits::SharedLimits;
 pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]

@@ -11,7 +11,7 @@ use super::events::Observer;
 use super::wait;
 use crate::ground::contained::{Panicked, contained_async};
 use crate::ground::task::Boxed;
-use crate::{Annotations, CallError, ToolCall};
+use crate::{Annotations, CallError, Caller, ToolCall};
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -27,6 +27,10 @@ pub struct ApprovalRequest {
     pub arguments: Map<String, Value>,
     /// The tool's hints in the bindings: hints of a stranger, not promises.
     pub annotations: Annotations,
+    /// The reason of the rule that demands the approval, if it has one.
+    pub reason: Option<String>,
+    /// The caller on whose behalf the call is made, if it is known.
+    pub caller: Option<Arc<Caller>>,
 }
 
 /// A text is cut to no less, in characters.
@@ -117,12 +121,14 @@ impl Approver {
     }
 
     /// Asks, on a clock of its own: what a person takes does not count as the server's time.
-    pub(crate) async fn approve(&self, call: &ToolCall) -> Result<(), CallError> {
+    pub(crate) async fn approve(&self, call: &ToolCall, reason: Option<&str>) -> Result<(), CallError> {
         let request = ApprovalRequest {
             server: call.server.to_string(),
             tool: call.tool.to_string(),
             arguments: call.arguments.clone(),
             annotations: call.annotations(),
+            reason: reason.map(str::to_owned),
+            caller: call.caller().cloned(),
         };
         if let Some(observer) = call.passage.observer::<Observer>() {
             observer.approval_asked(call);
@@ -157,7 +163,8 @@ mod tests {
     fn shown(arguments: Value, longest: usize) -> Value {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let (server, tool) = ("files".to_owned(), "write".to_owned());
-        ApprovalRequest { server, tool, arguments, annotations: Annotations::default() }.shown_arguments(longest)
+        let (annotations, reason, caller) = (Annotations::default(), None, None);
+        ApprovalRequest { server, tool, arguments, annotations, reason, caller }.shown_arguments(longest)
     }
 
     #[test]

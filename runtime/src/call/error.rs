@@ -135,6 +135,8 @@ pub enum CallError {
         reason: String,
         /// The next step for a developer, if there is one. Models are not told.
         help: Option<String>,
+        /// How long to wait until the call may be made, if a rate denied it.
+        retry_after: Option<Duration>,
     },
     /// No answer came in time.
     #[error("{server}: `{tool}` did not answer within {after:?}{}", unsent(.dispatched))]
@@ -276,7 +278,8 @@ impl CallError {
 
     /// [`Denied`](Self::Denied).
     pub fn denied(server: impl Into<String>, tool: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Denied { server: server.into(), tool: tool.into(), reason: reason.into(), help: None }
+        let (server, tool, reason) = (server.into(), tool.into(), reason.into());
+        Self::Denied { server, tool, reason, help: None, retry_after: None }
     }
 
     /// [`NotOffered`](Self::NotOffered).
@@ -366,10 +369,12 @@ impl CallError {
         }
     }
 
-    /// Returns how long to wait before the next attempt, if the server said so (`Retry-After`).
+    /// Returns how long to wait before the next attempt, if the server said so (`Retry-After`), or the rate of a policy.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Transport { retry_after, .. } | Self::OutcomeUnknown { retry_after, .. } => *retry_after,
+            Self::Transport { retry_after, .. }
+            | Self::OutcomeUnknown { retry_after, .. }
+            | Self::Denied { retry_after, .. } => *retry_after,
             Self::NotConnected { source, .. } => source.as_ref()?.downcast_ref::<ConnectError>()?.retry_after(),
             _ => None,
         }

@@ -3,6 +3,7 @@
 mod approval;
 mod arguments;
 mod call_tool;
+mod caller;
 mod content;
 mod decode;
 mod encode;
@@ -29,6 +30,7 @@ pub(crate) use approval::Approver;
 pub use approval::{ApprovalAnswer, ApprovalRequest};
 pub use arguments::AsArguments;
 pub use call_tool::{CallTool, DynCallTool, WithOptions};
+pub use caller::Caller;
 pub use content::Content;
 #[cfg(feature = "validation")]
 pub(crate) use decode::values;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::caller::Caller;
 use super::input::PassedInput;
 use super::progress::{Listener, Progress, ProgressStream, listen};
 
@@ -41,6 +42,7 @@ pub(crate) struct Given {
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) meta: Option<Arc<Map<String, Value>>>,
     pub(crate) source: Option<Arc<str>>,
+    pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) input: Option<PassedInput>,
     pub(crate) capabilities: Option<Arc<Value>>,
     pub(crate) is_remote: bool,
@@ -123,6 +125,11 @@ impl CallOptions {
     /// ```
     pub fn source(self, name: impl Into<String>) -> Self {
         self.set(|given| given.source = Some(name.into().into()))
+    }
+
+    /// Sets the caller on whose behalf the call is made.
+    pub fn caller(self, caller: impl Into<Arc<Caller>>) -> Self {
+        self.set(|given| given.caller = Some(caller.into()))
     }
 
     /// Returns the server's requests for input to the caller, instead of passing them to the client's handlers: the
@@ -253,6 +260,7 @@ impl Given {
             cancellation: self.cancellation.or_else(|| defaults.cancellation.clone()),
             meta,
             source: self.source.or_else(|| defaults.source.clone()),
+            caller: self.caller.or_else(|| defaults.caller.clone()),
             input: self.input.or_else(|| defaults.input.clone()),
             capabilities: self.capabilities.or_else(|| defaults.capabilities.clone()),
             is_remote: self.is_remote || defaults.is_remote,
@@ -271,6 +279,7 @@ impl fmt::Debug for CallOptions {
             .field("cancellation", &given.cancellation.is_some())
             .field("meta", &given.meta.as_deref().map(|meta| meta.keys().collect::<Vec<_>>()))
             .field("source", &given.source)
+            .field("caller", &given.caller)
             .field("input", &given.input)
             .field("client_capabilities", &given.capabilities)
             .field("remote", &given.is_remote)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mcp_bindgen_model::{View, pointer_segment};
 use serde_json::{Map, Value};
 
-use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, ToolResult, ToolSpec};
+use super::{Annotations, CallError, CallOptions, Caller, Passage, ServerSpec, ToolResult, ToolSpec};
 
 /// The future that services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
@@ -84,6 +84,12 @@ impl ToolCall {
                 Err(CallError::invalid_arguments(&self.server, &self.tool, pointer, refusal.message))
             }
         }
+    }
+
+    /// Returns the caller on whose behalf the call is made, if it is known: [`CallOptions::caller`].
+    #[must_use]
+    pub fn caller(&self) -> Option<&Arc<Caller>> {
+        self.options.given().caller.as_ref()
     }
 
     /// Returns the hints about the tool's behaviour: by its bindings, else by the caller's description.

@@ -53,7 +53,9 @@ impl CallTool for Client {
         let (config, remote) = (self.supervisor.config.clone(), self.supervisor.config.clone());
         Offer::of(self.clone())
             .observed_by(self.observer().clone())
-            .if_admitted(move |tool| config.selects(tool))
+            .if_admitted(move |tool| {
+                config.selects(tool) && !config.policies.iter().any(|rule| rule.always_denies(tool))
+            })
             .if_remote(move |tool| remote.lets_remote_use(tool))
     }
 }
@@ -155,7 +157,8 @@ impl Client {
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
-            let _place = wait::within(&mut call, Duration::MAX, self.supervisor.status.limits.turn()).await?;
+            let turn = wait::within(&mut call, Duration::MAX, self.supervisor.status.limits.turn(self.name())).await?;
+            let _place = turn.transpose().map_err(|error| self.uncounted(&call, &error))?;
             let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await

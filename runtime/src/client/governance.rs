@@ -1,6 +1,9 @@
 //! The demands of a server's configuration on every call, typed or not.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_bindgen_model::{PolicyEffect, PolicyRule};
 
 use super::Client;
 use super::lease::Lease;
@@ -19,10 +22,13 @@ impl Client {
 
     /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`, and `remote_use` for whom it is
     /// meant for.
-    pub(crate) fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
+    ///
+    /// Cancel safe: a call that is given up may have taken a turn of a rate.
+    pub(crate) async fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
         let config = self.config();
         if config.selects(&call.tool) {
-            return self.admit_remote(call);
+            self.admit_remote(call)?;
+            return self.admit_by_policies(call).await;
         }
         let reason = if config.excludes(&call.tool) {
             "it is excluded by `exclude` of the server"
@@ -30,6 +36,69 @@ impl Client {
             "it is not selected by `tools` of the server"
         };
         Err(CallError::denied(self.name(), &*call.tool, reason))
+    }
+
+    /// Whether the rules of the configuration let the call be made: `policy`. Counts it where they have a rate.
+    async fn admit_by_policies(&self, call: &ToolCall) -> Result<(), CallError> {
+        let rules: Vec<(usize, &PolicyRule)> = self.policies_of(call).collect();
+        let Some((_, first)) = rules.first() else { return Ok(()) };
+        let denied = |rule: &PolicyRule, what: &str, retry_after: Option<Duration>| {
+            let reason = rule.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let (server, tool) = (self.name().to_owned(), call.tool.to_string());
+            let reason = format!("{what}{reason}");
+            Err(CallError::Denied { server, tool, reason, help: None, retry_after })
+        };
+        if let Some((_, rule)) = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Deny) {
+            return denied(rule, "a policy of the configuration denies it", None);
+        }
+        if call.passage.has_come_through(Place::Cache) {
+            return denied(first, "a cache around the client would bypass a policy of the configuration", None);
+        }
+        let caller = call.caller().and_then(|caller| caller.principal.as_deref()).unwrap_or_default();
+        for (index, rule) in rules {
+            let Some(rate) = rule.rate else { continue };
+            let taken = self.supervisor.status.limits.try_turn(self.name(), (index, caller), rate).await;
+            let taken = taken.map_err(|error| self.uncounted(call, &error))?;
+            if let Err(wait) = taken {
+                return denied(rule, &format!("a policy of the configuration allows {rate}"), Some(wait));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a call whose turn cannot be counted.
+    pub(super) fn uncounted(&self, call: &ToolCall, error: &str) -> CallError {
+        tracing::error!(server = self.name(), tool = &*call.tool, "cannot count calls: {error}");
+        CallError::denied(self.name(), &*call.tool, "the number of calls cannot be counted at the moment")
+    }
+
+    /// Returns the rules that apply to a call.
+    fn policies_of<'a>(&'a self, call: &'a ToolCall) -> impl Iterator<Item = (usize, &'a PolicyRule)> {
+        let names = call.caller().and_then(|caller| caller.names());
+        let rules = self.config().policies.iter().enumerate();
+        rules.filter(move |(_, rule)| rule.applies(&call.tool, &call.arguments, names.as_deref()))
+    }
+
+    /// Returns whether the configuration demands an approval of the call, and why.
+    fn approval_demanded<'a>(&'a self, call: &'a ToolCall) -> Option<Option<&'a str>> {
+        let by_rule = self.policies_of(call).find(|(_, rule)| rule.then == PolicyEffect::Approve);
+        let by_rule = by_rule.map(|(_, rule)| rule.reason.as_deref());
+        by_rule.or_else(|| self.config().needs_approval(&call.tool).then_some(None))
+    }
+
+    /// Whether the configuration lets a prompt be used: `prompts`.
+    pub(crate) fn admit_prompt(&self, prompt: &str) -> Result<(), CallError> {
+        self.selected(prompt, "prompts", self.config().selects_prompt(prompt))
+    }
+
+    /// Whether the configuration lets a resource be used: `resources`.
+    pub(crate) fn admit_resource(&self, uri: &str) -> Result<(), CallError> {
+        self.selected(uri, "resources", self.config().selects_resource(uri))
+    }
+
+    fn selected(&self, name: &str, key: &str, is_selected: bool) -> Result<(), CallError> {
+        let denied = || CallError::denied(self.name(), name, format!("it is not selected by `{key}` of the server"));
+        is_selected.then_some(()).ok_or_else(denied)
     }
 
     /// Returns the call with the arguments that the view of the tool sets: that of its bindings, or of the configuration.
@@ -54,7 +123,7 @@ impl Client {
             // Layers between the stack and this client may have marked the call.
             return self.admit_remote(call);
         }
-        self.admit(call)?;
+        self.admit(call).await?;
         self.ask_approval(call).await
     }
 
@@ -141,10 +210,10 @@ impl Client {
         }
     }
 
-    /// Asks for the approval that the configuration demands: `approve`.
+    /// Asks for the approval that the configuration demands: `approve` and `policy`.
     pub(crate) async fn ask_approval(&self, call: &ToolCall) -> Result<(), CallError> {
-        if !self.config().needs_approval(&call.tool) || call.passage.is_granted(self.id(), &call.tool, &call.arguments)
-        {
+        let Some(reason) = self.approval_demanded(call) else { return Ok(()) };
+        if call.passage.is_granted(self.id(), &call.tool, &call.arguments) {
             return Ok(());
         }
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
@@ -162,9 +231,9 @@ impl Client {
                         `Servers::load_with` or `Client::for_spec_with`, or add an `Approval` layer";
             let (server, tool) = (self.name().to_owned(), call.tool.to_string());
             let reason = "it requires an approval that was not given".to_owned();
-            return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()) });
+            return Err(CallError::Denied { server, tool, reason, help: Some(help.to_owned()), retry_after: None });
         };
-        approver.approve(call).await?;
+        approver.approve(call, reason).await?;
         call.passage.grant(self.id(), &call.tool, &call.arguments);
         Ok(())
     }

@@ -78,6 +78,7 @@ impl Client {
             };
             return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
         }
+        self.admit_request(method, &params)?;
         let options = with_meta_of(&mut params, options);
         let (connection, patience) = self.ready(method, &options).await?;
         match connection.ask(&mut Ask::new(method.to_owned(), params), &options, patience).await {
@@ -132,6 +133,22 @@ impl Client {
             },
         };
         outcome.map_err(|error| self.call_error(&connection, method, patience.timeout, error))
+    }
+}
+
+impl Client {
+    /// Whether the configuration lets a request of the protocol name what it names.
+    fn admit_request(&self, method: &str, params: &Map<String, Value>) -> Result<(), CallError> {
+        if !is_of_protocol(method) {
+            return Ok(());
+        }
+        let of =
+            if method == "completion/complete" { params.get("ref").and_then(Value::as_object) } else { Some(params) };
+        let text = |key: &str| of?.get(key).and_then(Value::as_str);
+        if let Some(uri) = text("uri") {
+            return self.admit_resource(uri);
+        }
+        text("name").map_or(Ok(()), |prompt| self.admit_prompt(prompt))
     }
 }
 

@@ -15,6 +15,7 @@ use super::lease::Lease;
 use super::state::Status;
 use crate::ConnectionState;
 use crate::call::events::Observer;
+use crate::connect::connection::Connection;
 use crate::connect::options::ClientOptions;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
@@ -120,10 +121,17 @@ impl Supervisor {
 
     /// Returns `true` if the connection is open.
     pub(super) fn is_connected(&self) -> bool {
-        self.slot().kept.as_ref().is_some_and(|kept| {
-            kept.is_usable()
-                && matches!(&*kept.progress.borrow(), Progress::Open(opened) if opened.connection.is_open())
-        })
+        self.open_connection().is_some()
+    }
+
+    /// Returns the connection, if it is open.
+    pub(super) fn open_connection(&self) -> Option<Arc<Connection>> {
+        let slot = self.slot();
+        let kept = slot.kept.as_ref().filter(|kept| kept.is_usable())?;
+        match &*kept.progress.borrow() {
+            Progress::Open(opened) if opened.connection.is_open() => Some(opened.connection.clone()),
+            _ => None,
+        }
     }
 
     /// Returns `true` if the last attempt to connect failed.

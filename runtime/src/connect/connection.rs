@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::Dispatched;
 use crate::connect::ask::request;
 use crate::connect::handshake::{Agreed, known_version};
+use crate::connect::kept_lists::KeptLists;
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
 use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
@@ -73,6 +74,7 @@ pub(crate) struct Connection {
     /// The client capabilities that the program declared; what every client has is left out.
     pub(crate) declared: Value,
     pub(crate) answers: Arc<Answers>,
+    pub(crate) kept: KeptLists,
     /// How many requests were answered when the handshake was over.
     answers_of_handshake: u64,
 }
@@ -88,7 +90,8 @@ impl Connection {
         let receiving = Mutex::new(Some(receiving));
         let (protocol_version, handshake) = (agreed.version.as_str().to_owned(), agreed.answer);
         let answers_of_handshake = link.ledger.answers();
-        Self { session, receiving, link, protocol_version, handshake, declared, answers, answers_of_handshake }
+        let kept = KeptLists::default();
+        Self { session, receiving, link, protocol_version, handshake, declared, answers, kept, answers_of_handshake }
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -103,6 +106,12 @@ impl Connection {
     /// How often the server has said that its list of tools changed.
     pub(crate) fn list_changes(&self) -> u64 {
         *self.link.ledger.list_news.told().borrow()
+    }
+
+    /// How often a list may have changed since the connection began.
+    pub(crate) fn news_of(&self, listing: Listing) -> u64 {
+        let news = &self.link.ledger.list_news;
+        if matches!(listing, Listing::Tools) { news.count() } else { news.of_others() }
     }
 
     /// Returns the receiving side, once. Dropping it ends the connection.

@@ -1,10 +1,18 @@
 //! The limits of a server: calls in a time, calls at once, failing starts.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use lru::LruCache;
 
 use mcp_bindgen_model::Rate;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 
 use super::starts::Starts;
 use crate::ground::limiter::Limiter;
@@ -26,12 +34,30 @@ use crate::ground::limiter::Limiter;
 #[derive(Clone, Default)]
 pub struct SharedLimits(Arc<Limits>);
 
-#[derive(Default)]
+/// The answer of a counter: how long it takes until the next turn, if there is none, or why nobody knows.
+type Counting = Pin<Box<dyn Future<Output = Result<Result<(), Duration>, String>> + Send>>;
+type Counter = dyn Fn(String, Rate) -> Counting + Send + Sync;
+
+/// Of so many callers the turns are remembered.
+const MOST_CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+
+impl Default for Limits {
+    fn default() -> Self {
+        let turns = Mutex::new(LruCache::new(MOST_CALLERS));
+        let (limiter, places, counter) = Default::default();
+        Self { limiter, places, starts: Starts::default(), counter, turns }
+    }
+}
+
 struct Limits {
     limiter: OnceLock<Option<Limiter>>,
     /// One place for each call at a time.
     places: OnceLock<Option<Semaphore>>,
     starts: Starts,
+    /// Counts in place of these limits.
+    counter: OnceLock<Box<Counter>>,
+    /// The turns that callers took, by rule and principal.
+    turns: Mutex<LruCache<(usize, String), VecDeque<Instant>>>,
 }
 
 impl SharedLimits {
@@ -48,22 +74,79 @@ impl SharedLimits {
         self.0.places.get_or_init(|| at_once.map(places));
     }
 
+    /// Has somebody else count the turns of rates, for clients of several programs. The counter gets the name of a rate,
+    /// and returns how long it takes until the next turn if there is none now.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn counted_by<C>(self, counter: impl Fn(String, Rate) -> C + Send + Sync + 'static) -> Self
+    where
+        C: Future<Output = Result<Result<(), Duration>, String>> + Send + 'static,
+    {
+        // Limits that are in use already keep their counter.
+        let _ = self.0.counter.set(Box::new(move |name, rate| Box::pin(counter(name, rate))));
+        self
+    }
+
+    /// Takes a turn of a caller, where the rate of a rule of a server allows it. Cancel safe.
+    ///
+    /// # Errors
+    /// How long it takes until the next turn, or why nobody knows.
+    pub(crate) async fn try_turn(
+        &self,
+        server: &str,
+        (rule, caller): (usize, &str),
+        rate: Rate,
+    ) -> Result<Result<(), Duration>, String> {
+        match self.0.counter.get() {
+            Some(counter) => counter(format!("{server}:{rule}:{caller}"), rate).await,
+            None => Ok(self.try_own_turn((rule, caller), rate)),
+        }
+    }
+
+    fn try_own_turn(&self, (rule, caller): (usize, &str), rate: Rate) -> Result<(), Duration> {
+        let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = turns.get_or_insert_mut((rule, caller.to_owned()), VecDeque::new);
+        let now = Instant::now();
+        while taken.front().is_some_and(|first| now.duration_since(*first) >= rate.period()) {
+            taken.pop_front();
+        }
+        match taken.front() {
+            Some(first) if u32::try_from(taken.len()).is_ok_and(|taken| taken >= rate.calls()) => {
+                Err(rate.period().saturating_sub(now.duration_since(*first)))
+            }
+            _ => {
+                taken.push_back(now);
+                Ok(())
+            }
+        }
+    }
+
     pub(crate) fn starts(&self) -> &Starts {
         &self.0.starts
     }
 
     /// Waits until the limits allow another call; it is over when the permit is dropped.
     /// Cancel safe.
-    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    ///
+    /// # Errors
+    /// Why nobody knows.
+    pub(crate) async fn turn(&self, server: &str) -> Result<Option<SemaphorePermit<'_>>, String> {
         let place = match self.0.places.get() {
             // It is never closed.
             Some(Some(places)) => places.acquire().await.ok(),
             _ => None,
         };
         if let Some(Some(limiter)) = self.0.limiter.get() {
-            limiter.turn().await;
+            match self.0.counter.get() {
+                Some(counter) => {
+                    while let Err(wait) = counter(server.to_owned(), limiter.rate()).await? {
+                        tokio::time::sleep(wait).await;
+                    }
+                }
+                None => limiter.turn().await,
+            }
         }
-        place
+        Ok(place)
     }
 }
 

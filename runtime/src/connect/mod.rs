@@ -6,6 +6,7 @@ pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod eras;
 pub(crate) mod handshake;
+pub(crate) mod kept_lists;
 #[cfg(feature = "keyring")]
 mod keyring;
 pub(crate) mod limits;

@@ -19,6 +19,10 @@ impl Limiter {
         Self { rate, passed: Mutex::default() }
     }
 
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// Waits for its turn. Cancel safe: whoever gives up takes no turn.
     pub(crate) async fn turn(&self) {
         let mut passed = self.passed.lock().await;

@@ -96,7 +96,7 @@ impl Around for Approval {
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
-            self.approver.approve(&call).await?;
+            self.approver.approve(&call, None).await?;
             let approved = approved_call(&call.tool, &call.arguments);
             call.passage.approve(approved);
         }

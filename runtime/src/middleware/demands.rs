@@ -40,7 +40,7 @@ impl Around for Admission {
         if call.server != self.0.name() {
             call.server = self.0.name().to_owned().into();
         }
-        self.0.admit(&call)?;
+        self.0.admit(&call).await?;
         below.call(call).await
     }
 }

@@ -15,7 +15,7 @@ use super::tools::Globs;
 use crate::call::wait;
 use crate::call::{Passage, Place};
 use crate::ground::contained::{Panicked, contained, contained_async};
-use crate::{Annotations, CallError, ToolCall, ToolResult};
+use crate::{Annotations, CallError, Caller, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -33,6 +33,8 @@ pub struct CallFacts<'c> {
     /// or from the server's list if a toolset, a template or a proxy makes the call; unknown for a call by name,
     /// unless [`ToolCall::described`] sets them.
     pub annotations: Annotations,
+    /// The caller on whose behalf the call is made, if it is known.
+    pub caller: Option<&'c Caller>,
     call: &'c ToolCall,
 }
 
@@ -45,6 +47,7 @@ impl<'c> CallFacts<'c> {
             tool: &call.tool,
             arguments: &call.arguments,
             annotations: call.annotations(),
+            caller: call.caller().map(|caller| &**caller),
             call,
         }
     }

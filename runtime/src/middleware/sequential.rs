@@ -70,7 +70,7 @@ impl SequentialDependency {
         }
     }
 
-    /// Counts calls separately for each scope, such as a user. A call is denied if the closure panics. The 10,000
+    /// Counts calls separately for each scope, such as a user; by default for each [`Caller`](crate::Caller) that a call is made for. A call is denied if the closure panics. The 10,000
     /// most recently used scopes are remembered; in a forgotten scope the prerequisites must succeed again.
     #[must_use]
     pub fn scope(mut self, scope: impl Fn(&CallFacts<'_>) -> String + Send + Sync + 'static) -> Self {
@@ -85,7 +85,7 @@ impl SequentialDependency {
                 tracing::error!(server, tool, "the scope of a sequential dependency panicked; the call is denied");
                 CallError::denied(server, tool, "the scope of a sequential dependency panicked")
             })?,
-            None => String::new(),
+            None => call.caller().map(|caller| caller.key()).unwrap_or_default(),
         };
         Ok((call.server.to_string(), scope))
     }

@@ -1,7 +1,11 @@
 //! Notifications of a server about its list of tools.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+
+use super::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
 
 /// How often the list of tools may have changed since the connection began. It is counted where messages arrive, so that
 /// whoever has an answer knows of all that was said before it.
@@ -10,6 +14,8 @@ pub(crate) struct ListNews {
     count: watch::Sender<u64>,
     /// How often the server has said so.
     told: watch::Sender<u64>,
+    /// How often another list has changed.
+    others: AtomicU64,
 }
 
 impl ListNews {
@@ -26,6 +32,10 @@ impl ListNews {
             }
             // From now on it tells of changes; of those before nobody has heard.
             Some("notifications/subscriptions/acknowledged") => tells_of_tools(),
+            Some(PROMPTS_CHANGED | RESOURCES_CHANGED) => {
+                self.others.fetch_add(1, Ordering::Relaxed);
+                false
+            }
             _ => false,
         };
         if is_news {
@@ -48,6 +58,11 @@ impl ListNews {
 
     pub(crate) fn count(&self) -> u64 {
         *self.count.borrow()
+    }
+
+    /// How often a list other than that of tools has changed.
+    pub(crate) fn of_others(&self) -> u64 {
+        self.others.load(Ordering::Relaxed)
     }
 
     /// How often the server has said that its list changed.

@@ -1,12 +1,13 @@
 //! Events for observers.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::call::INPUT_REQUIRED;
-use crate::{CallError, CallErrorKind, ConnectionState, Dispatched, ToolCall, ToolResult};
+use crate::{CallError, CallErrorKind, Caller, ConnectionState, Dispatched, ToolCall, ToolResult};
 
 /// An event. It contains no secrets of the configuration, and contents of calls only with
 /// [`ClientOptions::record_content`](crate::ClientOptions::record_content).
@@ -41,8 +42,10 @@ pub struct ToolInvoked {
     pub tool: String,
     /// The kind of the tool or of its caller.
     pub kind: CallKind,
-    /// The caller.
+    /// The part of the program that made the call.
     pub source: CallSource,
+    /// The caller on whose behalf it was made, if that is known.
+    pub caller: Option<Arc<Caller>>,
     /// How long it took, from when it was made: connecting, approvals, tries and pauses included.
     pub duration: Duration,
     /// How it ended.
@@ -206,7 +209,9 @@ pub enum CallOutcome {
 }
 
 impl CallOutcome {
-    pub(super) fn of(outcome: &Result<ToolResult, CallError>) -> Self {
+    /// Returns how a call ended, from its result.
+    #[must_use]
+    pub fn of(outcome: &Result<ToolResult, CallError>) -> Self {
         match outcome {
             Ok(result) if result.is_error => Self::ToolError,
             Ok(result) if result.needs_input() => Self::InputRequired,

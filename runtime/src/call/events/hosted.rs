@@ -28,6 +28,7 @@ impl HostedObserver {
                 tool: self.0.name(tool),
                 kind: CallKind::Hosted,
                 source: CallSource::Named(source.to_owned()),
+                caller: None,
                 duration: Duration::ZERO,
                 outcome,
                 arguments: None,

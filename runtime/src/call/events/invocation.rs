@@ -11,7 +11,7 @@ use super::event::{CallKind, CallOutcome, CallSource, Event, ToolInvoked};
 use super::metrics::{self, Timing};
 use super::observer::Observer;
 use super::spans::CallSpan;
-use crate::{CallError, ToolCall, ToolResult};
+use crate::{CallError, Caller, ToolCall, ToolResult};
 
 /// A call of the program, of which whoever watches is told once, also where nobody waits for its end.
 pub(crate) struct Invocation {
@@ -21,6 +21,7 @@ pub(crate) struct Invocation {
     is_bound: bool,
     kind: CallKind,
     source: CallSource,
+    caller: Option<Arc<Caller>>,
     arguments: Option<Map<String, Value>>,
     begun: Instant,
     is_over: bool,
@@ -40,6 +41,7 @@ impl Invocation {
                 CallSource::Named(name) => CallSource::Named(observer.name(&name)),
                 other => other,
             },
+            caller: call.caller().cloned(),
             arguments: if is_heard { observer.arguments(&call.arguments) } else { None },
             begun: Instant::now(),
             is_over: false,
@@ -58,9 +60,9 @@ impl Invocation {
         let duration: Duration = self.begun.elapsed();
         let (server, tool) = (std::mem::take(&mut self.server), std::mem::take(&mut self.tool));
         let source = std::mem::replace(&mut self.source, CallSource::Untyped);
-        let (kind, arguments) = (self.kind, self.arguments.take());
+        let (kind, caller, arguments) = (self.kind, self.caller.take(), self.arguments.take());
         self.observer.publish(|| {
-            Event::ToolInvoked(ToolInvoked { server, tool, kind, source, duration, outcome, arguments, result })
+            Event::ToolInvoked(ToolInvoked { server, tool, kind, source, caller, duration, outcome, arguments, result })
         });
     }
 }

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use self::declared::Declared;
 use crate::connect::connection::{Connection, Listing};
+use crate::connect::kept_lists::{ListTerms, Terms};
 use crate::ground::deadline::Patience;
 #[cfg(feature = "http")]
 use crate::ground::redact::LONGEST_MESSAGE;
@@ -65,6 +66,28 @@ impl Client {
     pub async fn list_tools_raw(&self) -> Result<Vec<Value>, ConnectError> {
         let connection = self.connection().await?;
         tools(self.name(), &connection, self.patience()).await
+    }
+
+    /// Returns how long the last list of a method may be kept: `tools/list`, `prompts/list`, `resources/list`,
+    /// `resources/templates/list` or `skills/list`. `None` if the server does not say so, or its list has changed. Until then
+    /// the client does not ask for the list again.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
+    /// let tools = client.list_tools_raw().await?;
+    /// if let Some(terms) = client.list_terms("tools/list") {
+    ///     println!("{} tools, good for {:?}", tools.len(), terms.ttl);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn list_terms(&self, method: &str) -> Option<ListTerms> {
+        let connection = self.supervisor.open_connection()?;
+        let listings =
+            [Listing::Tools, Listing::Prompts, Listing::Resources, Listing::ResourceTemplates, Listing::Skills];
+        let listing = listings.into_iter().find(|listing| listing.method() == method)?;
+        connection.kept.terms(method, connection.news_of(listing))
     }
 
     /// Takes a snapshot of all that the server offers.
@@ -183,6 +206,11 @@ async fn all(
     };
     let method = listing.method();
     let (key, _) = listing.key();
+    let news = connection.news_of(listing);
+    if let Some(kept) = connection.kept.get(method, news) {
+        return Ok(kept);
+    }
+    let mut terms = Terms::new();
     let mut found = Vec::new();
     let mut cursors = HashSet::new();
     let mut cursor = None;
@@ -220,6 +248,7 @@ async fn all(
                 return Err(error.with_retry_after(failure.retry_after));
             }
         };
+        terms.add(&page);
         size = size.saturating_add(size_of_value(&page));
         if size > MAX_LISTING {
             let most = MAX_LISTING / (1024 * 1024);
@@ -238,6 +267,7 @@ async fn all(
         }
         found.extend(items);
         let Some(next) = next else {
+            connection.kept.put(method, &found, &terms, news);
             return Ok(found);
         };
         cursor = Some(next.to_owned());

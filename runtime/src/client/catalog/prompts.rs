@@ -64,6 +64,7 @@ passed_on!(GetPrompt::get_prompt(PromptRequest) -> PromptResult);
 impl GetPrompt for Client {
     async fn get_prompt(&self, request: PromptRequest) -> Result<PromptResult, CallError> {
         let PromptRequest { prompt, arguments, options, .. } = request;
+        self.admit_prompt(&prompt)?;
         let (connection, patience) = self.ready(&prompt, &options).await?;
         match connection.ask(&mut Ask::prompt(&prompt, arguments), &options, patience).await {
             Ok(result) => {

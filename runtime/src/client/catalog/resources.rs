@@ -62,6 +62,7 @@ passed_on!(ReadResource::read_resource(ResourceRequest) -> ResourceResult);
 impl ReadResource for Client {
     async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
         let ResourceRequest { uri, options, .. } = request;
+        self.admit_resource(&uri)?;
         let (connection, patience) = self.ready(&uri, &options).await?;
         match connection.ask(&mut Ask::resource(&uri), &options, patience).await {
             Ok(result) => {

@@ -97,6 +97,7 @@ impl Client {
     /// the request met.
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<ResourceUpdates, CallError> {
         let uri = uri.into();
+        self.admit_resource(&uri)?;
         let (connection, patience) = self.ready(&uri, &CallOptions::new()).await?;
         let tells = connection.handshake.pointer("/capabilities/resources/subscribe").and_then(Value::as_bool);
         if !connection.is_modern() && tells != Some(true) {

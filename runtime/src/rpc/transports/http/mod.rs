@@ -4,6 +4,7 @@ pub(crate) mod authorization;
 pub(crate) mod bodies;
 pub(crate) mod client;
 mod departing;
+pub(crate) mod documents;
 pub(crate) mod events;
 mod exchange;
 mod listening;

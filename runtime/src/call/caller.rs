@@ -1,0 +1,74 @@
+//! The caller on whose behalf a call is made.
+
+use std::net::IpAddr;
+
+/// The caller on whose behalf a call is made: a user of a service, a client of a proxy. It is never sent to the server.
+///
+/// Rules of `[[policy]]` with `for` apply to its principal; layers that keep something of earlier calls keep it for each
+/// caller; policies, approvals and events receive it.
+///
+/// ```
+/// use mcp_bindgen_runtime::{Caller, CallOptions};
+///
+/// let options = CallOptions::new().caller(Caller::principal("ann").group("support"));
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Caller {
+    /// The name of whoever was authenticated.
+    pub principal: Option<String>,
+    /// The principal's groups.
+    pub groups: Vec<String>,
+    /// The scopes of the principal's token.
+    pub scopes: Vec<String>,
+    /// The entries of `[access]` that are for the principal.
+    pub access: Vec<String>,
+    /// Tells the sessions of clients apart. It is not the session's id, which is a secret of the client.
+    pub session: Option<String>,
+    /// The name and version of the client program, by its own account.
+    pub client: Option<String>,
+    /// The address that the request came from.
+    pub address: Option<IpAddr>,
+}
+
+impl Caller {
+    /// Creates a caller of whom nothing is known.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self::default()
+    }
+
+    /// Creates a caller that was authenticated.
+    #[must_use]
+    pub fn principal(name: impl Into<String>) -> Self {
+        Self { principal: Some(name.into()), ..Self::default() }
+    }
+
+    /// Adds a group.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.groups.push(group.into());
+        self
+    }
+
+    /// The names that rules of `[[policy]]` know the caller by; `None` without a principal.
+    pub(crate) fn names(&self) -> Option<Vec<&str>> {
+        let principal = self.principal.as_deref()?;
+        Some(std::iter::once(principal).chain(self.access.iter().map(String::as_str)).collect())
+    }
+
+    /// Returns a text that tells this caller from others: by the session, else the principal, else the address and the
+    /// client program.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match (&self.session, &self.principal) {
+            (Some(session), _) => format!("session {session}"),
+            (None, Some(principal)) => format!("principal {principal}"),
+            (None, None) => {
+                let address = self.address.map(|address| address.to_string()).unwrap_or_default();
+                format!("client {address} {}", self.client.as_deref().unwrap_or_default())
+            }
+        }
+    }
+}

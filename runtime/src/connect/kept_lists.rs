@@ -1,0 +1,114 @@
+//! Lists that a server lets clients keep (2026-07-28, `ttlMs` and `cacheScope`).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// No list is kept longer.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How long a list may be kept, and by whom: `ttlMs` and `cacheScope` of 2026-07-28.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListTerms {
+    /// The time from now on.
+    pub ttl: Duration,
+    /// Whether others may be given it: `cacheScope` is `public`.
+    pub is_public: bool,
+}
+
+/// The terms of the pages of a list: the strictest of all.
+pub(crate) struct Terms {
+    begun: Instant,
+    ttl: Option<Duration>,
+    is_public: bool,
+}
+
+impl Terms {
+    pub(crate) fn new() -> Self {
+        Self { begun: Instant::now(), ttl: Some(LONGEST), is_public: true }
+    }
+
+    /// Takes those of a page.
+    pub(crate) fn add(&mut self, page: &Value) {
+        let ttl = page.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis);
+        self.ttl = self.ttl.zip(ttl).map(|(own, other)| own.min(other)).filter(|ttl| !ttl.is_zero());
+        self.is_public &= page.get("cacheScope").and_then(Value::as_str) == Some("public");
+    }
+}
+
+/// The lists of a connection, by method.
+#[derive(Default)]
+pub(crate) struct KeptLists(Mutex<HashMap<&'static str, Kept>>);
+
+struct Kept {
+    items: Vec<Value>,
+    until: Instant,
+    is_public: bool,
+    /// How often the list had changed.
+    news: u64,
+}
+
+impl KeptLists {
+    /// Returns a list that is still good; `news` is how often it has changed.
+    pub(crate) fn get(&self, method: &str, news: u64) -> Option<Vec<Value>> {
+        self.lists().get(method).filter(|kept| kept.is_good(news)).map(|kept| kept.items.clone())
+    }
+
+    /// Returns how long a list may still be kept.
+    pub(crate) fn terms(&self, method: &str, news: u64) -> Option<ListTerms> {
+        let lists = self.lists();
+        let kept = lists.get(method).filter(|kept| kept.is_good(news))?;
+        Some(ListTerms { ttl: kept.until.saturating_duration_since(Instant::now()), is_public: kept.is_public })
+    }
+
+    /// Keeps a list, where its terms allow it.
+    pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, news: u64) {
+        let mut lists = self.lists();
+        match terms.ttl {
+            Some(ttl) => {
+                let (until, is_public) = (terms.begun + ttl, terms.is_public);
+                lists.insert(method, Kept { items: items.to_vec(), until, is_public, news });
+            }
+            None => drop(lists.remove(method)),
+        }
+    }
+
+    fn lists(&self) -> MutexGuard<'_, HashMap<&'static str, Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn is_good(&self, news: u64) -> bool {
+        self.news == news && Instant::now() < self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_strictest_page_decides_and_a_change_ends_it() {
+        let kept = KeptLists::default();
+        let put = |pages: &[Value]| {
+            let mut terms = Terms::new();
+            pages.iter().for_each(|page| terms.add(page));
+            kept.put("tools/list", &[json!(1)], &terms, 7);
+            kept.terms("tools/list", 7)
+        };
+        let public = json!({ "ttlMs": 60_000, "cacheScope": "public" });
+        let terms = put(&[public.clone(), json!({ "ttlMs": 30_000, "cacheScope": "private" })]).expect("it is kept");
+        assert!(!terms.is_public && terms.ttl <= Duration::from_secs(30) && terms.ttl > Duration::from_secs(20));
+        assert!(put(std::slice::from_ref(&public)).is_some_and(|terms| terms.is_public));
+        assert_eq!(kept.get("tools/list", 7), Some(vec![json!(1)]));
+        assert_eq!((kept.get("tools/list", 8), kept.get("prompts/list", 7)), (None, None));
+        for page in [json!({}), json!({ "ttlMs": 0 }), json!({ "ttlMs": -1 }), json!({ "ttlMs": "60" })] {
+            assert_eq!(put(&[public.clone(), page]), None);
+        }
+    }
+}
