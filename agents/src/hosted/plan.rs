@@ -26,7 +26,8 @@ impl Plan {
     /// Providers know names alone: a glob can be handed over only for tools that somebody has listed, and what the server
     /// adds later is not among the allowed ones.
     ///
-    /// A tool with a view is never handed over: the provider would call it as the server declares it.
+    /// A tool with a view or a policy is never handed over: the provider would call it as the server declares it, whatever its
+    /// arguments are.
     ///
     /// `only` are names that nothing goes beyond, whatever the configuration says: those that were bound, or those of a set.
     pub(super) fn of(
@@ -34,12 +35,20 @@ impl Plan {
         listed: Option<&[String]>,
         only: Option<&BTreeSet<String>>,
     ) -> Result<Self, Refusal> {
-        let is_handed = |name: &&String| config.selects(name) && !config.views.contains_key(*name);
+        let is_handed =
+            |name: &&String| config.selects(name) && !config.views.contains_key(*name) && !config.has_policy(name);
         if let Some(only) = only {
             let allowed = only.iter().filter(is_handed).cloned().collect();
-            return Self::by_name(config, allowed, "none of its tools is bound, selected and without a view");
+            return Self::by_name(
+                config,
+                allowed,
+                "none of its tools is bound, selected, and without a view and a policy",
+            );
         }
-        let is_restricted = config.tools.is_some() || !config.exclude.is_empty() || !config.views.is_empty();
+        let is_restricted = config.tools.is_some()
+            || !config.exclude.is_empty()
+            || !config.views.is_empty()
+            || !config.policies.is_empty();
         let needs_approval = !config.approve.is_empty();
         let names = match (listed, &config.tools) {
             _ if !is_restricted && !needs_approval => None,
@@ -47,7 +56,7 @@ impl Plan {
             (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?', '!'])) => Some(tools.as_slice()),
             (None, _) if is_restricted => {
                 return Err(NotHostedReason::Tools.because(
-                    "`tools`, `exclude` and `view` leave out tools, a provider requires names, and its tools are unknown; \
+                    "`tools`, `exclude`, `view` and `policy` leave out tools, a provider requires names, and its tools are unknown; \
                      run `mcp-bindgen sync`, or list them with `HostedServers::with_tools`",
                 ));
             }
@@ -58,7 +67,11 @@ impl Plan {
             return Ok(Self { allowed: None, approved });
         };
         let allowed = names.iter().filter(is_handed).cloned().collect();
-        Self::by_name(config, allowed, "`tools`, `exclude` and `view` of its configuration leave none of its tools")
+        Self::by_name(
+            config,
+            allowed,
+            "`tools`, `exclude`, `view` and `policy` of its configuration leave none of its tools",
+        )
     }
 
     /// Those tools and no others.

@@ -16,6 +16,7 @@ mod find;
 mod function;
 mod functions;
 mod joined;
+mod listed;
 mod mend;
 pub(crate) mod names;
 mod places;

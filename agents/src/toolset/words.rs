@@ -53,6 +53,10 @@ pub fn message_for_model(public: &str, error: &CallError) -> String {
             let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
             invalid(public, &format!("{message}{place}"))
         }
+        CallError::Denied { reason, retry_after: Some(after), .. } => {
+            let seconds = after.as_secs_f64().ceil();
+            format!("`{public}` was denied: {reason}. It did not run; it may be called again in {seconds} s")
+        }
         CallError::Denied { reason, .. } => {
             format!("`{public}` was denied: {reason}. It did not run, and calling it again will not help")
         }
