@@ -9,6 +9,8 @@ use rmcp::model::RequestId;
 
 use super::approval::digest_of;
 use super::downstream::{Downstream, is_yes, question};
+use super::shares::Shares;
+use super::visit::Visit;
 
 /// The longest text of arguments that a person sees.
 const LONGEST_ARGUMENTS: usize = 2000;
@@ -29,7 +31,13 @@ pub(super) struct Asking {
 
 pub(super) enum Who {
     /// A client with a session is asked at once.
-    Session { downstream: Downstream, request: RequestId },
+    Session {
+        downstream: Downstream,
+        request: RequestId,
+        visit: Box<Visit>,
+        /// The open approvals of all callers.
+        open: Shares,
+    },
     /// One without is asked by the answer to its request.
     Stateless { can_be_asked: bool, settled: Settled },
 }
@@ -75,7 +83,13 @@ impl Asking {
             return answer.clone();
         }
         let answer = match &self.who {
-            Who::Session { downstream, request: id } => ask_session(downstream, id, &request).await,
+            Who::Session { downstream, request: id, visit, open } => match open.take(&visit.caller.key()) {
+                Some(_open) => {
+                    visit.leave();
+                    ask_session(downstream, id, &request).await
+                }
+                None => declined("too many approvals are open; answer some of them first"),
+            },
             Who::Stateless { settled, .. } if settled.approved.contains(&digest) => {
                 self.pending().used.push(digest.clone());
                 ApprovalAnswer::Approve
@@ -92,6 +106,11 @@ impl Asking {
         said.insert(digest, answer.clone());
         answer
     }
+}
+
+/// Returns `true` if an approval must be given before the current call can be made.
+pub(super) fn is_asking() -> bool {
+    ASKING.try_with(|asking| asking.pending().asked.is_some()).unwrap_or_default()
 }
 
 /// Asks the calling client of the proxy for approval, for [`Approval`](mcp_bindgen_runtime::middleware::Approval)
@@ -137,8 +156,9 @@ fn unasked() -> ApprovalAnswer {
 
 /// Returns the question for a person. All of it is of strangers but the words in between.
 pub(super) fn message(request: &ApprovalRequest) -> String {
+    let reason = request.reason.as_ref().map(|reason| format!(" ({})", printable(reason))).unwrap_or_default();
     format!(
-        "May the tool `{}` of the server `{}` be called with {}?",
+        "May the tool `{}` of the server `{}` be called with {}?{reason}",
         cut(&printable(&request.tool), LONGEST_NAME),
         cut(&printable(&request.server), LONGEST_NAME),
         printable(&request.shown_arguments(LONGEST_ARGUMENTS).to_string()),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{printable, visible};
-use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
+use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ListTerms, ToolChanges};
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::linked::Linked;
-use super::upstream::Calls;
+use super::upstream::{Calls, Upstream};
 
 /// Slower servers are listed later, so that others are not delayed.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
@@ -42,6 +42,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Returns the method that lists it.
+    fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+            Self::Skills => "skills/list",
+        }
+    }
+
     /// Returns the key that tells its items apart.
     pub(super) fn key(self) -> &'static str {
         match self {
@@ -53,6 +64,11 @@ impl Kind {
 }
 
 impl News {
+    /// Notes that all lists may have changed.
+    pub(super) fn note_all(&mut self) {
+        [Kind::Tools, Kind::Prompts, Kind::Resources].into_iter().for_each(|kind| self.note(kind));
+    }
+
     fn note(&mut self, kind: Kind) {
         let count = match kind {
             Kind::Tools => &mut self.tools,
@@ -137,8 +153,7 @@ pub(super) struct Attached {
     pub(super) open: Open,
     /// The resources in its results.
     pub(super) linked: Linked,
-    /// Whether the client is one for all.
-    pub(super) is_shared: bool,
+    pub(super) upstream: Arc<Upstream>,
     lists: Mutex<Lists>,
     news: Arc<watch::Sender<News>>,
     /// Ends with this, and so holds nothing but what it needs.
@@ -147,14 +162,13 @@ pub(super) struct Attached {
 
 impl Attached {
     pub(super) fn new(
-        name: Arc<str>,
+        upstream: Arc<Upstream>,
         (client, calls): (Client, Calls),
         open: Open,
-        is_shared: bool,
         news: Arc<watch::Sender<News>>,
     ) -> Self {
         let (linked, lists, watching) = (Linked::default(), Mutex::default(), Mutex::default());
-        Self { name, client, calls, open, linked, is_shared, lists, news, watching }
+        Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, watching }
     }
 
     /// Returns the known part of a list.
@@ -162,7 +176,12 @@ impl Attached {
         self.lists().get(kind).items.clone()
     }
 
-    /// The same, for one who tells a client of the proxy: of changes it is told from now on.
+    /// How long a list may be kept, where its server says so.
+    pub(super) fn terms(&self, kind: Kind) -> Option<ListTerms> {
+        self.client.list_terms(kind.method())
+    }
+
+    /// Returns the known part of a list, for one who tells a client of the proxy: of changes it is told from now on.
     pub(super) fn told(&self, kind: Kind) -> Option<Arc<[Value]>> {
         let mut lists = self.lists();
         let list = lists.get(kind);
@@ -275,6 +294,12 @@ impl Attached {
             items.retain(|tool| text(tool, key).is_some_and(|name| offer.admits(name)));
             items.retain_mut(|tool| self.fits_view(tool));
         }
+        let config = self.client.config();
+        items.retain(|item| match (kind, text(item, key)) {
+            (Kind::Prompts, Some(name)) => config.selects_prompt(name),
+            (Kind::Resources | Kind::ResourceTemplates | Kind::Skills, Some(uri)) => config.selects_resource(uri),
+            _ => true,
+        });
         items.iter_mut().for_each(visible_item);
         items.into()
     }

@@ -3,16 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Config, ServerConfig, is_server_name};
+use mcp_bindgen_model::{Access, Config, ServerConfig, Snapshot, is_server_name};
 use mcp_bindgen_runtime::{CallTool, Client, ClientOptions};
 use mcp_bindgen_schema::names::PrefixedNames;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
 use super::error::{ProxyError, ProxyFault};
 use super::joined::Wanted;
+use super::record::CallLog;
+#[cfg(feature = "redis")]
+use super::redis::RedisState;
+use super::setup::Setup;
+use super::toolset::ToolsetCalls;
 use super::upstream::{Calls, Upstream};
 use super::{Proxy, Shared};
-use mcp_bindgen_agents::NameStyle;
+use mcp_bindgen_agents::{NameStyle, Toolset};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 /// Builds a [`Proxy`]. All problems are reported by [`build`](Self::build).
@@ -27,8 +32,12 @@ pub struct ProxyBuilder {
     joined: Wanted,
     options: ClientOptions,
     store: Option<Arc<dyn ApprovalStore>>,
-    key: Option<Key>,
+    keys: Vec<Key>,
     instructions: Option<String>,
+    access: Option<Access>,
+    log: Option<CallLog>,
+    #[cfg(feature = "redis")]
+    redis: Option<RedisState>,
     faults: Vec<ProxyFault>,
 }
 
@@ -43,9 +52,9 @@ impl std::fmt::Debug for Key {
 
 impl ProxyBuilder {
     /// Adds a server with its configuration. `tools`, `exclude`, `approve`, `drift` and `isolation` apply to every
-    /// call.
+    /// call. With `shared`, all clients of the proxy share one connection.
     pub fn server(self, config: ServerConfig) -> Self {
-        self.with(Upstream::configured(config, |client| Arc::new(client)))
+        self.server_with(config, |client| client)
     }
 
     /// Adds a server with layers around each of its clients. There is a client for each session of the proxy, and one
@@ -71,7 +80,23 @@ impl ProxyBuilder {
         config: ServerConfig,
         layers: impl Fn(Client) -> C + Send + Sync + 'static,
     ) -> Self {
-        self.with(Upstream::configured(config, move |client| -> Calls { Arc::new(layers(client)) }))
+        let own = config.clone();
+        self.server_connecting(&config, None, move |options| Client::with_options(own.clone(), options), layers)
+    }
+
+    /// Adds a server with its configuration, whose clients the program creates with the options to use:
+    /// [`Client::of_config`], for example. Otherwise like [`server_with`](Self::server_with). By the configuration and the
+    /// snapshot, if it has one, [`Proxy::reload`] recognizes a server that has not changed.
+    pub fn server_connecting<C: CallTool + 'static>(
+        self,
+        config: &ServerConfig,
+        snapshot: Option<&Snapshot>,
+        connect: impl Fn(ClientOptions) -> Client + Send + Sync + 'static,
+        layers: impl Fn(Client) -> C + Send + Sync + 'static,
+    ) -> Self {
+        self.with(Upstream::configured((config, snapshot), connect, move |client| -> Calls {
+            Arc::new(layers(client))
+        }))
     }
 
     /// Adds a server that the program connects to itself, in the same process or through a socket. The closure is
@@ -107,14 +132,40 @@ impl ProxyBuilder {
         self.with(Upstream::connected(name, connect, move |client| -> Calls { Arc::new(layers(client)) }))
     }
 
-    /// Adds all servers of a configuration, with their names and its `[defaults]`. With `drift = "deny"`, tools are
+    /// Adds a toolset under a name: its tools, functions of the program included, keep their names. Calls go through its
+    /// layers, and events and `[access]` know it by the name. For a rendered prompt, use the toolset of
+    /// `RenderedPrompt::toolset`, and its text as [`instructions`](Self::instructions).
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    /// use mcp_bindgen_proxy::Proxy;
+    ///
+    /// # fn serve(toolset: Toolset) -> Result<(), mcp_bindgen_proxy::ProxyError> {
+    /// let proxy = Proxy::builder().toolset("helpdesk", toolset).build()?;
+    /// # drop(proxy);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn toolset(self, name: &str, toolset: Toolset) -> Self {
+        let (own, listed) = (name.to_owned(), toolset.clone());
+        let connect = move |options| super::toolset::client(&own, &listed, options);
+        self.connecting(name, connect, move |_| ToolsetCalls(toolset.clone()))
+    }
+
+    /// Adds all servers of a configuration, with their names, its `[defaults]` and its `[access]`. With `drift = "deny"`, tools are
     /// compared with the snapshots next to the file.
     pub fn configuration(mut self, config: &Config) -> Self {
         self.joined = Wanted::of(config);
+        self.access.clone_from(&config.access);
         config.servers.values().fold(self, |builder, server| {
-            let (config, server) = (config.clone(), server.clone());
-            let name = server.name.clone();
-            builder.connecting(&name, move |options| Client::of_config(&config, &server, options), |client| client)
+            let snapshot = Snapshot::load(config.snapshot_path(&server.name)).ok();
+            let (config, own) = (config.clone(), server.clone());
+            builder.server_connecting(
+                server,
+                snapshot.as_ref(),
+                move |options| Client::of_config(&config, &own, options),
+                |client| client,
+            )
         })
     }
 
@@ -169,12 +220,21 @@ impl ProxyBuilder {
         self
     }
 
-    /// Sets the key that signs the state that clients keep for the proxy during an approval: at least 32 random
-    /// bytes, the same for all instances with the same clients. By default each proxy has a random one. A key
-    /// requires [`approvals`](Self::approvals) in a shared and persistent store, because each approval may be used
-    /// once.
+    /// Adds a key that signs the state that clients keep for the proxy during an approval: at least 32 random
+    /// bytes, the same for all instances with the same clients. By default each proxy has a random one. The first key
+    /// signs and all of them verify, so that a key can be replaced while approvals are open. A key requires
+    /// [`approvals`](Self::approvals) in a shared and persistent store, because each approval may be used once.
     pub fn key(mut self, key: impl Into<Vec<u8>>) -> Self {
-        self.key = Some(Key(key.into()));
+        self.keys.push(Key(key.into()));
+        self
+    }
+
+    /// Shares state with other instances: used approvals, sessions over HTTP, and rates. It requires a
+    /// [`key`](Self::key).
+    #[cfg(feature = "redis")]
+    pub fn state(mut self, state: RedisState) -> Self {
+        self.store = Some(Arc::new(state.clone()));
+        self.redis = Some(state);
         self
     }
 
@@ -185,11 +245,81 @@ impl ProxyBuilder {
         self
     }
 
+    /// Shows each caller only what these entries show it, and refuses the rest: `[access]` of a configuration. It
+    /// requires authentication with names: [`HttpOptions::tokens`](crate::HttpOptions::tokens) or access tokens.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = Some(access);
+        self
+    }
+
+    /// Writes a line for each call to a log.
+    pub fn log(mut self, log: CallLog) -> Self {
+        self.log = Some(log);
+        self
+    }
+
     /// Builds the proxy. It connects to servers on demand.
     ///
     /// # Errors
     /// Everything that is wrong: no servers, two of one name, names that servers cannot have, a key that is too short or has no store.
     pub fn build(mut self) -> Result<Proxy, ProxyError> {
+        let mut faults = self.faults();
+        if !self.keys.is_empty() && self.store.is_none() {
+            faults.push(ProxyFault::KeyWithoutStore);
+        }
+        #[cfg(feature = "redis")]
+        if self.redis.is_some() && self.keys.is_empty() {
+            faults.push(ProxyFault::StateWithoutKey);
+        }
+        let keys = std::mem::take(&mut self.keys).into_iter().map(|key| key.0).collect();
+        let signer = Signer::new(keys).map_err(|fault| faults.push(fault)).ok();
+        match signer {
+            Some(signer) if faults.is_empty() => {
+                let options = self.options.clone();
+                let store = self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default()));
+                let (instructions, log) = (self.instructions.take(), self.log.take());
+                #[cfg(feature = "redis")]
+                let redis = self.redis.clone();
+                Ok(Proxy::of(Shared::new(
+                    self.served(),
+                    options,
+                    signer,
+                    store,
+                    instructions,
+                    log,
+                    #[cfg(feature = "redis")]
+                    redis,
+                )))
+            }
+            _ => Err(ProxyError::new(faults)),
+        }
+    }
+
+    /// The same whose rates are counted in this state.
+    #[cfg(feature = "redis")]
+    pub(crate) fn counted_by(self, redis: Option<RedisState>) -> Self {
+        Self { redis, ..self }
+    }
+
+    /// Returns the servers and names, without building a proxy.
+    pub(crate) fn setup(mut self) -> Result<Setup, ProxyError> {
+        let faults = self.faults();
+        if faults.is_empty() { Ok(self.served()) } else { Err(ProxyError::new(faults)) }
+    }
+
+    fn served(self) -> Setup {
+        let Self { upstreams, names, style, joined, access, .. } = self;
+        #[cfg(feature = "redis")]
+        let upstreams = upstreams.into_iter().map(|upstream| match &self.redis {
+            Some(state) => upstream.counted_by(state),
+            None => upstream,
+        });
+        let upstreams = upstreams.into_iter().map(Arc::new).collect();
+        Setup { upstreams, names, style, joined, access: access.map(Arc::new) }
+    }
+
+    /// Returns the problems of the servers and of the options of their clients.
+    fn faults(&mut self) -> Vec<ProxyFault> {
         let mut faults = std::mem::take(&mut self.faults);
         if self.upstreams.is_empty() && faults.is_empty() {
             faults.push(ProxyFault::NoServers);
@@ -208,21 +338,7 @@ impl ProxyBuilder {
         if answers(&self.options) {
             faults.push(ProxyFault::Answers);
         }
-        if self.key.is_some() && self.store.is_none() {
-            faults.push(ProxyFault::KeyWithoutStore);
-        }
-        let signer = Signer::new(self.key.map(|key| key.0)).map_err(|fault| faults.push(fault)).ok();
-        match signer {
-            Some(signer) if faults.is_empty() => Ok(Proxy::of(Shared::new(
-                self.upstreams,
-                (self.names, self.style, self.joined),
-                self.options,
-                signer,
-                self.store.unwrap_or_else(|| Arc::new(MemoryApprovalStore::default())),
-                self.instructions,
-            ))),
-            _ => Err(ProxyError::new(faults)),
-        }
+        faults
     }
 }
 

@@ -17,6 +17,8 @@ use super::attached::{Attached, Kind};
 use super::client_state::{ClientState, is_modern};
 use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
 use super::outcome::{cancelled, of_call, unknown};
+use super::record::Records;
+use super::visit::Visit;
 
 /// The caller's name, for observers.
 const SOURCE: &str = "proxy";
@@ -74,20 +76,22 @@ impl ClientState {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let scope = self.scope(context).await;
         let mut arguments = arguments.unwrap_or_default();
-        let found =
-            scope.find_called(&name, &mut arguments).await.map_err(|why| ErrorData::invalid_params(why, None))?;
-        let Some((attached, tool)) = found else {
-            return Err(unknown_tool(&name, &scope.failed()));
+        let (caller, sees) = (self.caller(context), self.sees(context));
+        let found = scope.find_called(&name, &mut arguments, &sees).await;
+        let Some((attached, tool)) = found.map_err(|why| ErrorData::invalid_params(why, None))? else {
+            return Err(unknown_tool(&name, &scope.failed(&sees)));
         };
         let _working = attached.open.begin(context.id.clone());
         let call = ToolCall::new(attached.name.to_string(), tool, arguments);
-        let call = described(call, &attached);
+        let call = described(call, &attached).with(CallOptions::new().caller(caller));
         let is_modern = is_modern(context);
         if !is_modern {
             let downstream = Downstream::new(context.peer.clone());
-            let asking = Asking::new(Who::Session { downstream, request: context.id.clone() });
+            let visit = Box::new(context.extensions.get::<Visit>().cloned().unwrap_or_default());
+            let open = self.proxy.open_approvals.clone();
+            let asking = Asking::new(Who::Session { downstream, request: context.id.clone(), visit, open });
             let call = call.with(options(&context.meta, false, PassedInput::new()));
-            return of_call(&name, made(&attached, call, asking, context).await);
+            return of_call(&name, made((&self.proxy.records, &attached), call, asking, context).await);
         }
         let given = passed(input_responses, request_state);
         let (input, settled) = self.settled(given).await?;
@@ -95,7 +99,7 @@ impl ClientState {
         let can_be_asked = takes_forms(&capabilities(&context.meta));
         let asking = Asking::new(Who::Stateless { can_be_asked, settled });
         let call = call.with(options(&context.meta, true, input));
-        let outcome = made(&attached, call, asking.clone(), context).await;
+        let outcome = made((&self.proxy.records, &attached), call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
             let mut claims = Claims::new(Standing::Asked, signer.nonce(), state);
@@ -171,15 +175,19 @@ impl ClientState {
     }
 }
 
-/// Makes a call, and remembers the resources in its result.
+/// Makes a call, records it, and remembers the resources in its result.
 async fn made(
-    attached: &Attached,
+    (records, attached): (&Records, &Attached),
     call: ToolCall,
     asking: Arc<Asking>,
     context: &RequestContext<RoleServer>,
 ) -> Result<ToolResult, CallError> {
-    let result = reported(attached, call, asking, context).await?;
-    attached.linked.note(&result);
+    let caller = call.caller().cloned().unwrap_or_default();
+    let record = records.begin(&call)?;
+    let outcome = reported(attached, call, asking, context).await;
+    record.end(&outcome);
+    let result = outcome?;
+    attached.linked.note(&caller, &result);
     Ok(result)
 }
 

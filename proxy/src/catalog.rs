@@ -94,11 +94,16 @@ impl Catalog {
         self.lists = lists;
     }
 
-    /// As servers list them, but for their names.
-    pub(super) fn items(&self) -> Vec<Value> {
+    /// As servers list them, but for their names: those that are shown. One that stands for several is shown if all of them are.
+    pub(super) fn items(&self, shows: impl Fn(&str, &str) -> bool) -> Vec<Value> {
+        let is_shown = |named: &Named| shows(&named.attached.name, named.raw().map(name_of).unwrap_or_default());
         let items = self.named.iter().enumerate().filter_map(|(place, named)| match self.joined.get(&place) {
-            None => Some(named.item()),
-            Some(joined) => joined.as_ref().map(|joined| joined.item().clone()),
+            None => is_shown(named).then(|| named.item()),
+            Some(joined) => {
+                let joined =
+                    joined.as_ref().filter(|joined| joined.members().all(|(server, tool)| shows(server, tool)));
+                joined.map(|joined| joined.item().clone())
+            }
         });
         items.collect()
     }

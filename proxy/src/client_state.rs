@@ -4,14 +4,23 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::Caller;
 use rmcp::service::{Peer, RequestContext, RoleServer};
+use serde_json::Value;
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinSet;
 
-use super::attached::News;
+use super::attached::{Attached, News};
 use super::downstream::Downstream;
 use super::scope::Scope;
+use super::sees::Sees;
 use super::shared::Shared;
+use super::visit::Visit;
+
+/// The key of a request that has the client's name.
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LONGEST_CLIENT: usize = 200;
 
 pub(super) struct ClientState {
     pub(super) proxy: Arc<Shared>,
@@ -35,6 +44,36 @@ pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 impl ClientState {
     pub(super) fn new(proxy: Arc<Shared>) -> Self {
         Self { proxy, own: OnceCell::new(), subscriptions: Mutex::default() }
+    }
+
+    /// The caller of a request: what the transport knows, and what the client says of itself.
+    pub(super) fn caller(&self, context: &RequestContext<RoleServer>) -> Arc<Caller> {
+        let visit = context.extensions.get::<Visit>().cloned().unwrap_or_default();
+        let client = if is_modern(context) {
+            context.meta.get(CLIENT_INFO).cloned()
+        } else {
+            context.peer.peer_info().and_then(|info| serde_json::to_value(&info.client_info).ok())
+        };
+        let text = |key: &str| client.as_ref()?.get(key).and_then(Value::as_str);
+        let client = text("name").map(|name| format!("{name} {}", text("version").unwrap_or_default()));
+        let client = client.map(|client| printable(client.chars().take(LONGEST_CLIENT).collect::<String>().trim()));
+        let mut caller = visit.caller;
+        caller.client = client;
+        Arc::new(caller)
+    }
+
+    /// Returns the servers and tools that the caller of a request sees.
+    pub(super) fn sees(&self, context: &RequestContext<RoleServer>) -> Sees {
+        match context.extensions.get::<Visit>() {
+            Some(visit) => self.proxy.sees(&visit.caller),
+            None => self.proxy.sees(&Caller::default()),
+        }
+    }
+
+    /// The server with a resource, where the caller sees it.
+    pub(super) async fn owner(&self, context: &RequestContext<RoleServer>, uri: &str) -> Option<Arc<Attached>> {
+        let scope = self.scope(context).await;
+        scope.owner(uri, &self.caller(context), &self.sees(context)).await
     }
 
     /// The connections for a request.

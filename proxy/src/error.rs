@@ -55,6 +55,8 @@ pub enum ProxyFault {
     },
     /// There is a key, and no store of approvals that the instances with this key share.
     KeyWithoutStore,
+    /// Instances share state, and have no key with which all of them sign.
+    StateWithoutKey,
     /// The options of clients answer what servers ask, and would for calls of anybody.
     Answers,
     /// The operating system gives no random numbers, and no key was given.
@@ -84,6 +86,10 @@ impl fmt::Display for ProxyFault {
             Self::KeyWithoutStore => f.write_str(
                 "a key requires a store of approvals: otherwise another instance, or a restart, could reuse an \
                  approval; add `ProxyBuilder::approvals`, or remove the key",
+            ),
+            Self::StateWithoutKey => f.write_str(
+                "shared state requires a key, by which all instances recognize the approvals of each other; add \
+                 `ProxyBuilder::key`",
             ),
             Self::Answers => f.write_str(
                 "the client options must not answer requests of servers, which go to the caller; remove \

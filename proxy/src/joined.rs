@@ -47,6 +47,11 @@ impl Joined {
         Some(Self { made, members: tools.iter().map(|(attached, tool)| (attached.clone(), wire(tool))).collect() })
     }
 
+    /// Returns the servers with their tools.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.members.iter().map(|(attached, tool)| (&*attached.name, tool.as_str()))
+    }
+
     /// Returns it as clients see it.
     pub(super) fn item(&self) -> &Value {
         &self.made.tool

@@ -17,6 +17,9 @@
 //! - Nothing that a client of the proxy brings along to be let in goes to a server, and nothing that a server is reached by goes
 //!   to a client.
 
+// Without one of these features some of the parts are not used.
+#![cfg_attr(not(all(feature = "jwt", feature = "redis")), allow(dead_code))]
+
 mod approval;
 mod approval_question;
 mod attached;
@@ -27,23 +30,32 @@ mod client_state;
 mod downstream;
 mod error;
 mod events;
+mod health;
 mod http;
 mod joined;
 mod linked;
 mod listening;
 mod notifications;
 mod outcome;
+mod record;
+#[cfg(feature = "redis")]
+mod redis;
 mod requests;
 mod routes;
 mod scope;
+mod sees;
 mod serve_error;
 mod session;
+mod setup;
 mod shared;
+mod shares;
 mod stdio;
 #[cfg(test)]
 mod tests;
+mod toolset;
 mod under_way;
 mod upstream;
+mod visit;
 
 use std::sync::Arc;
 
@@ -52,7 +64,15 @@ pub use approval_question::ask_client;
 pub use builder::ProxyBuilder;
 pub use error::{ProxyError, ProxyFault};
 pub use events::ProxyEvents;
-pub use http::{HttpOptions, HttpServer};
+use health::ServerState;
+#[cfg(feature = "jwt")]
+pub use http::JwtAuth;
+pub use http::{HttpOptions, HttpServer, TokenFile, TokenFileError};
+use mcp_bindgen_runtime::Caller;
+use record::Counts;
+pub use record::{CallLog, CallLogError};
+#[cfg(feature = "redis")]
+pub use redis::{RedisState, RedisStateError};
 use serde_json::{Map, Value};
 pub use serve_error::ServeError;
 pub(crate) use session::Session;
@@ -81,8 +101,68 @@ impl Proxy {
     }
 
     /// Returns the schema of a tool's arguments, as the proxy lists it to clients without a session.
-    pub(crate) async fn input_schema(&self, tool: &str) -> Option<Arc<Map<String, Value>>> {
-        self.shared.pool().await.input_schema(tool).await
+    pub(crate) async fn input_schema(&self, tool: &str, caller: &Caller) -> Option<Arc<Map<String, Value>>> {
+        self.shared.pool().await.input_schema(tool, &self.shared.sees(caller)).await
+    }
+
+    /// Adds the entries of `[access]` that are for a caller.
+    pub(crate) fn admitted(&self, caller: Caller) -> Caller {
+        self.shared.admitted(caller)
+    }
+
+    /// Returns the servers, and whether they can be reached.
+    pub(crate) fn servers(&self) -> Vec<(Arc<str>, ServerState)> {
+        self.shared.servers()
+    }
+
+    /// Returns the metrics as text; those of the transport are in `counts`.
+    pub(crate) fn metrics(&self, counts: Counts) -> String {
+        self.shared.metrics(counts)
+    }
+
+    /// Returns the state that it shares with other instances.
+    #[cfg(feature = "redis")]
+    pub(crate) fn redis(&self) -> Option<RedisState> {
+        self.shared.redis.clone()
+    }
+
+    /// Returns `true` if no server keeps anything of a session.
+    #[cfg(feature = "redis")]
+    pub(crate) fn can_sessions_move(&self) -> bool {
+        self.shared.setup().upstreams.iter().all(|upstream| upstream.can_move)
+    }
+
+    /// Returns how many child processes each session starts.
+    pub(crate) fn children_of_session(&self) -> usize {
+        self.shared.children_of_session()
+    }
+
+    /// Returns `true` if callers see only what `[access]` shows them, for which they must be known.
+    pub(crate) fn restricts_access(&self) -> bool {
+        self.shared.setup().access.is_some()
+    }
+
+    /// Serves what a builder describes from now on, without ending a session: connections to servers that are the same go
+    /// on, and clients are notified of changed lists. Of the builder only servers, names and `[access]` are used.
+    /// Returns the names of servers that are new, gone or changed.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::ServerConfig;
+    /// use mcp_bindgen_proxy::Proxy;
+    ///
+    /// let files = || Proxy::builder().server(ServerConfig::stdio("files", "my-mcp-server"));
+    /// let proxy = files().build()?;
+    /// let changed = proxy.reload(files().server(ServerConfig::stdio("notes", "my-notes-server")))?;
+    /// assert_eq!(changed, ["notes"]);
+    /// # Ok::<(), mcp_bindgen_proxy::ProxyError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ProxyBuilder::build`]; then nothing changes.
+    pub fn reload(&self, builder: ProxyBuilder) -> Result<Vec<String>, ProxyError> {
+        #[cfg(feature = "redis")]
+        let builder = builder.counted_by(self.shared.redis.clone());
+        Ok(self.shared.reload(builder.setup()?))
     }
 
     /// Subscribes to events behind the proxy: calls, and changes of connections. It only covers connections that are

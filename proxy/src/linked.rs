@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
-use mcp_bindgen_runtime::{Content, ToolResult};
+use mcp_bindgen_runtime::{Caller, Content, ToolResult};
 use serde_json::Value;
 
-/// Of each server so many URIs are remembered.
+/// Of each server so many URIs are remembered, each with the caller whose result named it.
 const MOST: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 /// The URIs in the results of a server, the latest ones.
-pub(super) struct Linked(Mutex<LruCache<String, ()>>);
+pub(super) struct Linked(Mutex<LruCache<(String, String), ()>>);
 
 impl Default for Linked {
     fn default() -> Self {
@@ -20,8 +20,8 @@ impl Default for Linked {
 }
 
 impl Linked {
-    /// Remembers the URIs of a result.
-    pub(super) fn note(&self, result: &ToolResult) {
+    /// Remembers the URIs of a caller's result.
+    pub(super) fn note(&self, caller: &Caller, result: &ToolResult) {
         let uris = result.content.iter().filter_map(|content| match content {
             Content::ResourceLink { uri, .. } => Some(uri.as_str()),
             Content::Resource { resource, .. } => resource.get("uri")?.as_str(),
@@ -29,12 +29,13 @@ impl Linked {
         });
         let mut linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for uri in uris {
-            linked.put(uri.to_owned(), ());
+            linked.put((caller.key(), uri.to_owned()), ());
         }
     }
 
-    pub(super) fn has(&self, uri: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(uri).is_some()
+    pub(super) fn has(&self, caller: &Caller, uri: &str) -> bool {
+        let key = (caller.key(), uri.to_owned());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).is_some()
     }
 }
 

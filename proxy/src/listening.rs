@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use mcp_bindgen_runtime::{CallError, Client, ResourceUpdates};
+use mcp_bindgen_runtime::{CallError, Caller, Client, ResourceUpdates};
 use rmcp::model::ErrorData;
 use rmcp::service::{SubscriptionContext, SubscriptionSendError};
 
 use super::attached::{FIRST_PAUSE, Kind, LONGEST_PAUSE};
 use super::client_state::ClientState;
 use super::outcome::{no_resource, of_request};
+use super::sees::Sees;
 
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
@@ -79,7 +80,11 @@ impl From<SubscriptionSendError> for End {
 
 /// Tells a client of what it listens to (`subscriptions/listen`), until it no longer does. Where a resource cannot be watched,
 /// or no longer, this ends: a client that listens anew is told what can be.
-pub(super) async fn listen(client: &Arc<ClientState>, context: &SubscriptionContext) -> Result<(), ErrorData> {
+pub(super) async fn listen(
+    client: &Arc<ClientState>,
+    (caller, sees): (&Caller, &Sees),
+    context: &SubscriptionContext,
+) -> Result<(), ErrorData> {
     let scope = client.proxy.pool().await;
     let mut news = scope.news.subscribe();
     let mut told = *news.borrow_and_update();
@@ -87,13 +92,13 @@ pub(super) async fn listen(client: &Arc<ClientState>, context: &SubscriptionCont
     // A list that was never requested cannot change.
     let listing = async {
         if accepted.tools_list_changed == Some(true) {
-            scope.tools().await;
+            scope.tools(sees).await;
         }
         if accepted.prompts_list_changed == Some(true) {
-            scope.prompts().await;
+            scope.prompts(sees).await;
         }
         if accepted.resources_list_changed == Some(true) {
-            tokio::join!(scope.resources(Kind::Resources), scope.resources(Kind::ResourceTemplates));
+            tokio::join!(scope.resources(Kind::Resources, sees), scope.resources(Kind::ResourceTemplates, sees));
         }
         pending::<()>().await;
     };
@@ -101,7 +106,7 @@ pub(super) async fn listen(client: &Arc<ClientState>, context: &SubscriptionCont
     let watching = uris.into_iter().take(MOST_WATCHED).map(|uri| {
         let scope = scope.clone();
         async move {
-            let attached = scope.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            let attached = scope.owner(&uri, caller, sees).await.ok_or_else(|| no_resource(&uri))?;
             let mut pause = FIRST_PAUSE;
             loop {
                 match attached.client.subscribe(uri.clone()).await {

@@ -23,7 +23,7 @@ use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::attached::Kind;
+use super::attached::{Attached, Kind};
 use super::call::{options, passed};
 use super::client_state::{ClientState, is_modern};
 use super::listening::{MOST_WATCHED, Watched};
@@ -77,14 +77,29 @@ impl Request {
         &self,
         page: Option<PaginatedRequestParams>,
         context: &Context,
-        key: &str,
-        items: impl Future<Output = Vec<Value>>,
+        (key, kind): (&str, Kind),
     ) -> Result<(), ErrorData> {
         if page.and_then(|page| page.cursor).is_some() {
             return Err(ErrorData::invalid_params("unknown `cursor`: lists of this server have one page", None));
         }
-        let items = until_cancelled(context, async { Ok(items.await) }).await?;
-        self.keep(json!({ key: items }), context, true);
+        let sees = self.session.sees(context);
+        let (items, terms) = until_cancelled(context, async {
+            let scope = self.session.scope(context).await;
+            let items = match kind {
+                Kind::Tools => scope.tools(&sees).await,
+                Kind::Prompts => scope.prompts(&sees).await,
+                Kind::Resources | Kind::ResourceTemplates | Kind::Skills => scope.resources(kind, &sees).await,
+            };
+            Ok((items, scope.terms(kind, &sees)))
+        })
+        .await?;
+        let mut list = fields(json!({ key: items }));
+        if is_modern(context) {
+            let scope = if terms.is_public { "public" } else { "private" };
+            list.insert("ttlMs".to_owned(), u64::try_from(terms.ttl.as_millis()).unwrap_or(u64::MAX).into());
+            list.insert("cacheScope".to_owned(), scope.into());
+        }
+        self.keep(Value::Object(list), context, true);
         Ok(())
     }
 }
@@ -95,9 +110,13 @@ impl Request {
         until_cancelled(context, async {
             let scope = self.session.scope(context).await;
             let mut found = Err(unknown("skill", uri));
-            let listing = scope.owner(uri).await;
-            let others =
-                scope.upstreams.iter().filter(|one| listing.as_ref().is_none_or(|listing| !Arc::ptr_eq(one, listing)));
+            let listing = self.session.owner(context, uri).await;
+            let sees = self.session.sees(context);
+            let is_other = |one: &&Arc<Attached>| {
+                sees.server(&one.name) && listing.as_ref().is_none_or(|listing| !Arc::ptr_eq(one, listing))
+            };
+            let upstreams = scope.upstreams();
+            let others = upstreams.iter().filter(is_other);
             for attached in listing.iter().chain(others) {
                 let declared = attached.client.declared().await.ok().and_then(|declared| declared.capabilities);
                 if declared.is_none_or(|all| all.pointer(SKILLS_POINTER).is_none_or(Value::is_null)) {
@@ -165,8 +184,7 @@ impl ServerHandler for Request {
         page: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let items = async { self.session.scope(&context).await.tools().await };
-        self.list(page, &context, "tools", items).await?;
+        self.list(page, &context, ("tools", Kind::Tools)).await?;
         Ok(ListToolsResult::default())
     }
 
@@ -175,8 +193,7 @@ impl ServerHandler for Request {
         page: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let items = async { self.session.scope(&context).await.prompts().await };
-        self.list(page, &context, "prompts", items).await?;
+        self.list(page, &context, ("prompts", Kind::Prompts)).await?;
         Ok(ListPromptsResult::default())
     }
 
@@ -185,8 +202,7 @@ impl ServerHandler for Request {
         page: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let items = async { self.session.scope(&context).await.resources(Kind::Resources).await };
-        self.list(page, &context, "resources", items).await?;
+        self.list(page, &context, ("resources", Kind::Resources)).await?;
         Ok(ListResourcesResult::default())
     }
 
@@ -195,8 +211,7 @@ impl ServerHandler for Request {
         page: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let items = async { self.session.scope(&context).await.resources(Kind::ResourceTemplates).await };
-        self.list(page, &context, "resourceTemplates", items).await?;
+        self.list(page, &context, ("resourceTemplates", Kind::ResourceTemplates)).await?;
         Ok(ListResourceTemplatesResult::default())
     }
 
@@ -208,7 +223,10 @@ impl ServerHandler for Request {
         let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let result = until_cancelled(&context, async {
             let scope = self.session.scope(&context).await;
-            let (attached, prompt) = scope.find(Kind::Prompts, &name).await.ok_or_else(|| unknown("prompt", &name))?;
+            let (attached, prompt) = scope
+                .find(Kind::Prompts, &name, &self.session.sees(&context))
+                .await
+                .ok_or_else(|| unknown("prompt", &name))?;
             let _working = attached.open.begin(context.id.clone());
             let mut params = fields(json!({ "name": prompt }));
             if let Some(arguments) = arguments {
@@ -230,7 +248,7 @@ impl ServerHandler for Request {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let ReadResourceRequestParams { uri, input_responses, request_state, .. } = params;
         let result = until_cancelled(&context, async {
-            let attached = self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            let attached = self.session.owner(&context, &uri).await.ok_or_else(|| no_resource(&uri))?;
             let _working = attached.open.begin(context.id.clone());
             let options = options(&context.meta, is_modern(&context), passed(input_responses, request_state));
             let result = attached.client.request("resources/read", fields(json!({ "uri": uri })), options).await;
@@ -248,15 +266,18 @@ impl ServerHandler for Request {
             let scope = self.session.scope(&context).await;
             let (attached, name) = match &params.r#ref {
                 Reference::Prompt(prompt) => {
-                    let (attached, wire) =
-                        scope.find(Kind::Prompts, &prompt.name).await.ok_or_else(|| unknown("prompt", &prompt.name))?;
+                    let (attached, wire) = scope
+                        .find(Kind::Prompts, &prompt.name, &self.session.sees(&context))
+                        .await
+                        .ok_or_else(|| unknown("prompt", &prompt.name))?;
                     if let Some(name) = asked.get_mut("ref").and_then(|of| of.get_mut("name")) {
                         *name = Value::from(wire);
                     }
                     (attached, prompt.name.as_str())
                 }
                 Reference::Resource(resource) => {
-                    let attached = scope.owner(&resource.uri).await.ok_or_else(|| no_resource(&resource.uri))?;
+                    let attached =
+                        self.session.owner(&context, &resource.uri).await.ok_or_else(|| no_resource(&resource.uri))?;
                     (attached, resource.uri.as_str())
                 }
                 _ => return Err(ErrorData::invalid_params("unknown type of `ref`", None)),
@@ -275,7 +296,9 @@ impl ServerHandler for Request {
         let scope = self.session.scope(&context).await;
         scope.level.send_replace(Some(level.clone()));
         // The others are told when they are connected, and those that are for all clients are none's.
-        let connected = scope.upstreams.iter().filter(|attached| !attached.is_shared && attached.client.is_connected());
+        let upstreams = scope.upstreams();
+        let connected =
+            upstreams.iter().filter(|attached| !attached.upstream.is_shared() && attached.client.is_connected());
         let all = connected.map(|attached| tell_level(&attached.client, level.clone()));
         let all = tokio::time::timeout(PATIENCE_FOR_LEVELS, join_all(all));
         until_cancelled(&context, async {
@@ -291,7 +314,7 @@ impl ServerHandler for Request {
         let uri = params.uri;
         may_subscribe(&self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner), &uri)?;
         let mut watched = until_cancelled(&context, async {
-            let attached = self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            let attached = self.session.owner(&context, &uri).await.ok_or_else(|| no_resource(&uri))?;
             let updates = attached.client.subscribe(uri.clone()).await;
             let updates = updates.map_err(|error| of_request("resource", &uri, error))?;
             Ok(Watched::new(attached.client.clone(), updates))
@@ -329,7 +352,9 @@ impl ServerHandler for Request {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        super::listening::listen(&self.session, &context).await
+        let request = context.request_context();
+        let (caller, sees) = (self.session.caller(request), self.session.sees(request));
+        super::listening::listen(&self.session, (&caller, &sees), &context).await
     }
 
     async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData> {
@@ -339,8 +364,7 @@ impl ServerHandler for Request {
             ("skills/list", _) => {
                 let page =
                     text("cursor").map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.into())));
-                let items = async { self.session.scope(&context).await.resources(Kind::Skills).await };
-                self.list(page, &context, "skills", items).await?;
+                self.list(page, &context, ("skills", Kind::Skills)).await?;
                 return Ok(CustomResult::new(Value::Null));
             }
             ("skills/get", Some(uri)) => {

@@ -1,21 +1,30 @@
 //! Which server has a resource.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::attached::Kind;
 
-/// The items of all lists, each once.
-pub(super) fn merged<'a>(lists: impl Iterator<Item = &'a [Value]>, kind: Kind) -> Vec<Value> {
+/// The items of all lists, each once. What two servers list is that of the first, in their order, and somebody is told.
+pub(super) fn merged<'a>(
+    lists: impl Iterator<Item = (&'a str, &'a [Value])>,
+    kind: Kind,
+    on_twice: impl Fn(&str, &str, &str),
+) -> Vec<Value> {
     let key = kind.key();
-    let mut seen = BTreeSet::new();
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut all = Vec::new();
-    for item in lists.flatten() {
-        match item.get(key).and_then(Value::as_str) {
-            Some(uri) if seen.insert(uri) => all.push(item.clone()),
-            _ => tracing::debug!("two servers list the same resource; the first one is used"),
+    for (server, item) in lists.flat_map(|(server, list)| list.iter().map(move |item| (server, item))) {
+        let Some(uri) = item.get(key).and_then(Value::as_str) else { continue };
+        match seen.get(uri) {
+            None => {
+                seen.insert(uri, server);
+                all.push(item.clone());
+            }
+            Some(first) if *first == server => {}
+            Some(first) => on_twice(first, server, uri),
         }
     }
     all

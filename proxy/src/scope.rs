@@ -1,9 +1,12 @@
 //! The connections of one client with a session, or those that all clients without one share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::{Caller, ListTerms};
 use mcp_bindgen_schema::names::{Given, PrefixedNames};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -14,31 +17,41 @@ use super::catalog::Catalog;
 use super::joined::Wanted;
 use super::linked::is_shown_by;
 use super::routes;
+use super::sees::Sees;
+use super::setup::Setup;
+use super::upstream::Upstream;
 use mcp_bindgen_agents::NameStyle;
 
 const PATIENCE_FOR_DECLARATIONS: Duration = Duration::from_secs(1);
+const MOST_DUPLICATES: usize = 1000;
+
+/// Attaches a server: makes its client, and the tasks that listen to it.
+type Attach = dyn Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send + Sync;
 
 pub(super) struct Scope {
-    pub(super) upstreams: Vec<Arc<Attached>>,
+    served: RwLock<Arc<Served>>,
+    attach: Box<Attach>,
     pub(super) news: Arc<watch::Sender<News>>,
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
     pub(super) level: Arc<watch::Sender<Option<Value>>>,
-    names: PrefixedNames,
-    joined: Wanted,
     tools: Mutex<Catalog>,
     prompts: Mutex<Catalog>,
+    /// The resources of which it was said that two servers have them.
+    duplicates: Mutex<HashSet<String>>,
     /// The tasks that listen to servers and ask them; they end with the scope.
     tasks: Mutex<JoinSet<()>>,
 }
 
-impl Scope {
-    pub(super) fn new(
-        upstreams: Vec<Arc<Attached>>,
-        news: Arc<watch::Sender<News>>,
-        level: Arc<watch::Sender<Option<Value>>>,
-        (mut names, style, joined): (PrefixedNames, NameStyle, Wanted),
-        listening: JoinSet<()>,
-    ) -> Self {
+/// The servers and their names.
+struct Served {
+    upstreams: Vec<Arc<Attached>>,
+    names: PrefixedNames,
+    joined: Wanted,
+}
+
+impl Served {
+    fn new(setup: &Setup, upstreams: Vec<Arc<Attached>>) -> Self {
+        let mut names = setup.names.clone();
         for attached in &upstreams {
             if !names.has(&attached.name) {
                 let mut config = attached.client.config().clone();
@@ -46,22 +59,60 @@ impl Scope {
                 names.add_configured(&config);
             }
         }
-        let names = if style == NameStyle::ToolOnly { names.without_prefixes() } else { names };
+        let names = if setup.style == NameStyle::ToolOnly { names.without_prefixes() } else { names };
+        Self { upstreams, names, joined: setup.joined.clone() }
+    }
+}
+
+impl Scope {
+    pub(super) fn new(
+        setup: &Setup,
+        news: Arc<watch::Sender<News>>,
+        level: Arc<watch::Sender<Option<Value>>>,
+        attach: impl Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send + Sync + 'static,
+    ) -> Self {
+        let mut tasks = JoinSet::new();
+        let upstreams = setup.upstreams.iter().map(|upstream| attach(upstream, &mut tasks)).collect();
         Self {
-            upstreams,
+            served: RwLock::new(Arc::new(Served::new(setup, upstreams))),
+            attach: Box::new(attach),
             news,
             level,
-            names,
-            joined,
             tools: Mutex::default(),
             prompts: Mutex::default(),
-            tasks: Mutex::new(listening),
+            duplicates: Mutex::default(),
+            tasks: Mutex::new(tasks),
         }
     }
 
+    /// Serves something else from now on. Servers that are the same stay attached; the connections of others end with their
+    /// last request. Clients are told that the lists changed.
+    pub(super) fn reload(&self, setup: &Setup) {
+        let before = self.served();
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let attached = setup.upstreams.iter().map(|upstream| {
+            let known = before.upstreams.iter().find(|attached| Arc::ptr_eq(&attached.upstream, upstream));
+            known.cloned().unwrap_or_else(|| (self.attach)(upstream, &mut tasks))
+        });
+        let served = Arc::new(Served::new(setup, attached.collect()));
+        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
+        self.news.send_modify(News::note_all);
+    }
+
+    fn served(&self) -> Arc<Served> {
+        self.served.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the servers.
+    pub(super) fn upstreams(&self) -> Vec<Arc<Attached>> {
+        self.served().upstreams.clone()
+    }
+
     /// Has what of servers is not known listed, side by side.
-    async fn ask(&self, kind: Kind, whom: impl Fn(&Attached) -> bool) {
-        let asked = self.upstreams.iter().filter(|attached| whom(attached)).filter_map(|attached| {
+    async fn ask(&self, kind: Kind, sees: &Sees, whom: impl Fn(&Attached) -> bool) {
+        let is_seen = |attached: &&Arc<Attached>| sees.any_of(&attached.name) && whom(attached);
+        let served = self.served();
+        let asked = served.upstreams.iter().filter(is_seen).filter_map(|attached| {
             let (flight, lead) = attached.flight(kind)?;
             if let Some(lead) = lead {
                 let own = attached.clone();
@@ -80,35 +131,67 @@ impl Scope {
     }
 
     /// The tools under the names that clients of the proxy know.
-    pub(super) async fn tools(&self) -> Vec<Value> {
-        self.named(Kind::Tools).await
+    pub(super) async fn tools(&self, sees: &Sees) -> Vec<Value> {
+        self.named(Kind::Tools, sees).await
     }
 
     /// The prompts, likewise.
-    pub(super) async fn prompts(&self) -> Vec<Value> {
-        self.named(Kind::Prompts).await
+    pub(super) async fn prompts(&self, sees: &Sees) -> Vec<Value> {
+        self.named(Kind::Prompts, sees).await
     }
 
-    async fn named(&self, kind: Kind) -> Vec<Value> {
-        self.ask(kind, |_| true).await;
-        self.catalog(kind, Attached::told, |catalog| catalog.items())
+    async fn named(&self, kind: Kind, sees: &Sees) -> Vec<Value> {
+        self.ask(kind, sees, |_| true).await;
+        self.catalog(kind, Attached::told, |catalog| catalog.items(|server, name| shows(sees, kind, server, name)))
     }
 
     /// Resources, or their templates. What two servers have is that of the first.
-    pub(super) async fn resources(&self, kind: Kind) -> Vec<Value> {
-        self.ask(kind, |_| true).await;
-        let lists: Vec<_> = self.upstreams.iter().filter_map(|attached| attached.told(kind)).collect();
-        routes::merged(lists.iter().map(|list| &**list), kind)
+    pub(super) async fn resources(&self, kind: Kind, sees: &Sees) -> Vec<Value> {
+        self.ask(kind, sees, |_| true).await;
+        let served = self.served();
+        let seen = served.upstreams.iter().filter(|attached| sees.server(&attached.name));
+        let lists: Vec<_> = seen.filter_map(|attached| Some((&*attached.name, attached.told(kind)?))).collect();
+        let on_twice = |first: &str, second: &str, uri: &str| self.warn_of_duplicate(first, second, uri);
+        routes::merged(lists.iter().map(|(server, list)| (*server, &**list)), kind, on_twice)
+    }
+
+    /// How long clients may keep a list, for a caller: as long as all servers let them. What is filtered for callers is private.
+    pub(super) fn terms(&self, kind: Kind, sees: &Sees) -> ListTerms {
+        let seen = self.upstreams().into_iter().filter(|attached| sees.any_of(&attached.name));
+        let none = ListTerms { ttl: Duration::ZERO, is_public: false };
+        let strictest = |one: ListTerms, other: ListTerms| ListTerms {
+            ttl: one.ttl.min(other.ttl),
+            is_public: one.is_public && other.is_public,
+        };
+        let terms = seen.map(|attached| attached.terms(kind).unwrap_or(none)).reduce(strictest).unwrap_or(none);
+        ListTerms { is_public: terms.is_public && !sees.is_restricted(), ..terms }
+    }
+
+    /// Warns once that two servers have one resource.
+    fn warn_of_duplicate(&self, first: &str, second: &str, uri: &str) {
+        let mut told = self.duplicates.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_DUPLICATES && told.insert(uri.to_owned()) {
+            let uri = printable(uri);
+            tracing::warn!(
+                "servers `{first}` and `{second}` both list {uri}, and `{first}` serves it; leave it out of `resources` of \
+                 one of them"
+            );
+        }
     }
 
     /// The server of a tool or prompt, and what it calls it. Where it is not known, those servers are asked for lists whose
     /// prefix the name has: it waits for no other.
-    pub(super) async fn find(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
-        if let Some(found) = self.find_known(kind, public) {
+    pub(super) async fn find(&self, kind: Kind, public: &str, sees: &Sees) -> Option<(Arc<Attached>, String)> {
+        let known = || {
+            let found = self.catalog(kind, Attached::known, |catalog| catalog.find(public));
+            found.filter(|(attached, name)| shows(sees, kind, &attached.name, name))
+        };
+        if let Some(found) = known() {
             return Some(found);
         }
-        self.ask(kind, |attached| self.names.may_have(&attached.name, public)).await;
-        self.find_known(kind, public)
+        let served = self.served();
+        self.ask(kind, sees, |attached| served.names.may_have(&attached.name, public)).await;
+        known()
     }
 
     /// The server of a tool that is called, and what it calls it. One of several like tools is picked by an argument, which is
@@ -120,17 +203,15 @@ impl Scope {
         &self,
         public: &str,
         arguments: &mut Map<String, Value>,
+        sees: &Sees,
     ) -> Result<Option<(Arc<Attached>, String)>, String> {
-        self.ask(Kind::Tools, |attached| self.joined.is_of(public, &attached.name)).await;
+        let served = self.served();
+        self.ask(Kind::Tools, sees, |attached| served.joined.is_of(public, &attached.name)).await;
         let joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.take_joined(public, arguments));
         match joined {
-            Some(found) => found.map(Some),
-            None => Ok(self.find(Kind::Tools, public).await),
+            Some(found) => found.map(|(attached, tool)| sees.tool(&attached.name, &tool).then_some((attached, tool))),
+            None => Ok(self.find(Kind::Tools, public, sees).await),
         }
-    }
-
-    fn find_known(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
-        self.catalog(kind, Attached::known, |catalog| catalog.find(public))
     }
 
     /// Names as they are by what is known now.
@@ -142,82 +223,95 @@ impl Scope {
     ) -> T {
         let catalog = if kind == Kind::Tools { &self.tools } else { &self.prompts };
         let mut catalog = catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        let lists = self.upstreams.iter().map(|attached| of(attached, kind)).collect();
+        let served = self.served();
+        let lists = served.upstreams.iter().map(|attached| of(attached, kind)).collect();
         let none = Wanted::default();
-        let joined = if kind == Kind::Tools { &self.joined } else { &none };
-        catalog.set((&self.upstreams, joined), lists, |server: &str, listed: &[&str], given: &Given| match kind {
-            Kind::Tools => self.names.tools_beside(server, listed, given),
-            _ => self.names.prompts_beside(server, listed, given),
+        let joined = if kind == Kind::Tools { &served.joined } else { &none };
+        catalog.set((&served.upstreams, joined), lists, |server: &str, listed: &[&str], given: &Given| match kind {
+            Kind::Tools => served.names.tools_beside(server, listed, given),
+            _ => served.names.prompts_beside(server, listed, given),
         });
         read(&catalog)
     }
 
     /// Returns the schema of a tool's arguments.
-    pub(super) async fn input_schema(&self, public: &str) -> Option<Arc<Map<String, Value>>> {
-        self.ask(Kind::Tools, |attached| self.joined.is_of(public, &attached.name)).await;
+    pub(super) async fn input_schema(&self, public: &str, sees: &Sees) -> Option<Arc<Map<String, Value>>> {
+        let served = self.served();
+        self.ask(Kind::Tools, sees, |attached| served.joined.is_of(public, &attached.name)).await;
         let joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.joined_schema(public));
         if joined.is_some() {
             return joined;
         }
-        self.find(Kind::Tools, public).await?;
+        self.find(Kind::Tools, public, sees).await?;
         self.catalog(Kind::Tools, Attached::known, |catalog| catalog.input_schema(public))
     }
 
     /// Returns the capabilities of servers, where all of them are connected.
     pub(super) async fn capabilities(&self) -> Option<Vec<Value>> {
-        if !self.upstreams.iter().all(|attached| attached.client.is_connected()) {
+        let upstreams = self.upstreams();
+        if !upstreams.iter().all(|attached| attached.client.is_connected()) {
             return None;
         }
-        let all = join_all(self.upstreams.iter().map(|attached| attached.client.declared()));
+        let all = join_all(upstreams.iter().map(|attached| attached.client.declared()));
         let all = tokio::time::timeout(PATIENCE_FOR_DECLARATIONS, all).await.ok()?;
         all.into_iter().map(|declared| declared.ok()?.capabilities).collect()
     }
 
     /// The servers that could not be asked for their tools.
-    pub(super) fn failed(&self) -> Vec<Arc<str>> {
-        self.upstreams.iter().filter(|attached| attached.has_failed()).map(|attached| attached.name.clone()).collect()
+    pub(super) fn failed(&self, sees: &Sees) -> Vec<Arc<str>> {
+        let failed = |attached: &&Arc<Attached>| attached.has_failed() && sees.any_of(&attached.name);
+        self.upstreams().iter().filter(failed).map(|attached| attached.name.clone()).collect()
     }
 
     /// The server that has a resource: the one that lists it, or one of whose templates it fits, or one that named it in a result
     /// or shows it with a tool, or the only one that there is.
-    pub(super) async fn owner(&self, uri: &str) -> Option<Arc<Attached>> {
-        if let [only] = &*self.upstreams {
+    pub(super) async fn owner(&self, uri: &str, caller: &Caller, sees: &Sees) -> Option<Arc<Attached>> {
+        let upstreams = self.upstreams();
+        let seen = upstreams.iter().filter(|attached| sees.server(&attached.name));
+        let seen: Vec<Arc<Attached>> = seen.cloned().collect();
+        if let ([_], [only]) = (&*upstreams, &*seen) {
             return Some(only.clone());
         }
-        if let Some(owner) = self.known_owner(uri) {
+        if let Some(owner) = known_owner(&seen, uri, caller) {
             return Some(owner);
         }
         tokio::join!(
-            self.ask(Kind::Tools, |_| true),
-            self.ask(Kind::Resources, |_| true),
-            self.ask(Kind::ResourceTemplates, |_| true),
-            self.ask(Kind::Skills, |_| true)
+            self.ask(Kind::Tools, sees, |_| true),
+            self.ask(Kind::Resources, sees, |_| true),
+            self.ask(Kind::ResourceTemplates, sees, |_| true),
+            self.ask(Kind::Skills, sees, |_| true)
         );
-        self.known_owner(uri)
-    }
-
-    fn known_owner(&self, uri: &str) -> Option<Arc<Attached>> {
-        let lists = |kind| self.upstreams.iter().map(move |attached| attached.known(kind).unwrap_or_default());
-        let resources: Vec<_> = lists(Kind::Resources).collect();
-        let templates: Vec<_> = lists(Kind::ResourceTemplates).collect();
-        let skills: Vec<_> = lists(Kind::Skills).collect();
-        if let Some(index) = routes::skill_owner(&skills, uri).or_else(|| routes::owner(&resources, &templates, uri)) {
-            return self.upstreams.get(index).cloned();
-        }
-        let names_it = |attached: &&Arc<Attached>| {
-            attached.linked.has(uri) || attached.known(Kind::Tools).is_some_and(|tools| is_shown_by(&tools, uri))
-        };
-        self.upstreams.iter().find(names_it).cloned()
+        known_owner(&seen, uri, caller)
     }
 
     /// Closes all connections.
     pub(super) async fn close(&self) {
-        join_all(self.upstreams.iter().map(|attached| attached.client.close())).await;
+        join_all(self.upstreams().iter().map(|attached| attached.client.close())).await;
     }
+}
+
+/// Returns `true` if a caller sees a tool or prompt of a server.
+fn shows(sees: &Sees, kind: Kind, server: &str, name: &str) -> bool {
+    if kind == Kind::Tools { sees.tool(server, name) } else { sees.server(server) }
+}
+
+/// The first of these servers that has a resource, by what is known of them.
+fn known_owner(upstreams: &[Arc<Attached>], uri: &str, caller: &Caller) -> Option<Arc<Attached>> {
+    let lists = |kind| upstreams.iter().map(move |attached| attached.known(kind).unwrap_or_default());
+    let resources: Vec<_> = lists(Kind::Resources).collect();
+    let templates: Vec<_> = lists(Kind::ResourceTemplates).collect();
+    let skills: Vec<_> = lists(Kind::Skills).collect();
+    if let Some(index) = routes::skill_owner(&skills, uri).or_else(|| routes::owner(&resources, &templates, uri)) {
+        return upstreams.get(index).cloned();
+    }
+    let names_it = |attached: &&Arc<Attached>| {
+        attached.linked.has(caller, uri) || attached.known(Kind::Tools).is_some_and(|tools| is_shown_by(&tools, uri))
+    };
+    upstreams.iter().find(names_it).cloned()
 }
 
 impl std::fmt::Debug for Scope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scope").field("upstreams", &self.upstreams).finish_non_exhaustive()
+        f.debug_struct("Scope").field("upstreams", &self.upstreams()).finish_non_exhaustive()
     }
 }

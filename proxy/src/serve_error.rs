@@ -22,6 +22,12 @@ pub enum ServeError {
         /// The address asked for.
         address: SocketAddr,
     },
+    /// `[access]` shows callers what their names allow, and nobody has a name.
+    #[error(
+        "`[access]` requires names of callers, which only HTTP with named tokens or access tokens has: set `tokens` or \
+         `jwt` of the HTTP options"
+    )]
+    AccessWithoutNames,
     /// An option makes no sense.
     #[error("{option}: {problem}")]
     Option {

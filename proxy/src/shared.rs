@@ -1,11 +1,9 @@
 //! The state that all clients of a proxy share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use futures_util::future::join_all;
-use mcp_bindgen_runtime::ClientOptions;
-use mcp_bindgen_schema::names::PrefixedNames;
+use mcp_bindgen_runtime::{Caller, ClientOptions};
 use rmcp::model::{Implementation, JsonObject, ProtocolVersion, ServerCapabilities, ServerConfig};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::{OnceCell, watch};
@@ -16,12 +14,21 @@ use super::approval_question::ask_client;
 use super::attached::{Attached, Open};
 use super::downstream::Downstream;
 use super::events::Bus;
-use super::joined::Wanted;
+use super::health::ServerState;
 use super::notifications::{hear, keep_level, tell_of_era};
+use super::record::{CallLog, Counts, Records};
+#[cfg(feature = "redis")]
+use super::redis::RedisState;
 use super::scope::Scope;
+use super::sees::Sees;
+use super::setup::Setup;
+use super::shares::Shares;
 use super::upstream::Upstream;
-use mcp_bindgen_agents::NameStyle;
 
+/// So many approvals wait for an answer at once.
+const MOST_OPEN_APPROVALS: usize = 4096;
+/// Of these so many of one caller.
+const MOST_OPEN_APPROVALS_OF_ONE: usize = 64;
 /// The extension for skills (SEP-2640).
 const SKILLS: &str = "io.modelcontextprotocol/skills";
 /// Its place in the capabilities of a server.
@@ -29,44 +36,100 @@ pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1sk
 
 #[derive(Debug)]
 pub(crate) struct Shared {
-    upstreams: Vec<Upstream>,
-    names: (PrefixedNames, NameStyle, Wanted),
+    setup: RwLock<Arc<Setup>>,
     options: ClientOptions,
     pub(super) signer: Signer,
     pub(super) store: Arc<dyn ApprovalStore>,
     instructions: Option<String>,
+    #[cfg(feature = "redis")]
+    pub(super) redis: Option<RedisState>,
+    /// Where calls are recorded.
+    pub(super) records: Records,
+    /// The approvals that wait for an answer of a client with a session.
+    pub(super) open_approvals: Shares,
     pub(super) bus: Bus,
     /// The connections of all clients that keep no session.
     pool: OnceCell<Arc<Scope>>,
     /// All connections that are there.
     scopes: Mutex<Vec<Weak<Scope>>>,
-    /// The tasks that pass on the events of connections that are for all.
-    passing: Mutex<JoinSet<()>>,
-    passes: AtomicBool,
 }
 
 impl Shared {
     pub(super) fn new(
-        upstreams: Vec<Upstream>,
-        names: (PrefixedNames, NameStyle, Wanted),
+        setup: Setup,
         options: ClientOptions,
         signer: Signer,
         store: Arc<dyn ApprovalStore>,
         instructions: Option<String>,
+        log: Option<CallLog>,
+        #[cfg(feature = "redis")] redis: Option<RedisState>,
     ) -> Self {
         Self {
-            upstreams,
-            names,
+            setup: RwLock::new(Arc::new(setup)),
             options,
             signer,
             store,
             instructions,
+            #[cfg(feature = "redis")]
+            redis,
+            records: Records { log, ..Records::default() },
+            open_approvals: Shares::new(MOST_OPEN_APPROVALS, MOST_OPEN_APPROVALS_OF_ONE),
             bus: Bus::default(),
             pool: OnceCell::new(),
             scopes: Mutex::default(),
-            passing: Mutex::default(),
-            passes: AtomicBool::new(false),
         }
+    }
+
+    pub(super) fn setup(&self) -> Arc<Setup> {
+        self.setup.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Serves something else from now on, and returns the names of servers that are not what they were.
+    pub(super) fn reload(&self, setup: Setup) -> Vec<String> {
+        let (setup, changes) = {
+            let mut current = self.setup.write().unwrap_or_else(PoisonError::into_inner);
+            let setup = Arc::new(setup.after(&current));
+            let changes = setup.changes(&current);
+            *current = setup.clone();
+            (setup, changes)
+        };
+        self.scopes().iter().for_each(|scope| scope.reload(&setup));
+        changes
+    }
+
+    /// Returns the servers, and whether they can be reached: the best of what their connections know.
+    pub(super) fn servers(&self) -> Vec<(Arc<str>, ServerState)> {
+        let attached: Vec<Arc<Attached>> = self.scopes().iter().flat_map(|scope| scope.upstreams()).collect();
+        let state =
+            |name: &Arc<str>| attached.iter().filter(|one| one.name == *name).map(|one| ServerState::of(one)).max();
+        let names = self.setup().upstreams.iter().map(|upstream| upstream.name.clone()).collect::<Vec<_>>();
+        names.into_iter().map(|name| (name.clone(), state(&name).unwrap_or(ServerState::Idle))).collect()
+    }
+
+    /// Returns the metrics as text, with what is counted here.
+    pub(super) fn metrics(&self, counts: Counts) -> String {
+        let attached = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
+        let children = attached.filter(|one| one.upstream.is_child && one.client.is_connected()).count();
+        self.records.metrics.text(Counts { children, approvals: self.open_approvals.count(), ..counts })
+    }
+
+    /// Returns how many child processes each session starts.
+    pub(super) fn children_of_session(&self) -> usize {
+        self.setup().upstreams.iter().filter(|upstream| upstream.is_child).count()
+    }
+
+    /// Adds the entries of `[access]` that are for a caller.
+    pub(super) fn admitted(&self, mut caller: Caller) -> Caller {
+        if let Some(access) = &self.setup().access {
+            let entries = access.entries_for(caller.principal.as_deref(), &caller.groups, &caller.scopes);
+            caller.access = entries.into_iter().map(str::to_owned).collect();
+        }
+        caller
+    }
+
+    /// Returns what a caller sees.
+    pub(super) fn sees(&self, caller: &Caller) -> Sees {
+        Sees::of(self.setup().access.as_ref(), caller)
     }
 
     /// Returns the proxy's description of itself. It declares all that servers may have: which of it they do have is known when
@@ -124,59 +187,63 @@ impl Shared {
         let pool = self.pool.get_or_init(|| async {
             // Requests of such a server are only passed on in the same protocol version.
             let version = ProtocolVersion::V_2026_07_28.as_str();
-            let options = |_: &Open| self.options.clone().protocol_version(version).on_approval(ask_client);
-            self.scope(options, None)
+            let options = self.options.clone().protocol_version(version).on_approval(ask_client);
+            self.scope(move |_| options.clone(), None)
         });
         pool.await.clone()
     }
 
     /// Connections of a client with a session.
     pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
-        let options = self.options.clone().on_approval(ask_client);
-        self.scope(|open| downstream.options(&options, open), Some(downstream.peer()))
+        let (options, own) = (self.options.clone().on_approval(ask_client), downstream.clone());
+        self.scope(move |open| own.options(&options, open), Some(downstream.peer().clone()))
     }
 
-    fn scope(&self, options: impl Fn(&Open) -> ClientOptions, peer: Option<&Peer<RoleServer>>) -> Arc<Scope> {
+    fn scope(
+        &self,
+        options: impl Fn(&Open) -> ClientOptions + Send + Sync + 'static,
+        peer: Option<Peer<RoleServer>>,
+    ) -> Arc<Scope> {
         let news = Arc::new(watch::Sender::default());
         let level = Arc::new(watch::Sender::default());
-        let mut listening = JoinSet::new();
-        let passes = self.bus.is_heard();
-        let passes_shared = passes && !self.passes.swap(true, Ordering::Relaxed);
-        let attach = |upstream: &Upstream| {
+        let (bus, for_all) = (self.bus.clone(), self.options.clone());
+        let (own_news, own_level) = (news.clone(), level.clone());
+        let attach = move |upstream: &Arc<Upstream>, tasks: &mut JoinSet<()>| {
             let open = Open::default();
-            let made = upstream.attach(|| options(&open));
-            if upstream.is_shared() && passes_shared {
-                let mut passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
-                passing.spawn(self.bus.clone().pass_on(made.0.events()));
-            } else if passes && !upstream.is_shared() {
-                listening.spawn(self.bus.clone().pass_on(made.0.events()));
+            let made = upstream.attach(|| for_all.clone().on_approval(ask_client), || options(&open));
+            let is_shared = upstream.is_shared();
+            if bus.is_heard() && is_shared {
+                upstream.pass_on(&made.0, &bus);
+            } else if bus.is_heard() {
+                tasks.spawn(bus.clone().pass_on(made.0.events()));
             }
             let told = made.0.notifications();
-            let is_shared = upstream.is_shared();
-            let attached = Arc::new(Attached::new(upstream.name.clone(), made, open, is_shared, news.clone()));
+            let attached = Arc::new(Attached::new(upstream.clone(), made, open, own_news.clone()));
             // The log of a server that is for all is not for one.
-            let peer = peer.filter(|_| !is_shared).cloned();
+            let peer = peer.clone().filter(|_| !is_shared);
             if peer.is_some() {
-                listening.spawn(keep_level(attached.client.clone(), level.subscribe()));
+                tasks.spawn(keep_level(attached.client.clone(), own_level.subscribe()));
             } else if !is_shared {
-                listening.spawn(tell_of_era(attached.client.clone()));
+                tasks.spawn(tell_of_era(attached.client.clone()));
             }
-            listening.spawn(hear(Arc::downgrade(&attached), told, peer));
+            tasks.spawn(hear(Arc::downgrade(&attached), told, peer));
             attached
         };
-        let upstreams = self.upstreams.iter().map(attach).collect();
-        let scope = Arc::new(Scope::new(upstreams, news, level, self.names.clone(), listening));
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        // With the lock, so that what is reloaded meanwhile reaches it.
+        let scope = Arc::new(Scope::new(&self.setup(), news, level, attach));
         scopes.retain(|scope| scope.strong_count() > 0);
         scopes.push(Arc::downgrade(&scope));
         scope
     }
 
     pub(super) async fn close(&self) {
-        let scopes: Vec<Arc<Scope>> = {
-            let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-            scopes.iter().filter_map(Weak::upgrade).collect()
-        };
+        let scopes = self.scopes();
         join_all(scopes.iter().map(|scope| scope.close())).await;
+    }
+
+    fn scopes(&self) -> Vec<Arc<Scope>> {
+        let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        scopes.iter().filter_map(Weak::upgrade).collect()
     }
 }

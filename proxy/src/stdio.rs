@@ -28,7 +28,7 @@ impl Proxy {
     /// ```
     ///
     /// # Errors
-    /// Fails if the conversation cannot begin.
+    /// Fails if the conversation cannot begin, and with [`ServeError::AccessWithoutNames`].
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
         let (input, output) = stdio_pipes();
         self.converse(input, output).await
@@ -37,7 +37,7 @@ impl Proxy {
     /// Serves one client on a stream, until the stream ends: a socket, a pipe, or `tokio::io::duplex` in tests.
     ///
     /// # Errors
-    /// Fails if the conversation cannot begin.
+    /// As [`serve_stdio`](Self::serve_stdio).
     pub async fn serve_over(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), ServeError> {
         let (input, output) = tokio::io::split(stream);
         self.converse(input, output).await
@@ -48,6 +48,9 @@ impl Proxy {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
+        if self.restricts_access() {
+            return Err(ServeError::AccessWithoutNames);
+        }
         let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST_MESSAGE);
         let served = serve_server::<_, _, _, TransportAdapterIdentity>(self.session(), Guarded::new(transport)).await;
         match served {

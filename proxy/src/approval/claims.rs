@@ -95,11 +95,12 @@ impl Claims {
 
 /// Returns the digest of a call.
 pub(crate) fn digest_of(request: &ApprovalRequest) -> String {
-    digest(&request.server, &request.tool, &request.arguments)
+    let principal = request.caller.as_ref().and_then(|caller| caller.principal.as_deref());
+    digest((&request.server, &request.tool), &request.arguments, principal)
 }
 
-fn digest(server: &str, tool: &str, arguments: &Map<String, Value>) -> String {
-    let call = canonical_json(&json!([server, tool, arguments]));
+fn digest((server, tool): (&str, &str), arguments: &Map<String, Value>, principal: Option<&str>) -> String {
+    let call = canonical_json(&json!([server, tool, arguments, principal]));
     super::signer::base64(&mcp_bindgen_model::sha256(call.as_bytes()))
 }
 
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_was_signed_comes_back_and_nothing_else_does() {
-        let signer = Signer::new(None).expect("there are random numbers");
+        let signer = Signer::new(Vec::new()).expect("there are random numbers");
         let mut claims = Claims::new(Standing::Asked, signer.nonce(), Some("opaque".to_owned()));
         (claims.asked, claims.approved) = (Some("d".to_owned()), vec!["c".to_owned()]);
         let state = claims.signed(&signer);
@@ -124,7 +125,7 @@ mod tests {
         assert!(!read.has_expired());
 
         assert_eq!(Claims::read(&signer, "a server's own"), Ok(None));
-        let other = Signer::new(None).expect("there are random numbers");
+        let other = Signer::new(Vec::new()).expect("there are random numbers");
         assert_eq!(Claims::read(&other, &state), Err(Unsigned));
         // Each of its letters counts, the last of each part only in its upper bits.
         for at in 0..state.len() {
@@ -138,12 +139,13 @@ mod tests {
 
     #[test]
     fn a_call_is_known_by_all_of_it_and_not_by_its_order() {
-        let one = digest("s", "t", &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } })));
-        assert_eq!(one, digest("s", "t", &arguments(json!({ "b": { "d": 3, "c": 2 }, "a": 1 }))));
+        let one = digest(("s", "t"), &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } })), None);
+        assert_eq!(one, digest(("s", "t"), &arguments(json!({ "b": { "d": 3, "c": 2 }, "a": 1 })), None));
         for other in [
-            digest("s", "t", &arguments(json!({ "a": 1, "b": { "c": 2, "d": 4 } }))),
-            digest("s", "u", &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } }))),
-            digest("r", "t", &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } }))),
+            digest(("s", "t"), &arguments(json!({ "a": 1, "b": { "c": 2, "d": 4 } })), None),
+            digest(("s", "t"), &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } })), Some("ann")),
+            digest(("s", "u"), &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } })), None),
+            digest(("r", "t"), &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } })), None),
         ] {
             assert_ne!(one, other);
         }

@@ -21,23 +21,24 @@ const OURS: &str = "mcp-bindgen.1.";
 pub(crate) struct Unsigned;
 
 pub(crate) struct Signer {
-    key: hmac::Key,
+    /// The first one signs.
+    keys: Vec<hmac::Key>,
     random: SystemRandom,
 }
 
 impl Signer {
     /// # Errors
-    /// Fails if the key is short, or there is none to be had.
-    pub(crate) fn new(key: Option<Vec<u8>>) -> Result<Self, ProxyFault> {
+    /// Fails if a key is short, or there is none to be had.
+    pub(crate) fn new(keys: Vec<Vec<u8>>) -> Result<Self, ProxyFault> {
         let random = SystemRandom::new();
-        let key = match key {
-            Some(key) if key.len() < KEY_BYTES => {
-                return Err(ProxyFault::ShortKey { bytes: key.len(), at_least: KEY_BYTES });
-            }
-            Some(key) => hmac::Key::new(hmac::HMAC_SHA256, &key),
-            None => hmac::Key::generate(hmac::HMAC_SHA256, &random).map_err(|_| ProxyFault::NoRandomness)?,
-        };
-        Ok(Self { key, random })
+        if let Some(short) = keys.iter().find(|key| key.len() < KEY_BYTES) {
+            return Err(ProxyFault::ShortKey { bytes: short.len(), at_least: KEY_BYTES });
+        }
+        let mut keys: Vec<hmac::Key> = keys.iter().map(|key| hmac::Key::new(hmac::HMAC_SHA256, key)).collect();
+        if keys.is_empty() {
+            keys.push(hmac::Key::generate(hmac::HMAC_SHA256, &random).map_err(|_| ProxyFault::NoRandomness)?);
+        }
+        Ok(Self { keys, random })
     }
 
     /// A text that nobody can guess, and that is never given twice.
@@ -54,8 +55,8 @@ impl Signer {
 
     pub(super) fn sign(&self, claims: &Value) -> String {
         let claims = base64(claims.to_string().as_bytes());
-        let tag = hmac::sign(&self.key, claims.as_bytes());
-        format!("{OURS}{claims}.{}", base64(tag.as_ref()))
+        let tag = self.keys.first().map(|key| hmac::sign(key, claims.as_bytes()));
+        format!("{OURS}{claims}.{}", tag.map(|tag| base64(tag.as_ref())).unwrap_or_default())
     }
 
     /// Returns `true` if a state that a server gives would be taken for the proxy's own.
@@ -68,7 +69,10 @@ impl Signer {
         let (claims, tag) = signed.split_once('.').ok_or(Unsigned)?;
         let tag = URL_SAFE_NO_PAD.decode(tag).map_err(|_| Unsigned)?;
         // In constant time.
-        hmac::verify(&self.key, claims.as_bytes(), &tag).map_err(|_| Unsigned)?;
+        let is_signed = |key: &hmac::Key| hmac::verify(key, claims.as_bytes(), &tag).is_ok();
+        if !self.keys.iter().any(is_signed) {
+            return Err(Unsigned);
+        }
         let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| Unsigned)?;
         serde_json::from_slice(&claims).map(Some).map_err(|_| Unsigned)
     }

@@ -7,29 +7,36 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::response;
 use hyper::{HeaderMap, Method, StatusCode};
+use serde_json::json;
 
-use super::bearer::{Bearer, Borne};
+use super::auth::{Authentication, NotAuthenticated, Principal};
 use super::body::{Answer, empty, text};
 use super::options::Checked;
 use super::origin::{Host, Origin};
 
+/// The place of the metadata of the protected resource.
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
 /// The rules.
 pub(super) struct Access {
-    bearer: Option<Bearer>,
+    authentication: Authentication,
+    path: String,
     hosts: Vec<Host>,
     origins: Vec<Origin>,
 }
 
 impl Access {
     pub(super) fn new(options: &Checked) -> Self {
-        Self { bearer: options.bearer.clone(), hosts: options.hosts.clone(), origins: options.origins.clone() }
+        let Checked { authentication, path, hosts, origins, .. } = options;
+        let (authentication, path) = (authentication.clone(), path.clone());
+        Self { authentication, path, hosts: hosts.clone(), origins: origins.clone() }
     }
 
-    /// Takes from a request what says who sent it, so that nothing behind this door can pass it on.
+    /// Lets in requests for an allowed host, of an allowed origin.
     ///
     /// # Errors
-    /// The answer to one that may not ask, or that only asks whether it may.
-    pub(super) fn admit(&self, request: &mut Parts, local: Option<IpAddr>) -> Result<(), Answer> {
+    /// The answer to one that is not let in, or that only asks whether it may.
+    pub(super) fn admit(&self, request: &Parts, local: Option<IpAddr>) -> Result<(), Answer> {
         if !self.host_is_allowed(request, local) {
             tracing::warn!(target: "mcp_bindgen_proxy", "a request for a host that is not allowed was refused");
             return Err(text(StatusCode::FORBIDDEN, "Forbidden: the `Host` of the request is not allowed"));
@@ -42,13 +49,76 @@ impl Access {
         if request.method == Method::OPTIONS && request.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
             return Err(preflight(&request.headers));
         }
-        let borne = self.bearer.as_ref().map_or(Borne::Right, |bearer| bearer.borne(&request.headers));
+        Ok(())
+    }
+
+    /// Takes from a request what says who sent it, so that nothing behind this door can pass it on.
+    ///
+    /// # Errors
+    /// The answer to one whose sender may not ask.
+    pub(super) async fn authenticate(&self, request: &mut Parts) -> Result<Principal, Answer> {
+        let principal = self.authentication.authenticate(&request.headers).await;
         request.headers.remove(header::AUTHORIZATION);
         request.headers.remove(header::COOKIE);
-        match borne {
-            Borne::Right => Ok(()),
-            Borne::Nothing => Err(unauthorized("Bearer realm=\"mcp\"")),
-            Borne::Wrong => Err(unauthorized("Bearer realm=\"mcp\", error=\"invalid_token\"")),
+        principal.map_err(|why| self.refused(request, why))
+    }
+
+    fn refused(&self, request: &Parts, why: NotAuthenticated) -> Answer {
+        let (status, message, error) = match why {
+            NotAuthenticated::Nothing => {
+                (StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token", String::new())
+            }
+            NotAuthenticated::Invalid => (
+                StatusCode::UNAUTHORIZED,
+                "Unauthorized: missing or invalid token",
+                ", error=\"invalid_token\"".to_owned(),
+            ),
+            NotAuthenticated::MissingScopes(scopes) => (
+                StatusCode::FORBIDDEN,
+                "Forbidden: the token does not have the required scopes",
+                format!(", error=\"insufficient_scope\", scope=\"{}\"", scopes.join(" ")),
+            ),
+            NotAuthenticated::Unavailable => {
+                let said = "Service Unavailable: the keys of the authorization server are unavailable";
+                return text(StatusCode::SERVICE_UNAVAILABLE, said);
+            }
+        };
+        let resource = self.authentication.resource().map(|(_, _, audience)| {
+            format!(", resource_metadata=\"{}{METADATA}{}\"", self.origin(request, audience), self.path)
+        });
+        let challenge = format!("Bearer realm=\"mcp\"{}{error}", resource.unwrap_or_default());
+        let mut answer = text(status, message);
+        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        answer
+    }
+
+    /// Returns the metadata of the protected resource (RFC 9728), where a request asks for it.
+    pub(super) fn metadata(&self, request: &Parts) -> Option<Answer> {
+        let path = request.uri.path().strip_prefix(METADATA).filter(|path| ["", &self.path].contains(path));
+        let (issuer, scopes, audience) = path.and_then(|_| self.authentication.resource())?;
+        let mut metadata = json!({
+            "resource": format!("{}{}", self.origin(request, audience), self.path),
+            "authorization_servers": [issuer],
+            "bearer_methods_supported": ["header"],
+        });
+        if let (false, Some(members)) = (scopes.is_empty(), metadata.as_object_mut()) {
+            members.insert("scopes_supported".to_owned(), scopes.into());
+        }
+        Some(super::body::json(StatusCode::OK, &metadata))
+    }
+
+    /// Returns the origin that clients know the proxy by: of the audience, if that is the URL of the endpoint, else of the
+    /// request.
+    fn origin(&self, request: &Parts, audience: &str) -> String {
+        let is_url = audience.starts_with("http://") || audience.starts_with("https://");
+        match audience.strip_suffix(&self.path).filter(|_| is_url) {
+            Some(origin) => origin.to_owned(),
+            None => {
+                let host = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+                format!("http://{}", host.unwrap_or_default())
+            }
         }
     }
 
@@ -81,12 +151,6 @@ impl Access {
             _ => false,
         }
     }
-}
-
-fn unauthorized(challenge: &'static str) -> Answer {
-    let mut answer = text(StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token");
-    answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    answer
 }
 
 fn preflight(asked: &HeaderMap) -> Answer {

@@ -1,6 +1,7 @@
 //! Bodies of requests and responses.
 
 use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{Stream, StreamExt, unfold};
@@ -16,23 +17,54 @@ use sse_stream::Sse;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
+use crate::shares::Share;
+
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
 
-/// The place of a request, until it is answered.
-pub(super) struct Place {
+/// The place of a request, until it is answered or somebody is asked for an approval. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Place(Arc<Mutex<Option<Held>>>);
+
+/// The permits of a request.
+pub(super) struct Held {
     pub(super) _request: OwnedSemaphorePermit,
     pub(super) _values: OwnedSemaphorePermit,
+    /// Of a principal's requests.
+    pub(super) _share: Option<Share>,
+}
+
+impl Place {
+    pub(super) fn new(held: Held) -> Self {
+        Self(Arc::new(Mutex::new(Some(held))))
+    }
+
+    /// Gives it up.
+    pub(super) fn leave(&self) {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Dropped without the lock.
+        drop(held);
+    }
 }
 
 /// Comments keep those between client and server from taking a silent stream for a dead one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// The body of a request, which comes from its client or from another instance.
+pub(super) enum Payload {
+    Incoming(Incoming),
+    Whole(Bytes),
+}
+
 /// Reads a body of at most so many bytes, in at most this time.
 ///
 /// # Errors
 /// The answer to one that is longer, slower or broken.
-pub(super) async fn read(body: Incoming, limit: usize, within: Duration) -> Result<Bytes, Answer> {
+pub(super) async fn read(body: Payload, limit: usize, within: Duration) -> Result<Bytes, Answer> {
+    let body = match body {
+        Payload::Incoming(body) => body,
+        Payload::Whole(body) => return Ok(body),
+    };
     match tokio::time::timeout(within, Limited::new(body, limit).collect()).await {
         Ok(Ok(read)) => Ok(read.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
@@ -113,6 +145,17 @@ pub(super) fn events(
     // nginx collects streams otherwise.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     answer
+}
+
+/// An answer that holds something until its end.
+#[cfg(feature = "redis")]
+pub(super) fn held_with(answer: Answer, held: impl Send + 'static) -> Answer {
+    let (head, body) = answer.into_parts();
+    let frames = unfold((body, held), async |(mut body, held)| {
+        let frame = body.frame().await?;
+        Some((frame, (body, held)))
+    });
+    Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
 }
 
 /// A message of the session, as an event.

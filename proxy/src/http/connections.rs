@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::door::Door;
+use super::door::{Door, Ends};
 use super::options::{Checked, Limits};
 use super::patient::Patient;
 use crate::{Proxy, ServeError};
@@ -79,6 +79,8 @@ pub(super) async fn serve(proxy: Proxy, options: Checked) -> Result<HttpServer, 
     let address = listener.local_addr().map_err(bind)?;
     let door = Arc::new(Door::new(proxy, &options));
     let closing = CancellationToken::new();
+    #[cfg(feature = "redis")]
+    tokio::spawn(door.clone().work_for_others());
     let accepting = tokio::spawn(accept(listener, door.clone(), closing.clone(), options.limits));
     Ok(HttpServer { address, path: options.path, door, closing, accepting })
 }
@@ -135,10 +137,12 @@ fn connection(
 > {
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok().map(|address| address.ip());
+    let remote = stream.peer_addr().ok().map(|address| address.ip().to_canonical());
+    let ends = Ends { local, remote };
     let service = service_fn(move |request| {
         let door = door.clone();
         stranger.asks();
-        async move { Ok::<_, Infallible>(door.answer(request, local).await) }
+        async move { Ok::<_, Infallible>(door.answer(request, ends).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())

@@ -8,34 +8,65 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ServerJsonRpcMessage};
+use mcp_bindgen_model::hex_digest;
+use mcp_bindgen_runtime::Caller;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions, JsonRpcRequest, ServerJsonRpcMessage,
+};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, share};
-use super::body::{Answer, MOST_VALUES, Place, empty, events, failed, json, read, refused, text, values};
+use super::auth::Principal;
+#[cfg(feature = "redis")]
+use super::body::held_with;
+use super::body::{
+    Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json, read, refused, text, values,
+};
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
+use super::pages::{self, HEALTH, METRICS, READINESS};
+#[cfg(feature = "redis")]
+use super::replicas::{self, MOST_LOOKS, Replicas, Route};
 use super::sessions::{NotBegun, NotSent, Presence, Sessions};
 use super::single;
 use crate::Proxy;
+use crate::record::Counts;
+use crate::shares::{Share, Shares};
 use crate::under_way::IN_USE;
+use crate::visit::Visit;
 
 /// The JSON values of all requests that are under way: what they hold is memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
+
+/// So much of the digest of a session's id tells it from others.
+const SESSION_DIGITS: usize = 16;
+
+/// The two ends of a connection.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) local: Option<IpAddr>,
+    pub(super) remote: Option<IpAddr>,
+}
 
 /// All that requests need.
 pub(super) struct Door {
     pub(super) proxy: Proxy,
     access: Access,
     path: String,
-    limits: Limits,
-    requests: Arc<Semaphore>,
-    values: Arc<Semaphore>,
-    sessions: Sessions,
+    pub(super) limits: Limits,
+    pub(super) requests: Arc<Semaphore>,
+    pub(super) values: Arc<Semaphore>,
+    /// The requests of principals.
+    shares: Shares,
+    pub(super) sessions: Sessions,
+    /// The other instances, where there are any.
+    #[cfg(feature = "redis")]
+    pub(super) replicas: Option<Arc<Replicas>>,
     /// Streams without an end of their own end.
     pub(super) closing: CancellationToken,
     /// Everything ends.
@@ -44,7 +75,10 @@ pub(super) struct Door {
 
 impl Door {
     pub(super) fn new(proxy: Proxy, options: &Checked) -> Self {
-        let (limits, ending) = (options.limits, CancellationToken::new());
+        let limits = options.limits;
+        let ending = CancellationToken::new();
+        #[cfg(feature = "redis")]
+        let replicas = proxy.redis().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
             proxy,
             access: Access::new(options),
@@ -52,21 +86,24 @@ impl Door {
             limits,
             requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
             values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
+            shares: Shares::new(usize::MAX, limits.requests.div_ceil(4)),
             sessions: Sessions::new(&limits, ending.child_token()),
+            #[cfg(feature = "redis")]
+            replicas,
             closing: ending.child_token(),
             ending,
         }
     }
 
     /// Answers a request that came to this address of the machine.
-    pub(super) async fn answer(&self, request: Request<Incoming>, local: Option<IpAddr>) -> Answer {
+    pub(super) async fn answer(&self, request: Request<Incoming>, ends: Ends) -> Answer {
         let (mut parts, body) = request.into_parts();
         let origin = parts.headers.get(header::ORIGIN).cloned();
-        let mut answer = match self.access.admit(&mut parts, local) {
+        let mut answer = match self.access.admit(&parts, ends.local) {
             // Nobody may read why.
             Err(answer) if answer.status() == StatusCode::FORBIDDEN => return answer,
             Err(answer) => answer,
-            Ok(()) => match self.admitted(&parts.method, parts.uri.path(), &parts.headers, body).await {
+            Ok(()) => match self.let_in(&mut parts, ends, body).await {
                 Ok(answer) | Err(answer) => answer,
             },
         };
@@ -74,26 +111,98 @@ impl Door {
         answer
     }
 
-    async fn admitted(
-        &self,
-        method: &Method,
-        path: &str,
-        headers: &HeaderMap,
-        body: Incoming,
-    ) -> Result<Answer, Answer> {
-        if path != self.path {
+    async fn let_in(&self, parts: &mut Parts, ends: Ends, body: Incoming) -> Result<Answer, Answer> {
+        let is_get = parts.method == Method::GET;
+        match parts.uri.path() {
+            HEALTH if is_get => return Ok(pages::health()),
+            READINESS if is_get => {
+                let is_let_in = self.access.authenticate(parts).await.is_ok();
+                return Ok(pages::readiness(&self.proxy, self.closing.is_cancelled(), is_let_in));
+            }
+            _ if is_get => {
+                if let Some(metadata) = self.access.metadata(parts) {
+                    return Ok(metadata);
+                }
+            }
+            _ => {}
+        }
+        let principal = self.access.authenticate(parts).await?;
+        if is_get && parts.uri.path() == METRICS {
+            let requests = self.limits.requests.saturating_sub(self.requests.available_permits());
+            let counts = Counts { sessions: self.sessions.count(), requests, ..Counts::default() };
+            return Ok(pages::metrics(&self.proxy, counts));
+        }
+        let caller = self.caller(parts, principal, ends.remote);
+        self.admitted(parts, caller, body).await
+    }
+
+    /// The caller of a request.
+    fn caller(&self, parts: &Parts, principal: Principal, address: Option<IpAddr>) -> Caller {
+        let mut caller = Caller::default();
+        (caller.principal, caller.groups, caller.scopes) = (principal.name, principal.groups, principal.scopes);
+        caller.address = address;
+        let id = parts.headers.get(headers::SESSION).and_then(|id| id.to_str().ok());
+        caller.session = id.map(|id| hex_digest(id.as_bytes()).chars().take(SESSION_DIGITS).collect());
+        self.proxy.admitted(caller)
+    }
+
+    async fn admitted(&self, parts: &Parts, caller: Caller, body: Incoming) -> Result<Answer, Answer> {
+        if parts.uri.path() != self.path {
             return Err(text(StatusCode::NOT_FOUND, "Not Found"));
         }
+        let headers = &parts.headers;
         let permit = self.requests.clone().try_acquire_owned().map_err(|_| busy("requests"))?;
+        let share = match &caller.principal {
+            Some(principal) => Some(self.shares.take(principal).ok_or_else(|| busy("requests of this principal"))?),
+            None => None,
+        };
+        #[cfg(feature = "redis")]
+        let mut body = Payload::Incoming(body);
+        #[cfg(feature = "redis")]
+        for _ in 0..MOST_LOOKS {
+            match self.elsewhere(&parts.method, headers, &caller, body).await? {
+                Route::Here(here) => {
+                    body = here;
+                    break;
+                }
+                Route::Forwarded(holder, text) => {
+                    if let Some(answer) = self.forward(&holder, (&parts.method, headers), (&caller, &text)).await? {
+                        return Ok(held_with(answer, (permit, share)));
+                    }
+                    // It was never taken: the session may go on elsewhere.
+                    body = Payload::Whole(text.into());
+                }
+            }
+        }
+        #[cfg(not(feature = "redis"))]
+        let body = Payload::Incoming(body);
+        self.here(&parts.method, headers, caller, body, (permit, share)).await
+    }
+
+    /// Answers a request of which nothing is held elsewhere.
+    pub(super) async fn here(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        caller: Caller,
+        body: Payload,
+        held: (OwnedSemaphorePermit, Option<Share>),
+    ) -> Result<Answer, Answer> {
         match *method {
-            Method::POST => self.post(headers, body, permit).await,
-            Method::GET => self.listen(headers, permit).await,
-            Method::DELETE => self.end(headers).await,
+            Method::POST => self.post(headers, caller, body, held).await,
+            Method::GET => self.listen(headers, &caller, held).await,
+            Method::DELETE => self.end(headers, &caller).await,
             _ => Err(not_allowed("GET, POST, DELETE")),
         }
     }
 
-    async fn post(&self, headers: &HeaderMap, body: Incoming, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {
+    async fn post(
+        &self,
+        headers: &HeaderMap,
+        caller: Caller,
+        body: Payload,
+        (permit, share): (OwnedSemaphorePermit, Option<Share>),
+    ) -> Result<Answer, Answer> {
         if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
             let said = "Not Acceptable: `Accept` must include application/json and text/event-stream";
             return Err(text(StatusCode::NOT_ACCEPTABLE, said));
@@ -105,7 +214,7 @@ impl Door {
         }
         let is_modern = version(headers).is_some_and(headers::is_modern);
         let _here = match session(headers)?.filter(|_| !is_modern) {
-            Some(id) => Some(self.sessions.present(&id).ok_or_else(no_session)?),
+            Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
             None => None,
         };
         let body = read(body, self.limits.body, self.limits.head).await?;
@@ -115,19 +224,21 @@ impl Door {
             return Err(text(StatusCode::PAYLOAD_TOO_LARGE, said));
         }
         let held = self.values.clone().try_acquire_many_owned(u32::try_from(values).unwrap_or(u32::MAX));
-        let place = Place { _request: permit, _values: held.map_err(|_| busy("values in requests"))? };
+        let values = held.map_err(|_| busy("values in requests"))?;
+        let place = Place::new(Held { _request: permit, _values: values, _share: share });
         let value: Value =
             serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
         let era = Era::of(&value, headers)?;
         if let Era::Requests { .. } = &era {
-            self.compare(headers, &value).await?;
+            self.compare(headers, &value, &caller).await?;
         }
         let id = headers::request_id(&value);
         let message: ClientJsonRpcMessage = serde_json::from_value(value)
             .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         match (era, message) {
             (Era::Requests { version }, ClientJsonRpcMessage::Request(request)) => {
+                let request = visited(request, caller, &place);
                 single::answer(&self.proxy, &self.ending, &version, request, place).await
             }
             // Nothing that it could be about: a request ends when its connection does.
@@ -136,30 +247,32 @@ impl Door {
                 Err(refused(None, ErrorCode::INVALID_REQUEST, "there is no pending request for this response"))
             }
             (Era::Sessions, message) => match session(headers)? {
-                Some(session) => self.in_session(&session, message, place).await,
-                None => self.begin(message).await,
+                Some(session) => self.in_session(&session, message, caller, place).await,
+                None => self.begin(message, &caller).await,
             },
         }
     }
 
     /// Holds a request of 2026-07-28 to what its headers say.
-    async fn compare(&self, headers: &HeaderMap, message: &Value) -> Result<(), Answer> {
+    async fn compare(&self, headers: &HeaderMap, message: &Value, caller: &Caller) -> Result<(), Answer> {
         let schema = match headers::called_tool(message) {
-            Some(tool) => self.proxy.input_schema(tool).await,
+            Some(tool) => self.proxy.input_schema(tool, caller).await,
             None => None,
         };
         headers::agree(headers, message, schema.as_deref())
             .map_err(|problem| headers::mismatch(headers::request_id(message), problem))
     }
 
-    async fn begin(&self, message: ClientJsonRpcMessage) -> Result<Answer, Answer> {
+    async fn begin(&self, message: ClientJsonRpcMessage, caller: &Caller) -> Result<Answer, Answer> {
         let is_initialize = matches!(&message, ClientJsonRpcMessage::Request(request)
             if matches!(request.request, rmcp::model::ClientRequest::InitializeRequest(_)));
         if !is_initialize {
             let said = "send `initialize` first, then Mcp-Session-Id with each request";
             return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
         }
-        let (id, answer) = match self.sessions.begin(&self.proxy, message).await {
+        #[cfg(feature = "redis")]
+        let initialize = replicas::recorded(&message);
+        let (id, answer) = match self.sessions.begin(&self.proxy, message, caller, None).await {
             Ok(begun) => begun,
             Err(NotBegun::Full) => return Err(busy("sessions")),
             Err(NotBegun::Failed(_)) => return Err(failed("failed to start the session")),
@@ -167,19 +280,32 @@ impl Door {
         if matches!(answer, ServerJsonRpcMessage::Error(_)) {
             return Ok(json(StatusCode::OK, &answer));
         }
+        #[cfg(feature = "redis")]
+        self.record(&id, caller, initialize).await?;
         let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no id"))?;
         let mut answer = json(StatusCode::OK, &answer);
         answer.headers_mut().insert(headers::SESSION, name);
         Ok(answer)
     }
 
-    async fn in_session(&self, id: &SessionId, message: ClientJsonRpcMessage, place: Place) -> Result<Answer, Answer> {
-        let here = self.sessions.present(id).ok_or_else(no_session)?;
+    async fn in_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+        caller: Caller,
+        place: Place,
+    ) -> Result<Answer, Answer> {
+        let here = self.sessions.present(id, &caller).ok_or_else(no_session)?;
         let ClientJsonRpcMessage::Request(request) = message else {
             self.sessions.tell(id, message).await.map_err(|_| no_session())?;
             return Ok(empty(StatusCode::ACCEPTED));
         };
+        #[cfg(feature = "redis")]
+        if let Some(replicas) = &self.replicas {
+            replicas.note(id, &request).await;
+        }
         let number = request.id.clone();
+        let request = visited(request, caller, &place);
         let answers = self.sessions.request(id, request, place).await.map_err(|error| match error {
             NotSent::NoSession => no_session(),
             NotSent::Busy => busy("requests in this session"),
@@ -189,7 +315,12 @@ impl Door {
         Ok(events(answers, self.ending.clone(), here))
     }
 
-    async fn listen(&self, headers: &HeaderMap, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {
+    async fn listen(
+        &self,
+        headers: &HeaderMap,
+        caller: &Caller,
+        held: (OwnedSemaphorePermit, Option<Share>),
+    ) -> Result<Answer, Answer> {
         if version(headers).is_some_and(headers::is_modern) {
             return Err(not_allowed("POST"));
         }
@@ -197,7 +328,7 @@ impl Door {
             return Err(text(StatusCode::NOT_ACCEPTABLE, "Not Acceptable: `Accept` must include text/event-stream"));
         }
         let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
-        let here: Presence = self.sessions.present(&id).ok_or_else(no_session)?;
+        let here: Presence = self.sessions.present(&id, caller).ok_or_else(no_session)?;
         let last = headers.get(headers::LAST_EVENT).and_then(|value| value.to_str().ok());
         let messages = match last {
             // An error would have browsers ask the same again, for ever.
@@ -207,23 +338,31 @@ impl Door {
             },
             None => self.sessions.unasked(&id).await.map_err(|_| no_session())?,
         };
-        Ok(events(messages, self.closing.clone(), (here, permit)))
+        Ok(events(messages, self.closing.clone(), (here, held)))
     }
 
-    async fn end(&self, headers: &HeaderMap) -> Result<Answer, Answer> {
+    async fn end(&self, headers: &HeaderMap, caller: &Caller) -> Result<Answer, Answer> {
         if version(headers).is_some_and(headers::is_modern) {
             return Err(not_allowed("POST"));
         }
         let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
-        if self.sessions.end(&id).await { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
+        let is_own = self.sessions.present(&id, caller).is_some();
+        if is_own && self.sessions.end(&id).await { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
     }
 }
 
-fn version(headers: &HeaderMap) -> Option<&str> {
+/// A request that brings along whom it is of, and how to give up its place.
+fn visited(mut request: JsonRpcRequest<ClientRequest>, caller: Caller, place: &Place) -> JsonRpcRequest<ClientRequest> {
+    let place = place.clone();
+    request.request.extensions_mut().insert(Visit::new(caller, move || place.leave()));
+    request
+}
+
+pub(super) fn version(headers: &HeaderMap) -> Option<&str> {
     headers.get(headers::VERSION).and_then(|value| value.to_str().ok())
 }
 
-fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> {
+pub(super) fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> {
     let Some(id) = headers.get(headers::SESSION) else { return Ok(None) };
     let id = id.to_str().map_err(|_| no_session())?;
     Ok(Some(id.into()))
@@ -247,7 +386,7 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
         })
 }
 
-fn busy(what: &str) -> Answer {
+pub(super) fn busy(what: &str) -> Answer {
     let mut answer = text(StatusCode::SERVICE_UNAVAILABLE, format!("Service Unavailable: too many {what} at once"));
     answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     answer
@@ -260,6 +399,6 @@ fn not_allowed(methods: &'static str) -> Answer {
 }
 
 /// Clients begin another one then.
-fn no_session() -> Answer {
+pub(super) fn no_session() -> Answer {
     text(StatusCode::NOT_FOUND, "Not Found: unknown or ended session")
 }

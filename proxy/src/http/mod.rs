@@ -3,8 +3,11 @@
 //! ```text
 //! connections   accepts, within its limits, and closes gracefully
 //! door          what becomes of a request
-//! access        who may ask: origin, bearer
+//! access        which requests are let in: host, origin
+//! auth          who sends them: tokens
+//! pages         what operators ask: health, readiness, metrics
 //! headers       which era a request is of, and whether its headers say what its body says
+//! replicas      sessions that other instances hold: `elsewhere` forwards requests, `for_others` answers them
 //! sessions      those of clients up to 2025-11-25
 //! single        requests of 2026-07-28, each by itself
 //! body          what is read and what is written
@@ -15,17 +18,27 @@
 #![allow(clippy::result_large_err)]
 
 mod access;
-mod bearer;
+mod auth;
 mod body;
 mod connections;
 mod door;
+#[cfg(feature = "redis")]
+mod elsewhere;
+#[cfg(feature = "redis")]
+mod for_others;
 mod headers;
 mod options;
 mod origin;
+mod pages;
 mod patient;
+#[cfg(feature = "redis")]
+mod replicas;
 mod sessions;
 mod single;
 
+#[cfg(feature = "jwt")]
+pub use auth::JwtAuth;
+pub use auth::{TokenFile, TokenFileError};
 pub use connections::HttpServer;
 pub use options::HttpOptions;
 
@@ -51,8 +64,12 @@ impl Proxy {
     ///
     /// # Errors
     /// Fails if the options make no sense or demand more than was said ([`ServeError::PublicAddress`],
-    /// [`ServeError::Unauthenticated`]), or the address cannot be listened on.
+    /// [`ServeError::Unauthenticated`], [`ServeError::AccessWithoutNames`]), or the address cannot be listened on.
     pub async fn serve_http(&self, options: HttpOptions) -> Result<HttpServer, ServeError> {
-        connections::serve(self.clone(), options.check()?).await
+        let options = options.check()?;
+        if self.restricts_access() && !options.authentication.has_names() {
+            return Err(ServeError::AccessWithoutNames);
+        }
+        connections::serve(self.clone(), options).await
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::bearer::Bearer;
+#[cfg(feature = "jwt")]
+use super::auth::JwtAuth;
+use super::auth::{Authentication, Bearer, TokenFile};
 use super::origin::{Host, Origin};
 use crate::ServeError;
 
@@ -29,6 +31,7 @@ pub struct HttpOptions {
     pub(super) is_public: bool,
     pub(super) is_unauthenticated: bool,
     pub(super) bearer: Option<String>,
+    authentication: Authentication,
     pub(super) hosts: Vec<String>,
     pub(super) origins: Vec<String>,
     pub(super) limits: Limits,
@@ -41,17 +44,26 @@ pub(super) struct Limits {
     pub(super) requests: usize,
     pub(super) connections: usize,
     pub(super) sessions: usize,
+    pub(super) children: usize,
     pub(super) head: Duration,
     pub(super) taken: Duration,
     pub(super) idle: Duration,
     pub(super) drain: Duration,
 }
 
+impl Limits {
+    /// The same with as many sessions as the limit of child processes allows, of which each session may start so many.
+    pub(super) fn for_children(self, of_session: usize) -> Self {
+        let sessions = self.children.checked_div(of_session).unwrap_or(usize::MAX).max(1);
+        Self { sessions: self.sessions.min(sessions), ..self }
+    }
+}
+
 /// The options, checked.
 pub(super) struct Checked {
     pub(super) address: SocketAddr,
     pub(super) path: String,
-    pub(super) bearer: Option<Bearer>,
+    pub(super) authentication: Authentication,
     pub(super) hosts: Vec<Host>,
     pub(super) origins: Vec<Origin>,
     pub(super) limits: Limits,
@@ -73,6 +85,7 @@ impl HttpOptions {
             is_public: false,
             is_unauthenticated: false,
             bearer: None,
+            authentication: Authentication::None,
             hosts: Vec::new(),
             origins: Vec::new(),
             limits: Limits {
@@ -80,6 +93,7 @@ impl HttpOptions {
                 requests: 1024,
                 connections: 1024,
                 sessions: 1024,
+                children: 256,
                 head: Duration::from_secs(30),
                 taken: Duration::from_secs(60),
                 idle: Duration::from_secs(300),
@@ -121,6 +135,21 @@ impl HttpOptions {
     #[must_use]
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         self.bearer = Some(token.into());
+        self
+    }
+
+    /// Lets in the clients that have one of several tokens with names, instead of a [`bearer`](Self::bearer).
+    #[must_use]
+    pub fn tokens(mut self, tokens: TokenFile) -> Self {
+        self.authentication = Authentication::Tokens(tokens);
+        self
+    }
+
+    /// Lets in the clients that have an access token of an authorization server, instead of a [`bearer`](Self::bearer).
+    #[cfg(feature = "jwt")]
+    #[must_use]
+    pub fn jwt(mut self, auth: JwtAuth) -> Self {
+        self.authentication = Authentication::Jwt(auth);
         self
     }
 
@@ -171,6 +200,14 @@ impl HttpOptions {
         self
     }
 
+    /// Limits the child processes of all sessions together; 256 by default. It limits the sessions too: each may start
+    /// every server that is a child process and not shared (`shared` of its configuration).
+    #[must_use]
+    pub fn max_children(mut self, children: usize) -> Self {
+        self.limits.children = children;
+        self
+    }
+
     /// Sets how long a session may be without an open request before it ends, with its connections; 5 minutes by
     /// default.
     #[must_use]
@@ -202,7 +239,8 @@ impl HttpOptions {
     }
 
     pub(super) fn check(self) -> Result<Checked, ServeError> {
-        let Self { address, path, is_public, is_unauthenticated, bearer, hosts, origins, limits } = self;
+        let Self { address, path, is_public, is_unauthenticated, bearer, mut authentication, hosts, origins, limits } =
+            self;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
             return Err(ServeError::option(
                 "path",
@@ -214,6 +252,7 @@ impl HttpOptions {
             ("max_requests", limits.requests),
             ("max_connections", limits.connections),
             ("max_sessions", limits.sessions),
+            ("max_children", limits.children),
         ];
         if let Some((option, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(ServeError::option(option, "must be at least 1"));
@@ -222,12 +261,21 @@ impl HttpOptions {
         if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
             return Err(ServeError::option(option, "must be above zero"));
         }
-        let bearer = bearer.map(|token| Bearer::new(&token)).transpose()?;
+        if let Some(token) = bearer {
+            if !authentication.is_open() {
+                return Err(ServeError::option("bearer", "set only one kind of authentication"));
+            }
+            authentication = Authentication::Bearer(Bearer::new(&token)?);
+        }
+        #[cfg(feature = "jwt")]
+        if let Authentication::Jwt(auth) = &authentication {
+            auth.check()?;
+        }
         if !address.ip().to_canonical().is_loopback() {
             if !is_public {
                 return Err(ServeError::PublicAddress { address });
             }
-            if bearer.is_none() && !is_unauthenticated {
+            if authentication.is_open() && !is_unauthenticated {
                 return Err(ServeError::Unauthenticated { address });
             }
         }
@@ -256,7 +304,7 @@ impl HttpOptions {
             })
         });
         let (hosts, origins) = (hosts.collect::<Result<_, _>>()?, origins.collect::<Result<_, _>>()?);
-        Ok(Checked { address, path, bearer, hosts, origins, limits })
+        Ok(Checked { address, path, authentication, hosts, origins, limits })
     }
 }
 
@@ -269,6 +317,7 @@ impl fmt::Debug for HttpOptions {
             .field("is_public", &self.is_public)
             .field("is_unauthenticated", &self.is_unauthenticated)
             .field("bearer", &self.bearer.as_ref().map(|_| "(given)"))
+            .field("authentication", &self.authentication)
             .field("hosts", &self.hosts)
             .field("origins", &self.origins)
             .field("limits", &self.limits)
@@ -313,6 +362,7 @@ mod tests {
             (new().max_requests(0), "max_requests"),
             (new().max_connections(0), "max_connections"),
             (new().max_sessions(0), "max_sessions"),
+            (new().max_children(0), "max_children"),
             (new().idle_sessions(Duration::ZERO), "idle_sessions"),
             (new().read_timeout(Duration::ZERO), "read_timeout"),
             (new().write_timeout(Duration::ZERO), "write_timeout"),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{BoxStream, StreamExt};
+use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, ServerJsonRpcMessage};
 use rmcp::service::serve_server_with_ct;
 use rmcp::transport::TransportAdapterIdentity;
@@ -19,28 +20,41 @@ use tokio_util::sync::CancellationToken;
 use super::body::Place;
 use super::options::Limits;
 use crate::Proxy;
+use crate::shares::{Share, Shares};
 use crate::under_way::{Noted, UnderWay};
+
+/// So many ends of sessions wait for whoever listens.
+const UNREAD_ENDS: usize = 4096;
 
 /// All sessions of a server.
 #[derive(Clone)]
 pub(super) struct Sessions {
     manager: Arc<LocalSessionManager>,
     open: Arc<Mutex<HashMap<SessionId, Session>>>,
-    most: usize,
+    limits: Limits,
+    /// The sessions of principals.
+    shares: Shares,
     /// How many requests one session may have under way.
     most_requests: usize,
     idle: Duration,
+    ended: tokio::sync::broadcast::Sender<SessionId>,
     /// Ends all of them.
     ending: CancellationToken,
 }
 
 #[derive(Clone)]
 struct Session {
+    /// The name by which rmcp knows it: another one than that of its client if another instance began it.
+    internal: SessionId,
     /// How many requests and streams of its client are open.
     present: Arc<watch::Sender<usize>>,
     /// When somebody last came.
     used: Instant,
     ending: CancellationToken,
+    /// Whoever began it: nobody else may use it.
+    principal: Option<String>,
+    /// Of the sessions of a principal.
+    _share: Option<Arc<Share>>,
     /// Its requests hold their places until they are answered: whoever asks and goes away makes as much work as one who stays.
     under_way: UnderWay<Place>,
 }
@@ -80,31 +94,44 @@ impl Sessions {
         Self {
             manager: Arc::new(manager),
             open: Arc::default(),
-            most: limits.sessions,
+            limits: *limits,
+            shares: Shares::new(usize::MAX, limits.sessions.div_ceil(4)),
             // No client keeps all others from asking.
             most_requests: limits.requests.div_ceil(4),
             idle: limits.idle,
+            ended: tokio::sync::broadcast::Sender::new(UNREAD_ENDS),
             ending,
         }
     }
 
-    /// Begins a session with `initialize`, and gives its answer.
+    /// Begins a session with `initialize`, and gives its answer. One of another instance keeps its name.
     pub(super) async fn begin(
         &self,
         proxy: &Proxy,
         initialize: ClientJsonRpcMessage,
+        caller: &Caller,
+        known_as: Option<SessionId>,
     ) -> Result<(SessionId, ServerJsonRpcMessage), NotBegun> {
+        let share = match &caller.principal {
+            Some(principal) => Some(self.shares.take(principal).map(Arc::new).ok_or(NotBegun::Full)?),
+            None => None,
+        };
+        let (internal, transport) = self.manager.create_session().await?;
+        let id = known_as.unwrap_or_else(|| internal.clone());
         let session = Session {
+            internal: internal.clone(),
+            principal: caller.principal.clone(),
+            _share: share,
             present: Arc::new(watch::Sender::new(1)),
             used: Instant::now(),
             ending: self.ending.child_token(),
             under_way: UnderWay::default(),
         };
         let _here = Presence(session.present.clone());
-        let (id, transport) = self.manager.create_session().await?;
+        let most = self.limits.for_children(proxy.children_of_session()).sessions;
         let idle = {
             let mut open = self.open();
-            let is_full = open.len() >= self.most;
+            let is_full = open.len() >= most;
             let idle = if is_full { longest_idle(&open) } else { None };
             if !is_full || idle.is_some() {
                 open.insert(id.clone(), session.clone());
@@ -118,10 +145,11 @@ impl Sessions {
             Ok(Some((other, session))) => {
                 tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
                 session.ending.cancel();
-                let _ = self.manager.close_session(&other).await;
+                let _ = self.manager.close_session(&session.internal).await;
+                self.tell_of_end(other);
             }
             Err(full) => {
-                self.manager.close_session(&id).await?;
+                self.manager.close_session(&internal).await?;
                 return Err(full);
             }
         }
@@ -147,19 +175,20 @@ impl Sessions {
                 () = unused => {}
             }
             sessions.open().remove(&this);
-            let _ = sessions.manager.close_session(&this).await;
+            let _ = sessions.manager.close_session(&session.internal).await;
+            sessions.tell_of_end(this);
         });
-        let answer = self.manager.initialize_session(&id, initialize).await;
+        let answer = self.manager.initialize_session(&internal, initialize).await;
         if answer.is_err() {
             self.end(&id).await;
         }
         Ok((id, answer?))
     }
 
-    /// Counts a client as there, where it has such a session.
-    pub(super) fn present(&self, id: &SessionId) -> Option<Presence> {
+    /// Counts a client as there, where it has such a session. One of another principal is as good as none.
+    pub(super) fn present(&self, id: &SessionId, caller: &Caller) -> Option<Presence> {
         let mut open = self.open();
-        let session = open.get_mut(id)?;
+        let session = open.get_mut(id).filter(|session| session.principal == caller.principal)?;
         session.used = Instant::now();
         session.present.send_modify(|present| *present += 1);
         Some(Presence(session.present.clone()))
@@ -181,7 +210,7 @@ impl Sessions {
         if !session.under_way.begin(number.clone(), place) {
             return Err(NotSent::InUse);
         }
-        match self.manager.create_stream(id, ClientJsonRpcMessage::Request(request)).await {
+        match self.manager.create_stream(&session.internal, ClientJsonRpcMessage::Request(request)).await {
             Ok(answers) => Ok(answers.boxed()),
             Err(_) => {
                 session.under_way.end(&number);
@@ -196,7 +225,7 @@ impl Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), LocalSessionManagerError> {
-        self.manager.accept_message(id, message).await
+        self.manager.accept_message(&self.internal(id), message).await
     }
 
     /// Returns the stream of the server's own messages.
@@ -204,7 +233,7 @@ impl Sessions {
         &self,
         id: &SessionId,
     ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
-        Ok(self.manager.create_standalone_stream(id).await?.boxed())
+        Ok(self.manager.create_standalone_stream(&self.internal(id)).await?.boxed())
     }
 
     /// Returns the events after one of a stream that broke off.
@@ -213,14 +242,41 @@ impl Sessions {
         id: &SessionId,
         last: String,
     ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
-        Ok(self.manager.resume(id, last).await?.boxed())
+        Ok(self.manager.resume(&self.internal(id), last).await?.boxed())
+    }
+
+    /// Returns `true` if there is such a session here.
+    #[cfg(feature = "redis")]
+    pub(super) fn has(&self, id: &SessionId) -> bool {
+        self.open().contains_key(id)
+    }
+
+    /// Returns the names of sessions as they end.
+    #[cfg(feature = "redis")]
+    pub(super) fn ends(&self) -> tokio::sync::broadcast::Receiver<SessionId> {
+        self.ended.subscribe()
+    }
+
+    fn tell_of_end(&self, id: SessionId) {
+        // Nobody listens to those of a single instance.
+        let _ = self.ended.send(id);
+    }
+
+    fn internal(&self, id: &SessionId) -> SessionId {
+        self.open().get(id).map_or_else(|| id.clone(), |session| session.internal.clone())
+    }
+
+    /// Returns how many there are.
+    pub(super) fn count(&self) -> usize {
+        self.open().len()
     }
 
     /// Ends a session, and with it what of it is under way; says whether there was one.
     pub(super) async fn end(&self, id: &SessionId) -> bool {
         let Some(session) = self.open().remove(id) else { return false };
         session.ending.cancel();
-        let _ = self.manager.close_session(id).await;
+        let _ = self.manager.close_session(&session.internal).await;
+        self.tell_of_end(id.clone());
         true
     }
 

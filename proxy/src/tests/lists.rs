@@ -1,6 +1,7 @@
 //! The lists, the names in them, and the items that are left out.
 
 use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_runtime::CallOptions;
 use mcp_bindgen_runtime::middleware::{Policy, Stack, Verdict};
 
 use super::*;
@@ -46,7 +47,8 @@ fn servers_of_a_configuration_have_its_defaults() {
     let text = "[defaults]\ndrift = \"deny\"\ntimeout = \"7s\"\nisolation = { network = \"none\" }\n[servers.a]\ncommand = \"x\"\n";
     let config = mcp_bindgen_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect("it is right");
     let builder = Proxy::builder().configuration(&config);
-    let (client, _) = builder.upstreams[0].attach(mcp_bindgen_runtime::ClientOptions::new);
+    let (client, _) =
+        builder.upstreams[0].attach(mcp_bindgen_runtime::ClientOptions::new, mcp_bindgen_runtime::ClientOptions::new);
     let server = client.config();
     assert_eq!((server.drift, server.timeout), (Some(mcp_bindgen_model::Drift::Deny), Some(Duration::from_secs(7))));
     assert!(server.isolation.is_some());
@@ -242,4 +244,79 @@ fn what_cannot_be_meant_is_said_all_at_once() {
     assert!(!shown.contains("hunter22"), "{shown}");
     let shown = format!("{:?}", builder.build().expect("it is sound"));
     assert!(!shown.contains("hunter22"), "{shown}");
+}
+
+/// A server that lets its prompts be kept for a while.
+fn keeping(scope: &'static str, ttl: u64) -> Server {
+    let server = Server::new("desk", &[], move |_, request, out| match request["method"].as_str() {
+        Some("prompts/list") => {
+            let prompts = json!([{ "name": "ask" }]);
+            out.result(
+                request,
+                json!({ "prompts": prompts, "ttlMs": ttl, "cacheScope": scope, "resultType": "complete" }),
+            );
+        }
+        _ => out.send(json!({ "id": request["id"], "error": { "code": -32601, "message": "no" } })),
+    });
+    server.modern().offering(json!({ "tools": {}, "prompts": { "listChanged": true } }))
+}
+
+#[tokio::test]
+async fn lists_are_kept_as_long_as_their_server_says_and_clients_are_told() {
+    for (scope, ttl, asked) in [("public", 60_000, 1), ("private", 60_000, 1), ("public", 0, 2)] {
+        let server = keeping(scope, ttl);
+        let proxy = proxy(&[&server]);
+        let client = modern(&proxy);
+        let request = || client.request("prompts/list", Map::new(), CallOptions::new());
+        for _ in 0..2 {
+            let listed = soon(request()).await.expect("a list");
+            assert_eq!(listed["prompts"][0]["name"], "desk_ask");
+            let said = listed["ttlMs"].as_u64().expect("it is said");
+            assert!(said <= ttl && (ttl == 0 || said > 30_000), "{said} of {ttl}");
+            assert_eq!(listed["cacheScope"], if ttl == 0 { "private" } else { scope });
+        }
+        assert_eq!(server.heard("prompts/list").len(), asked, "{scope} {ttl}");
+        if ttl > 0 {
+            server.tell(&json!({ "method": "notifications/prompts/list_changed" }));
+            until(|| server.heard("prompts/list").len() > 1).await;
+        }
+    }
+}
+
+/// A server with resources, and a tool whose result names one that no list has.
+fn shelf(name: &'static str, uris: &'static [&'static str]) -> Server {
+    Server::new(name, &["find"], move |_, request, out| match request["method"].as_str() {
+        Some("resources/list") => {
+            let listed: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri, "name": uri })).collect();
+            out.result(request, json!({ "resources": listed }));
+        }
+        Some("resources/templates/list") => out.result(request, json!({ "resourceTemplates": [] })),
+        Some("resources/read") => {
+            let text = json!({ "uri": request["params"]["uri"], "text": name });
+            out.result(request, json!({ "contents": [text] }));
+        }
+        _ => out.result(
+            request,
+            json!({ "content": [{ "type": "resource_link", "uri": format!("hidden://{name}"), "name": "x" }] }),
+        ),
+    })
+    .offering(json!({ "tools": {}, "resources": {} }))
+}
+
+#[tokio::test]
+async fn resources_of_two_servers_are_those_of_the_first_and_links_those_of_their_caller() {
+    let (first, second) = (shelf("one", &["a://x", "a://secret"]), shelf("two", &["a://x", "b://y"]));
+    let proxy = proxy(&[&first, &second]);
+    let client = legacy(&proxy);
+    let listed = soon(client.list_resources_raw()).await.expect("a list");
+    let uris: Vec<&str> = listed.iter().map(|item| item["uri"].as_str().expect("a URI")).collect();
+    assert_eq!(uris, ["a://x", "a://secret", "b://y"]);
+    let read = async |client: &Client, uri: &str| soon(client.read(uri)).await.map(|result| result.text());
+    assert_eq!(read(&client, "a://x").await.expect("it is there"), "one");
+
+    // A link in a result is for the caller of that result.
+    assert!(read(&client, "hidden://two").await.is_err());
+    call(&client, "two_find", json!({})).await.expect("a result");
+    assert_eq!(read(&client, "hidden://two").await.expect("it was named"), "two");
+    assert!(read(&legacy(&proxy), "hidden://two").await.is_err(), "another caller's link");
 }

@@ -17,7 +17,8 @@ const CALLS: usize = 1024;
 #[ignore = "a thousand calls take seconds"]
 async fn a_thousand_calls_of_many_clients_meet_nobody_elses_session() {
     let desk = Desk::default();
-    let server = desk.proxy().serve_http(HttpOptions::new()).await.unwrap();
+    // Each call and each stream of a client has a connection of its own.
+    let server = desk.proxy().serve_http(HttpOptions::new().max_connections(4096)).await.unwrap();
     let mut crowd = tokio::task::JoinSet::new();
     for number in 0..CLIENTS {
         let options = ClientOptions::new().protocol_version(LEGACY);

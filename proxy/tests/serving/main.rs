@@ -6,5 +6,11 @@ mod access;
 mod balanced;
 mod crowd;
 mod hostile;
+#[cfg(feature = "jwt")]
+mod jwt;
+#[cfg(feature = "redis")]
+mod replicas;
 mod secrets;
 mod support;
+mod team;
+mod toolset;

@@ -38,7 +38,8 @@ impl Desk {
         Proxy::builder().connecting("desk", move |options| desk.connect(options), |client| client)
     }
 
-    pub(crate) fn connect(&self, options: ClientOptions) -> Client {
+    /// A stream to it.
+    pub(crate) fn stream(&self) -> DuplexStream {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let desk = self.clone();
         tokio::spawn(async move {
@@ -46,7 +47,11 @@ impl Desk {
             desk.serve(far).await;
             desk.ended.fetch_add(1, Ordering::SeqCst);
         });
-        let (read, write) = split(near);
+        near
+    }
+
+    pub(crate) fn connect(&self, options: ClientOptions) -> Client {
+        let (read, write) = split(self.stream());
         Client::over_with_options("desk", read, write, options)
     }
 

@@ -1,0 +1,255 @@
+//! The keys of an authorization server (RFC 8414, RFC 7517).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_bindgen_runtime::__private::fetch_json;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
+    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
+    RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
+};
+use serde_json::Value;
+
+const LONGEST: usize = 256 * 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Keys are fetched again after this time.
+const FRESH: Duration = Duration::from_secs(600);
+/// A token with an unknown key has the keys fetched again, but not more often.
+const PAUSE: Duration = Duration::from_secs(10);
+/// Keys that cannot be fetched again are used for so long.
+const LONGEST_USE: Duration = Duration::from_secs(24 * 3600);
+
+/// The keys of an issuer, which are fetched when they are needed.
+#[derive(Debug)]
+pub(super) struct Issuer {
+    pub(super) url: String,
+    state: Mutex<State>,
+    /// Held by whoever fetches the keys.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keys: Arc<[Key]>,
+    fetched: Option<Instant>,
+    tried: Option<Instant>,
+}
+
+/// A public key for signatures.
+#[derive(Debug)]
+pub(super) struct Key {
+    id: Option<String>,
+    /// The only algorithm that it is for, if it names one.
+    algorithm: Option<String>,
+    material: Material,
+}
+
+#[derive(Debug)]
+enum Material {
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    P256(Vec<u8>),
+    P384(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+impl Issuer {
+    pub(super) fn new(url: String) -> Self {
+        Self { url, state: Mutex::default(), fetching: tokio::sync::Mutex::default() }
+    }
+
+    /// Verifies a signature with one of the keys; `Err(())` if no keys can be had. Only a signature with an unknown key waits
+    /// until the keys are fetched.
+    pub(super) async fn verify(
+        self: &Arc<Self>,
+        (key, algorithm): (Option<&str>, &str),
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, ()> {
+        let fits = |keys: &[Key]| keys.iter().any(|own| own.fits(key, algorithm));
+        let mut keys = self.keys();
+        if !fits(&keys) {
+            self.fetch_again().await;
+            keys = self.keys();
+        } else if self.state().is_due() {
+            let own = self.clone();
+            tokio::spawn(async move { own.fetch_again().await });
+        }
+        if has_passed(self.state().fetched, LONGEST_USE) {
+            return Err(());
+        }
+        Ok(keys.iter().any(|own| own.fits(key, algorithm) && own.verifies(algorithm, message, signature)))
+    }
+
+    /// Fetches the keys, unless somebody did so a moment ago.
+    async fn fetch_again(&self) {
+        let _alone = self.fetching.lock().await;
+        if !has_passed(self.state().tried, PAUSE) {
+            return;
+        }
+        self.state().tried = Some(Instant::now());
+        match fetch(&self.url).await {
+            Ok(keys) => {
+                let mut state = self.state();
+                (state.keys, state.fetched) = (keys, Some(Instant::now()));
+            }
+            Err(error) => {
+                tracing::warn!(target: "mcp_bindgen_proxy", "failed to fetch the keys of {}: {error}", self.url);
+            }
+        }
+    }
+
+    fn keys(&self) -> Arc<[Key]> {
+        self.state().keys.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_due(&self) -> bool {
+        has_passed(self.fetched, FRESH) && has_passed(self.tried, PAUSE)
+    }
+}
+
+fn has_passed(since: Option<Instant>, time: Duration) -> bool {
+    since.is_none_or(|since| since.elapsed() >= time)
+}
+
+impl Key {
+    /// Reads a key of a set; `None` for keys that are not for signatures or of an unknown type.
+    fn read(key: &Value) -> Option<Self> {
+        let text = |name: &str| key.get(name).and_then(Value::as_str);
+        let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?.trim_end_matches('=')).ok();
+        if text("use").is_some_and(|purpose| purpose != "sig") {
+            return None;
+        }
+        let point = || Some([vec![4], bytes("x")?, bytes("y")?].concat());
+        let material = match (text("kty")?, text("crv")) {
+            ("RSA", _) => Material::Rsa { n: bytes("n")?, e: bytes("e")? },
+            ("EC", Some("P-256")) => Material::P256(point()?),
+            ("EC", Some("P-384")) => Material::P384(point()?),
+            ("OKP", Some("Ed25519")) => Material::Ed25519(bytes("x")?),
+            _ => return None,
+        };
+        Some(Self { id: text("kid").map(str::to_owned), algorithm: text("alg").map(str::to_owned), material })
+    }
+
+    fn fits(&self, id: Option<&str>, algorithm: &str) -> bool {
+        (id.is_none() || self.id.as_deref() == id) && self.algorithm.as_deref().is_none_or(|own| own == algorithm)
+    }
+
+    fn verifies(&self, algorithm: &str, message: &[u8], signature: &[u8]) -> bool {
+        let by = |algorithm: &'static dyn VerificationAlgorithm, key: &[u8]| {
+            UnparsedPublicKey::new(algorithm, key).verify(message, signature).is_ok()
+        };
+        match (&self.material, algorithm) {
+            (Material::Rsa { n, e }, _) => rsa(algorithm).is_some_and(|parameters| {
+                RsaPublicKeyComponents { n, e }.verify(parameters, message, signature).is_ok()
+            }),
+            (Material::P256(point), "ES256") => by(&ECDSA_P256_SHA256_FIXED, point),
+            (Material::P384(point), "ES384") => by(&ECDSA_P384_SHA384_FIXED, point),
+            (Material::Ed25519(key), "EdDSA" | "Ed25519") => by(&ED25519, key),
+            _ => false,
+        }
+    }
+}
+
+fn rsa(algorithm: &str) -> Option<&'static RsaParameters> {
+    Some(match algorithm {
+        "RS256" => &RSA_PKCS1_2048_8192_SHA256,
+        "RS384" => &RSA_PKCS1_2048_8192_SHA384,
+        "RS512" => &RSA_PKCS1_2048_8192_SHA512,
+        "PS256" => &RSA_PSS_2048_8192_SHA256,
+        "PS384" => &RSA_PSS_2048_8192_SHA384,
+        "PS512" => &RSA_PSS_2048_8192_SHA512,
+        _ => return None,
+    })
+}
+
+/// Fetches the keys that the metadata of an issuer names.
+async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
+    let mut reason = String::new();
+    for place in places(issuer) {
+        let metadata = match fetch_json(&place, LONGEST, PATIENCE).await {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                reason = format!("{place}: {error}");
+                continue;
+            }
+        };
+        if metadata.get("issuer").and_then(Value::as_str) != Some(issuer) {
+            return Err(format!("{place} is the metadata of another issuer"));
+        }
+        let keys = metadata.get("jwks_uri").and_then(Value::as_str);
+        let keys = keys.ok_or_else(|| format!("{place} has no `jwks_uri`"))?;
+        if !is_safe(keys) {
+            return Err(format!("{keys} does not use https"));
+        }
+        let set = fetch_json(keys, LONGEST, PATIENCE).await.map_err(|error| format!("{keys}: {error}"))?;
+        let set = set.get("keys").and_then(Value::as_array).ok_or_else(|| format!("{keys} has no `keys`"))?;
+        return Ok(set.iter().filter_map(Key::read).collect());
+    }
+    Err(reason)
+}
+
+/// The places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
+fn places(issuer: &str) -> Vec<String> {
+    let issuer = issuer.trim_end_matches('/');
+    let (origin, path) = match issuer.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| rest.len() - at)) {
+        Some(length) => issuer.split_at(issuer.len() - length),
+        None => (issuer, ""),
+    };
+    let mut places = vec![
+        format!("{origin}/.well-known/oauth-authorization-server{path}"),
+        format!("{issuer}/.well-known/openid-configuration"),
+    ];
+    if !path.is_empty() {
+        places.push(format!("{origin}/.well-known/openid-configuration{path}"));
+    }
+    places
+}
+
+/// Returns `true` for https, and for plain HTTP on this machine.
+pub(super) fn is_safe(url: &str) -> bool {
+    let local = url.strip_prefix("http://").map(|rest| rest.split(['/', '?']).next().unwrap_or_default());
+    let local = local.map(|host| host.rsplit_once(':').map_or(host, |(host, _)| host));
+    url.starts_with("https://") || local.is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_looked_for_where_both_standards_put_it() {
+        assert_eq!(
+            places("https://a.example/realms/x"),
+            [
+                "https://a.example/.well-known/oauth-authorization-server/realms/x",
+                "https://a.example/realms/x/.well-known/openid-configuration",
+                "https://a.example/.well-known/openid-configuration/realms/x",
+            ]
+        );
+        assert_eq!(places("https://a.example").len(), 2);
+    }
+
+    #[test]
+    fn only_this_machine_is_reached_without_tls() {
+        for (url, expected) in [
+            ("https://a.example", true),
+            ("http://127.0.0.1:80/x", true),
+            ("http://localhost", true),
+            ("http://[::1]:9", true),
+            ("http://a.example", false),
+            ("http://localhost.example", false),
+            ("http://127.0.0.1@a.example", false),
+        ] {
+            assert_eq!(is_safe(url), expected, "{url}");
+        }
+    }
+}

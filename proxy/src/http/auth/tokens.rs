@@ -1,0 +1,224 @@
+//! Several tokens with names, in a file that has only their digests.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use std::{fmt, fs};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_bindgen_model::{hex_digest, sha256};
+use ring::rand::{SecureRandom, SystemRandom};
+use serde::{Deserialize, Serialize};
+
+use super::Principal;
+
+/// How often the file is looked at.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A file with named tokens for the clients of a proxy. It has the digests of the tokens, not the tokens. A change of
+/// the file takes effect within a second; a file that cannot be read changes nothing.
+///
+/// ```json
+/// { "format": 1, "tokens": { "ci": { "sha256": "9f86d0..", "groups": ["build"], "scopes": [] } } }
+/// ```
+///
+/// `mcp-bindgen auth token NAME --tokens FILE` adds a token.
+#[derive(Clone)]
+pub struct TokenFile(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    looked: Instant,
+    stamp: Option<(SystemTime, u64)>,
+    tokens: HashMap<[u8; 32], Principal>,
+}
+
+/// The error of a file with tokens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}", path.display())]
+pub struct TokenFileError {
+    path: PathBuf,
+    message: String,
+}
+
+/// The contents of the file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    format: u32,
+    tokens: BTreeMap<String, Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    sha256: String,
+    #[serde(default)]
+    groups: Vec<String>,
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+impl TokenFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read, or is not such a file.
+    pub fn load(path: impl Into<PathBuf>) -> Result<Self, TokenFileError> {
+        let path = path.into();
+        let stamp = stamp(&path);
+        let tokens = principals(&path, &read(&path)?)?;
+        let state = Mutex::new(State { looked: Instant::now(), stamp, tokens });
+        Ok(Self(Arc::new(Shared { path, state })))
+    }
+
+    /// Returns a new token: 256 random bits as text. `None` if the operating system has no random numbers.
+    #[must_use]
+    pub fn new_token() -> Option<String> {
+        let mut bytes = [0; 32];
+        SystemRandom::new().fill(&mut bytes).ok()?;
+        Some(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// Returns the text of the file with a token added or replaced, or removed if `token` is `None`. A file that does
+    /// not exist yet is empty.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); also if a token to remove is not there.
+    pub fn changed(
+        path: &Path,
+        name: &str,
+        token: Option<(&str, &[String], &[String])>,
+    ) -> Result<String, TokenFileError> {
+        let mut contents = if path.exists() { read(path)? } else { Contents { format: 1, ..Contents::default() } };
+        principals(path, &contents)?;
+        match token {
+            Some((token, groups, scopes)) => {
+                let sha256 = hex_digest(token.as_bytes());
+                let entry = Entry { sha256, groups: groups.to_vec(), scopes: scopes.to_vec() };
+                contents.tokens.insert(name.to_owned(), entry);
+            }
+            None if contents.tokens.remove(name).is_none() => {
+                return Err(error(path, format!("there is no token `{name}`")));
+            }
+            None => {}
+        }
+        let text = serde_json::to_string_pretty(&contents).map_err(|why| error(path, why.to_string()))?;
+        Ok(text + "\n")
+    }
+
+    /// Returns whose token it is.
+    pub(super) fn principal(&self, token: &[u8]) -> Option<Principal> {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.looked.elapsed() >= PAUSE {
+            self.look(&mut state);
+        }
+        state.tokens.get(&sha256(token)).cloned()
+    }
+
+    /// Reads the file again if it has changed.
+    fn look(&self, state: &mut State) {
+        state.looked = Instant::now();
+        let stamp = stamp(&self.0.path);
+        if stamp == state.stamp {
+            return;
+        }
+        match read(&self.0.path).and_then(|contents| principals(&self.0.path, &contents)) {
+            Ok(tokens) => {
+                tracing::info!(target: "mcp_bindgen_proxy", "reloaded {} tokens", tokens.len());
+                (state.tokens, state.stamp) = (tokens, stamp);
+            }
+            Err(error) => {
+                tracing::error!(target: "mcp_bindgen_proxy", "the tokens were not reloaded, and nothing changes: {error}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for TokenFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenFile").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}
+
+fn error(path: &Path, message: impl Into<String>) -> TokenFileError {
+    TokenFileError { path: path.to_owned(), message: message.into() }
+}
+
+/// The time of the last change of a file, and its length.
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+fn read(path: &Path) -> Result<Contents, TokenFileError> {
+    let text = fs::read_to_string(path).map_err(|why| error(path, format!("cannot read the tokens: {why}")))?;
+    let contents: Contents =
+        serde_json::from_str(&text).map_err(|why| error(path, format!("not a file of tokens: {why}")))?;
+    if contents.format != 1 {
+        return Err(error(path, format!("format {} is unknown; this version reads format 1", contents.format)));
+    }
+    Ok(contents)
+}
+
+fn principals(path: &Path, contents: &Contents) -> Result<HashMap<[u8; 32], Principal>, TokenFileError> {
+    let mut principals = HashMap::new();
+    for (name, entry) in &contents.tokens {
+        let digest = from_hex(&entry.sha256).ok_or_else(|| {
+            error(path, format!("`sha256` of token `{name}` is not a SHA-256 digest of 64 hexadecimal digits"))
+        })?;
+        let Entry { groups, scopes, .. } = entry;
+        let principal = Principal { name: Some(name.clone()), groups: groups.clone(), scopes: scopes.clone() };
+        if let Some(Principal { name: Some(other), .. }) = principals.insert(digest, principal) {
+            return Err(error(path, format!("`{other}` and `{name}` have the same token; create another one")));
+        }
+    }
+    Ok(principals)
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+
+    #[test]
+    fn a_changed_file_takes_effect_and_a_faulty_one_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        let groups = ["build".to_owned()];
+        fs::write(&path, TokenFile::changed(&path, "ci", Some(("t0ken", &groups, &[]))).unwrap()).unwrap();
+        let file = TokenFile::load(&path).unwrap();
+        let look = || {
+            file.0.state.lock().unwrap().looked = Instant::now().checked_sub(PAUSE).unwrap();
+            file.principal(b"t0ken").and_then(|principal| principal.name)
+        };
+        assert_eq!(file.principal(b"t0ken").unwrap().groups, groups);
+        assert_eq!(file.principal(b"t0ke"), None);
+        assert!(!fs::read_to_string(&path).unwrap().contains("t0ken\""), "the file has digests");
+
+        fs::write(&path, "{").unwrap();
+        assert_eq!(look().as_deref(), Some("ci"));
+        fs::write(&path, TokenFile::changed(&folder.path().join("none"), "other", Some(("x", &[], &[]))).unwrap())
+            .unwrap();
+        assert_eq!(look(), None);
+        assert!(TokenFile::changed(&path, "ci", None).unwrap_err().to_string().contains("there is no token `ci`"));
+    }
+}

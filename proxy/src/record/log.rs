@@ -1,0 +1,142 @@
+//! A log of calls, each line chained to the one before.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use mcp_bindgen_model::utc_timestamp;
+use serde_json::{Map, Value};
+
+use super::line::{CallLogError, hash_of};
+use super::verify;
+
+/// More than this is not kept in memory while the file cannot be written.
+const LONGEST_PENDING: usize = 1024 * 1024;
+
+/// A file with a line of JSON for each call: its time, caller, server, tool, outcome, duration, and the SHA-256 of its
+/// arguments (of their canonical JSON). Each line has the hash of the one before in `previous`, and its own in `hash`,
+/// so that a change, a removal or an insertion is found by [`verify`](Self::verify). Lines that are removed at the end
+/// are not.
+///
+/// While the file cannot be written, calls are denied.
+///
+/// ```no_run
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_proxy::{CallLog, Proxy};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let log = CallLog::open("calls.jsonl")?;
+/// let proxy = Proxy::builder().server(ServerConfig::stdio("files", "my-mcp-server")).log(log).build()?;
+/// # drop(proxy);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct CallLog(Arc<Mutex<Open>>);
+
+struct Open {
+    path: PathBuf,
+    file: File,
+    /// The hash of the last line.
+    previous: String,
+    /// Lines that could not be written yet.
+    pending: Vec<u8>,
+    failure: Option<String>,
+}
+
+impl CallLog {
+    /// Opens a log, or creates it. A last line that was not written to its end is removed.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written, another process writes it, or its last line is not one of a log.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, CallLogError> {
+        let path = path.into();
+        let failed = |error: std::io::Error| CallLogError::new(&path, None, error.to_string());
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path).map_err(failed)?;
+        if fs4::FileExt::try_lock(&file).is_err() {
+            return Err(CallLogError::new(&path, None, "another process writes this log"));
+        }
+        let mut text = Vec::new();
+        file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut text)).map_err(failed)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if whole < text.len() {
+            tracing::warn!("{}: removed the last line, which is incomplete", path.display());
+            file.set_len(u64::try_from(whole).unwrap_or(u64::MAX)).map_err(failed)?;
+        }
+        let last = text.get(..whole).unwrap_or_default().strip_suffix(b"\n");
+        let last = last.and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
+        let previous = match last {
+            Some(line) => {
+                let hash = serde_json::from_slice(line)
+                    .ok()
+                    .and_then(|line: Value| Some(line.get("hash")?.as_str()?.to_owned()));
+                hash.ok_or_else(|| CallLogError::new(&path, None, "the last line is not one of a log of calls"))?
+            }
+            None => String::new(),
+        };
+        Ok(Self(Arc::new(Mutex::new(Open { path, file, previous, pending: Vec::new(), failure: None }))))
+    }
+
+    /// Checks a log, and returns the number of its lines.
+    ///
+    /// # Errors
+    /// Names the first line that is not what was written, or does not follow the line before it.
+    pub fn verify(path: impl AsRef<Path>) -> Result<usize, CallLogError> {
+        verify::lines(path.as_ref())
+    }
+
+    /// Returns an error while the file cannot be written.
+    pub(super) fn check(&self) -> Result<(), CallLogError> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.flush();
+        match &open.failure {
+            Some(failure) => Err(CallLogError::new(&open.path, None, failure.clone())),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn write(&self, time: SystemTime, mut line: Map<String, Value>) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        line.insert("time".to_owned(), utc_timestamp(time).into());
+        line.insert("previous".to_owned(), open.previous.as_str().into());
+        let hash = hash_of(&line);
+        line.insert("hash".to_owned(), hash.as_str().into());
+        let text = Value::Object(line).to_string();
+        if open.pending.len() + text.len() >= LONGEST_PENDING {
+            tracing::error!("{}: a call is missing in the log, which cannot be written", open.path.display());
+            return;
+        }
+        open.previous = hash;
+        open.pending.extend_from_slice(text.as_bytes());
+        open.pending.push(b'\n');
+        open.flush();
+    }
+}
+
+impl Open {
+    /// Writes what is pending.
+    fn flush(&mut self) {
+        while !self.pending.is_empty() {
+            match self.file.write(&self.pending) {
+                Ok(0) => return self.failure = Some("nothing can be written".to_owned()),
+                Ok(written) => drop(self.pending.drain(..written)),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return self.failure = Some(error.to_string()),
+            }
+        }
+        self.failure = None;
+    }
+}
+
+impl fmt::Debug for CallLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallLog(..)")
+    }
+}

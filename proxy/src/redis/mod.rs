@@ -1,0 +1,150 @@
+//! The state that several instances of a proxy share, in Redis or Valkey.
+
+mod connection;
+mod inbox;
+mod rates;
+mod sessions;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::BoxFuture;
+use redis::cmd;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use self::connection::Connection;
+pub(crate) use self::inbox::Inbox;
+pub(crate) use self::sessions::{Holder, SessionRecord};
+use crate::approval::{ApprovalStore, ApprovalStoreError};
+
+/// The beginning of all keys.
+const PREFIX: &str = "mcp-proxy:";
+/// An instance that has not said so for this time is dead.
+const ALIVE: Duration = Duration::from_secs(5);
+pub(crate) const HEARTBEAT: Duration = Duration::from_millis(1500);
+
+/// The state that several instances of a proxy share, in Redis or Valkey: used approvals, sessions, rates, and messages
+/// between instances. Clones are the same instance.
+///
+/// While the store cannot be reached, calls that need it fail with an error that says so, and others go on. It is
+/// connected again by itself.
+///
+/// ```no_run
+/// use mcp_bindgen_model::ServerConfig;
+/// use mcp_bindgen_proxy::{Proxy, RedisState};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let state = RedisState::connect("redis://127.0.0.1:6379").await?;
+/// let key = std::env::var("PROXY_KEY")?; // the same for all instances
+/// let files = ServerConfig::stdio("files", "my-mcp-server");
+/// let proxy = Proxy::builder().server(files).state(state).key(key.into_bytes()).build()?;
+/// # drop(proxy);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RedisState(Arc<Instance>);
+
+struct Instance {
+    /// Tells this instance from others, and from itself before a restart.
+    id: String,
+    connection: Connection,
+}
+
+/// The error of the shared state. It never contains the URL, which may have a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the shared state is unavailable: {message}")]
+pub struct RedisStateError {
+    message: String,
+}
+
+impl RedisStateError {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+impl From<redis::RedisError> for RedisStateError {
+    fn from(error: redis::RedisError) -> Self {
+        // The text of other errors may contain the URL.
+        Self::new(match error.detail() {
+            Some(detail) if !detail.contains("://") => format!("{} ({detail})", error.category()),
+            _ => error.category().to_owned(),
+        })
+    }
+}
+
+impl RedisState {
+    /// Connects to a server by its URL: `redis://` or, with TLS, `rediss://`, and `redis+cluster://` or
+    /// `rediss+cluster://` for a node of a cluster.
+    ///
+    /// # Errors
+    /// Fails if the URL is not valid, or nothing answers there.
+    pub async fn connect(url: &str) -> Result<Self, RedisStateError> {
+        let mut bytes = [0; 16];
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .map_err(|_| RedisStateError::new("the operating system has no random numbers"))?;
+        let id = mcp_bindgen_model::hex_digest(&bytes).chars().take(24).collect();
+        let connection = Connection::open(url).await?;
+        let state = Self(Arc::new(Instance { id, connection }));
+        state.beat().await?;
+        Ok(state)
+    }
+
+    /// The name of this instance.
+    pub(crate) fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// Says that this instance is alive.
+    pub(crate) async fn beat(&self) -> Result<(), RedisStateError> {
+        let key = alive(self.id());
+        self.0.connection.run(cmd("SET").arg(key).arg(1).arg("PX").arg(milliseconds(ALIVE))).await
+    }
+
+    /// Says that this instance ends.
+    pub(crate) async fn leave(&self) -> Result<(), RedisStateError> {
+        self.0.connection.run::<u64>(cmd("DEL").arg(alive(self.id()))).await.map(drop)
+    }
+
+    /// Returns `true` if an instance is alive.
+    pub(crate) async fn is_alive(&self, instance: &str) -> Result<bool, RedisStateError> {
+        if instance == self.id() {
+            return Ok(true);
+        }
+        self.0.connection.run(cmd("EXISTS").arg(alive(instance))).await
+    }
+
+    fn key(kind: &str, name: &str) -> String {
+        format!("{PREFIX}{kind}:{name}")
+    }
+}
+
+fn alive(instance: &str) -> String {
+    RedisState::key("instance", instance)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+impl ApprovalStore for RedisState {
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
+        Box::pin(async move {
+            let left = expires.duration_since(SystemTime::now()).unwrap_or_default() + Duration::from_secs(60);
+            let key = Self::key("approval", approval);
+            let mut set = cmd("SET");
+            set.arg(key).arg(1).arg("NX").arg("PX").arg(milliseconds(left));
+            let set: Result<Option<String>, _> = self.0.connection.run(&set).await;
+            set.map(|set| set.is_some()).map_err(|error| ApprovalStoreError::new(error.to_string()))
+        })
+    }
+}
+
+impl fmt::Debug for RedisState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisState").field("instance", &self.0.id).finish_non_exhaustive()
+    }
+}

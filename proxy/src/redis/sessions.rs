@@ -1,0 +1,99 @@
+//! The sessions of clients, each held by one instance.
+
+use std::time::Duration;
+
+use mcp_bindgen_model::hex_digest;
+use redis::cmd;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{RedisState, RedisStateError, milliseconds};
+
+/// A claim on the session of a dead instance.
+const CLAIM: Duration = Duration::from_secs(10);
+
+/// The record of a session, from which another instance can go on with it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SessionRecord {
+    /// The instance that holds it.
+    pub(crate) holder: String,
+    /// The principal that began it.
+    pub(crate) principal: Option<String>,
+    /// The request that began it.
+    pub(crate) initialize: Value,
+    /// Requests whose effect lasts, such as subscriptions, by what they are about.
+    pub(crate) lasting: Vec<(String, Value)>,
+    /// Whether no server keeps anything of it.
+    pub(crate) can_move: bool,
+}
+
+/// Writes a record, unless another instance holds the session.
+const RENEW: &str = "
+local known = redis.call('GET', KEYS[1])
+if known and cjson.decode(known).holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1";
+
+/// Where a session is.
+pub(crate) enum Holder {
+    /// There is no such session.
+    None,
+    /// Another instance holds it, which is alive.
+    Other(SessionRecord),
+    /// The instance that held it is dead.
+    Dead(SessionRecord),
+}
+
+/// The key of a session, without its id, which is a secret of the client.
+fn key(session: &str) -> String {
+    RedisState::key("session", &hex_digest(session.as_bytes()))
+}
+
+impl RedisState {
+    /// Writes a session, which is forgotten after this time.
+    pub(crate) async fn put_session(
+        &self,
+        session: &str,
+        record: &SessionRecord,
+        kept: Duration,
+    ) -> Result<(), RedisStateError> {
+        let text = serde_json::to_string(record).map_err(|error| RedisStateError::new(error.to_string()))?;
+        self.0.connection.run(cmd("SET").arg(key(session)).arg(text).arg("PX").arg(milliseconds(kept))).await
+    }
+
+    /// Keeps a session that this instance holds, and writes it again if the store has lost it; `false` if another instance
+    /// holds it now.
+    pub(crate) async fn renew_session(
+        &self,
+        session: &str,
+        record: &SessionRecord,
+        kept: Duration,
+    ) -> Result<bool, RedisStateError> {
+        let text = serde_json::to_string(record).map_err(|error| RedisStateError::new(error.to_string()))?;
+        let mut renew = cmd("EVAL");
+        renew.arg(RENEW).arg(1).arg(key(session)).arg(self.id()).arg(text).arg(milliseconds(kept));
+        self.0.connection.run(&renew).await
+    }
+
+    pub(crate) async fn remove_session(&self, session: &str) -> Result<(), RedisStateError> {
+        self.0.connection.run::<u64>(cmd("DEL").arg(key(session))).await.map(drop)
+    }
+
+    /// Returns where a session is that this instance does not hold.
+    pub(crate) async fn holder(&self, session: &str) -> Result<Holder, RedisStateError> {
+        let text: Option<String> = self.0.connection.run(cmd("GET").arg(key(session))).await?;
+        let record = text.and_then(|text| serde_json::from_str::<SessionRecord>(&text).ok());
+        let Some(record) = record else { return Ok(Holder::None) };
+        // One that this instance held and does not know any more is as good as one of a dead instance.
+        let is_alive = record.holder != self.id() && self.is_alive(&record.holder).await?;
+        Ok(if is_alive { Holder::Other(record) } else { Holder::Dead(record) })
+    }
+
+    /// Claims the session of a dead instance; `false` if another instance has claimed it.
+    pub(crate) async fn claim(&self, session: &str, record: &SessionRecord) -> Result<bool, RedisStateError> {
+        let key = format!("{}:{}", key(session), record.holder);
+        let mut set = cmd("SET");
+        set.arg(key).arg(self.id()).arg("NX").arg("PX").arg(milliseconds(CLAIM));
+        Ok(self.0.connection.run::<Option<String>>(&set).await?.is_some())
+    }
+}

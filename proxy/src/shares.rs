@@ -1,0 +1,74 @@
+//! The shares of callers in something limited.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Lets each caller hold so many of something, and all callers together so many. Clones count together.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    most: usize,
+    most_each: usize,
+    held: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl Shares {
+    pub(crate) fn new(most: usize, most_each: usize) -> Self {
+        Self { most, most_each, held: Arc::default() }
+    }
+
+    /// Takes one for a caller, until it is dropped; `None` if there is none left for them.
+    pub(crate) fn take(&self, caller: &str) -> Option<Share> {
+        let mut held = self.held();
+        if held.values().sum::<usize>() >= self.most || held.get(caller).is_some_and(|own| *own >= self.most_each) {
+            return None;
+        }
+        *held.entry(caller.to_owned()).or_default() += 1;
+        drop(held);
+        Some(Share { shares: self.clone(), caller: caller.to_owned() })
+    }
+
+    /// Returns how many are held.
+    pub(crate) fn count(&self) -> usize {
+        self.held().values().sum()
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One of them, as long as it is held.
+#[derive(Debug)]
+pub(crate) struct Share {
+    shares: Shares,
+    caller: String,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = self.shares.held();
+        if let Some(own) = held.get_mut(&self.caller) {
+            *own -= 1;
+            if *own == 0 {
+                held.remove(&self.caller);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_caller_leaves_enough_for_others() {
+        let shares = Shares::new(3, 2);
+        let first = (shares.take("a"), shares.take("a"));
+        assert!(first.0.is_some() && first.1.is_some());
+        assert!(shares.take("a").is_none(), "it has its share");
+        let other = shares.take("b");
+        assert!(other.is_some() && shares.take("c").is_none(), "there are three");
+        drop(first);
+        assert!(shares.take("c").is_some() && shares.held().len() == 1);
+    }
+}
