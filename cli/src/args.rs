@@ -4,6 +4,7 @@ mod auth;
 mod colour;
 mod denied;
 mod edits;
+mod log;
 mod offers;
 mod serve;
 #[cfg(test)]
@@ -17,14 +18,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::{EXIT_CODES, Failure};
 
-pub(crate) use auth::{Auth, AuthCommand, Login};
+pub(crate) use auth::{Auth, AuthCommand, Login, Token};
 pub(crate) use colour::Colour;
 pub(crate) use denied::Denied;
 pub(crate) use edits::{Remove, Rename, Set};
+pub(crate) use log::{Log, LogCommand};
 pub(crate) use offers::{
     GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
 };
-pub(crate) use serve::{Host, Serve};
+pub(crate) use serve::{Authentication, Host, Serve};
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]
@@ -118,6 +120,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Log in to servers that use OAuth, show what is stored, and log out.
     Auth(Auth),
+    /// Check the log that `serve --log` writes.
+    Log(Log),
     /// Print the line that teaches a shell to complete commands, servers, tools and their flags.
     Completions(Completions),
     /// Write the man pages to a folder: for packages.

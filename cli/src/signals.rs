@@ -20,10 +20,22 @@ impl Signals {
     /// # Errors
     /// Fails if the system refuses a handler or a thread.
     pub(crate) fn listen(drain: Duration) -> io::Result<Self> {
+        Self::listen_to(true, drain)
+    }
+
+    /// As [`listen`](Self::listen), of a command for which SIGHUP has another meaning.
+    ///
+    /// # Errors
+    /// As [`listen`](Self::listen).
+    pub(crate) fn listen_but_for_hang_up(drain: Duration) -> io::Result<Self> {
+        Self::listen_to(false, drain)
+    }
+
+    fn listen_to(hang_up: bool, drain: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut handlers = {
             let _entered = runtime.enter();
-            Handlers::new()?
+            Handlers::new(hang_up)?
         };
         let (received, receiver) = watch::channel(None);
         let listen = async move {
@@ -52,20 +64,20 @@ impl Signals {
 struct Handlers {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// None under `nohup`: a terminal that closes is ignored there, which a handler would end.
+    /// None where it has another meaning, and under `nohup`: a terminal that closes is ignored there, which a handler would end.
     hang_up: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Handlers {
-    fn new() -> io::Result<Self> {
+    fn new(hears_hang_up: bool) -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
 
         let hang_up = SignalKind::hangup();
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: if ignores(hang_up) { None } else { Some(signal(hang_up)?) },
+            hang_up: if !hears_hang_up || ignores(hang_up) { None } else { Some(signal(hang_up)?) },
         })
     }
 
@@ -89,7 +101,7 @@ struct Handlers(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
 impl Handlers {
-    fn new() -> io::Result<Self> {
+    fn new(_: bool) -> io::Result<Self> {
         tokio::signal::windows::ctrl_c().map(Self)
     }
 

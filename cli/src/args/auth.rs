@@ -1,5 +1,7 @@
 //! The options of `auth`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::Servers;
@@ -18,6 +20,27 @@ pub(crate) enum AuthCommand {
     Status(Servers),
     /// Remove the stored tokens.
     Logout(Servers),
+    /// Create a token for a client of `serve --tokens`, and print it; the file only has its digest.
+    Token(Token),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    /// The name of the client, by which `[access]` and policies know it.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// The file with the tokens, which is created if it does not exist.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: PathBuf,
+    /// A group of the client.
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Vec<String>,
+    /// A scope of the client.
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    /// Remove the token instead.
+    #[arg(long, conflicts_with_all = ["group", "scope"])]
+    pub(crate) revoke: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The arguments of `serve`.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -17,6 +18,38 @@ pub(crate) struct Serve {
     /// The environment variable with the token that requests have to bear.
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) bearer_env: Option<String>,
+    /// A file with named tokens, one of which requests have to bear; `auth token` adds one.
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "bearer_env")]
+    pub(crate) tokens: Option<PathBuf>,
+    /// How requests are authenticated: `jwt` for access tokens of an authorization server.
+    #[arg(long, value_enum, requires_all = ["http", "issuer", "audience"], conflicts_with_all = ["bearer_env", "tokens"])]
+    pub(crate) auth: Option<Authentication>,
+    /// The authorization server whose access tokens are accepted.
+    #[arg(long, value_name = "URL", requires = "auth")]
+    pub(crate) issuer: Option<String>,
+    /// The audience that access tokens must have: the URL of the proxy for its clients.
+    #[arg(long, value_name = "URL", requires = "auth")]
+    pub(crate) audience: Option<String>,
+    /// A scope that access tokens must have.
+    #[arg(long, value_name = "SCOPE", requires = "auth")]
+    pub(crate) scope: Vec<String>,
+    /// Write a line of JSON for each call to a file; `log verify` checks it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Share approvals, sessions and rates with other instances, in Redis or Valkey: `redis://host:6379`, `rediss://` with TLS,
+    /// `redis+cluster://`. `${NAME}` in it is an environment variable.
+    #[arg(long, value_name = "URL", requires_all = ["http", "keys"])]
+    pub(crate) state: Option<String>,
+    /// The environment variable with the key of all instances that sign approvals: 32 bytes or more. A second line is a key that
+    /// is still accepted.
+    #[arg(long, value_name = "NAME", group = "keys", requires = "state")]
+    pub(crate) key_env: Option<String>,
+    /// A file with that key, instead of a variable.
+    #[arg(long, value_name = "FILE", group = "keys", requires = "state")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Read the configuration and the snapshots again when they change, as at SIGHUP.
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// An origin whose pages may call from a browser, such as `https://app.example.com`; those of loopback always may.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub(crate) allow_origin: Vec<String>,
@@ -27,11 +60,17 @@ pub(crate) struct Serve {
     #[arg(long, requires = "http")]
     pub(crate) public: bool,
     /// Ask nobody for a token at such an address, because something before it does.
-    #[arg(long, requires = "public", conflicts_with = "bearer_env")]
+    #[arg(long, requires = "public", conflicts_with_all = ["bearer_env", "tokens", "auth"])]
     pub(crate) no_auth: bool,
     /// Serve nothing, and print what a host needs to start this command, or to reach it with `--http`.
-    #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth"])]
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth", "tokens", "auth", "log", "state", "watch"])]
     pub(crate) print_config: Option<Host>,
+}
+
+/// How requests are authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Authentication {
+    Jwt,
 }
 
 /// The programs whose configuration `--print-config` knows.

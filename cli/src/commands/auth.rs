@@ -7,6 +7,7 @@ use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{Client, ClientOptions, LocalSecrets, StoredAuthorization, with_secrets};
 use serde_json::json;
 
+use super::tokens;
 use crate::args::{self, AuthCommand};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -18,6 +19,7 @@ pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &m
         AuthCommand::Login(login) => log_in(config, login, output).await,
         AuthCommand::Status(servers) => status(config, &servers.servers, output).await,
         AuthCommand::Logout(servers) => log_out(config, &servers.servers, output).await,
+        AuthCommand::Token(token) => tokens::run(token, output),
     }
 }
 

@@ -17,6 +17,7 @@ mod import;
 mod init;
 mod learn;
 mod list;
+mod log;
 mod prompt;
 mod remove;
 mod rename;
@@ -30,6 +31,7 @@ mod source;
 mod specs;
 mod sync;
 mod tell;
+mod tokens;
 
 use std::future::Future;
 use std::time::Duration;
@@ -69,6 +71,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         }
         Command::Auth(auth) => until_interrupted(auth::run(config, &auth.command, output)),
         Command::Serve(serve) => serve::run(config, &serve, output),
+        Command::Log(log) => log::run(&log.command, output),
         Command::Completions(completions) => completions::run(completions.shell, output),
         Command::Man(man) => completions::man(&man.folder, output),
     }

@@ -15,5 +15,6 @@ mod exits;
 mod help;
 mod machine;
 mod projects;
+mod proxy;
 mod session;
 mod snapshots;

@@ -33,6 +33,7 @@ mod overrides;
 mod redaction;
 mod run;
 mod serve;
+mod serve_operation;
 mod shapes;
 mod tool_names;
 mod views;

@@ -27,14 +27,14 @@ prefix = "gh"
 "#;
 
 /// The program, served to this test. It goes with it.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Served {
-    fn new(mut command: Command, arguments: &[&str]) -> Self {
+    pub(crate) fn new(mut command: Command, arguments: &[&str]) -> Self {
         command.arg("serve").args(arguments);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -53,7 +53,7 @@ impl Served {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("it writes");
         line
@@ -67,13 +67,13 @@ impl Served {
         self.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
     }
 
     /// The code with which it ends, and all that it said on stderr.
-    fn ends(mut self) -> (Option<i32>, String) {
+    pub(crate) fn ends(mut self) -> (Option<i32>, String) {
         let since = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it can be asked") {
@@ -88,7 +88,7 @@ impl Served {
     }
 
     /// Its child processes, without the guards beside them.
-    fn children(&self) -> Vec<u32> {
+    pub(crate) fn children(&self) -> Vec<u32> {
         let id = self.child.id();
         let listed = ["-o", "pid=,args=", "--ppid", &id.to_string()];
         let listed = Command::new("ps").args(listed).output().expect("ps is there");
@@ -261,21 +261,24 @@ fn servers_that_ignore_signals_end_with_it_at_once() {
     assert!(!children.into_iter().any(is_running));
 }
 
-fn initialize_modern() -> Value {
+pub(crate) fn initialize_modern() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} } } })
 }
 
-fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> String {
+pub(crate) fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> String {
     let (address, path) =
         url.strip_prefix("http://").unwrap_or_else(|| panic!("no URL: {url}")).split_once('/').unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
+    let is_modern = body.pointer("/params/_meta").is_some();
+    let is_list = body["method"] == "tools/list";
+    let era = if is_modern && is_list { "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n" } else { "" };
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let body = body.to_string();
     write!(
         stream,
         "POST /{path} HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\nContent-Type: \
-         application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n{headers}Content-Length: {}\r\n\
+         application/json\r\n{era}{headers}Content-Length: {}\r\n\
          Connection: close\r\n\r\n{body}",
         body.len()
     )

@@ -41,5 +41,8 @@ pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer 
 fn ask(request: &ApprovalRequest) -> io::Result<bool> {
     let (tool, server) = (printable(&request.tool), &request.server);
     let shown = lines_printable(&format!("{:#}", request.shown_arguments(LONGEST_SHOWN)));
-    terminal::agrees(&format!("Tool `{tool}` of server `{server}` requires approval. Arguments:\n{shown}\nCall it?"))
+    let reason = request.reason.as_ref().map(|reason| format!(" ({})", printable(reason))).unwrap_or_default();
+    terminal::agrees(&format!(
+        "Tool `{tool}` of server `{server}` requires approval{reason}. Arguments:\n{shown}\nCall it?"
+    ))
 }

@@ -6,6 +6,7 @@ mod bindings;
 mod calls;
 mod isolation;
 mod network;
+mod policies;
 mod reach;
 mod views;
 
@@ -23,6 +24,12 @@ type Row = (&'static str, fn());
 
 const ROWS: &[Row] = &[
     ("tools.*.of", views::of),
+    ("policy", policies::policy),
+    ("access.*.principals", policies::principals),
+    ("access.*.groups", policies::groups),
+    ("access.*.scopes", policies::scopes),
+    ("access.*.servers", policies::servers),
+    ("access.*.tools", policies::tools),
     ("deny", bindings::deny),
     ("allow", bindings::allow),
     ("defaults.snapshots", bindings::snapshots),
@@ -46,6 +53,10 @@ const ROWS: &[Row] = &[
     ("servers.*.tools", calls::tools),
     ("servers.*.exclude", calls::exclude),
     ("servers.*.approve", calls::approve),
+    ("servers.*.resources", policies::resources),
+    ("servers.*.prompts", policies::prompts),
+    ("servers.*.policy", policies::policy_of_server),
+    ("servers.*.shared", policies::shared),
     ("servers.*.remote_use", calls::remote_use),
     ("servers.*.prefix", bindings::prefix),
     ("servers.*.types", bindings::types),

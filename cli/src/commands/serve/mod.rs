@@ -1,16 +1,20 @@
 //! `serve`: servers of the configuration, served again as one.
 
+mod options;
+mod reload;
+
 use std::collections::BTreeSet;
-use std::env;
 use std::path::Path;
 use std::time::Duration;
 
 use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
-use mcp_bindgen_proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
+use mcp_bindgen_proxy::{CallLog, HttpOptions, Proxy, ProxyBuilder, ProxyEvents};
 use mcp_bindgen_runtime::events::{CallOutcome, Event};
 use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, find_secret};
 use serde_json::json;
 
+use self::options::{DRAIN, failure, http_options};
+use self::reload::Reloads;
 use super::host_config::host_config;
 use crate::args;
 use crate::exit::{Exit, Failure, in_our_words};
@@ -19,31 +23,37 @@ use crate::output::Output;
 use crate::project;
 use crate::signals::{Signals, TIME_TO_CLOSE};
 
-/// How long calls that are under way may take after a signal, over HTTP.
-const DRAIN: Duration = Duration::from_secs(5);
 /// How long what was begun may take to end. A read of stdin that nothing ever answers is left behind then.
 const LAST: Duration = Duration::from_millis(100);
 
 /// Runs until stdin ends, or, over HTTP, until the program is told to end.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load_for(config, &arguments.servers.servers, output)?;
-    let servers = project::servers(&config, &arguments.servers.servers)?;
     if let Some(host) = arguments.print_config {
+        let config = project::load_for(config, &arguments.servers.servers, output)?;
+        let servers = project::servers(&config, &arguments.servers.servers)?;
         output.data_json(&host_config(host, &config, &servers, arguments)?)?;
         return Ok(Exit::Done);
     }
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let servers = runtime.block_on(complete(servers, output))?;
-    let states = States::default();
+    let source = Source { config, names: &arguments.servers.servers };
+    let (loaded, servers) = runtime.block_on(source.load(output))?;
+    let mut builder = builder(&loaded, &servers);
+    if let Some(path) = &arguments.log {
+        builder = builder.log(CallLog::open(path).map_err(|error| Failure::new(error.to_string()))?);
+    }
+    let builder = runtime.block_on(options::shared(builder, arguments))?;
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
-    let proxy = proxy(&config, servers)?;
+    let proxy = builder.build().map_err(|error| Failure::new(error.to_string()))?;
+    let mut signals = Signals::listen_but_for_hang_up(if options.is_some() { DRAIN } else { Duration::ZERO })?;
     let events = proxy.events();
-    let mut signals = Signals::listen(if options.is_some() { DRAIN } else { Duration::ZERO })?;
     let outcome = runtime.block_on(async {
+        let watched = arguments.watch.then_some(&loaded);
+        let telling =
+            Telling { proxy: &proxy, events, states: States::default(), reloads: Reloads::new(watched)?, source };
         let outcome = match options {
-            Some(options) => over_http(&proxy, options, &names, &mut signals, (events, states), output).await,
-            None => over_stdio(&proxy, &names, &mut signals, (events, states), output).await,
+            Some(options) => over_http(options, &names, &mut signals, telling, output).await,
+            None => over_stdio(&names, &mut signals, telling, output).await,
         };
         tokio::select! {
             () = proxy.close() => {}
@@ -56,6 +66,22 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     outcome
 }
 
+/// Where the servers come from.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    config: Option<&'a Path>,
+    names: &'a [String],
+}
+
+impl Source<'_> {
+    /// Reads the configuration, and leaves out servers that cannot be reached.
+    async fn load(&self, output: &mut Output) -> Result<(Config, Vec<ServerConfig>), Failure> {
+        let config = project::load_for(self.config, self.names, output)?;
+        let servers = complete(project::servers(&config, self.names)?, output).await?;
+        Ok((config, servers))
+    }
+}
+
 /// Returns when a signal has left no more time to close servers.
 async fn hurry(signals: &mut Signals) {
     signals.received().await;
@@ -63,29 +89,27 @@ async fn hurry(signals: &mut Signals) {
 }
 
 async fn over_stdio(
-    proxy: &Proxy,
     names: &[String],
     signals: &mut Signals,
-    (events, states): (ProxyEvents, States),
+    telling: Telling<'_>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     output.status("Serving", &format!("{} on stdin and stdout", names.join(", ")));
     tokio::select! {
-        served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
+        served = telling.proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
         exit = signals.received() => Ok(exit),
-        () = tell(events, states, output) => Ok(Exit::Done),
+        () = telling.tell(output) => Ok(Exit::Done),
     }
 }
 
 async fn over_http(
-    proxy: &Proxy,
     options: HttpOptions,
     names: &[String],
     signals: &mut Signals,
-    (events, states): (ProxyEvents, States),
+    telling: Telling<'_>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let server = proxy.serve_http(options).await.map_err(failure)?;
+    let server = telling.proxy.serve_http(options).await.map_err(failure)?;
     output.status("Serving", &format!("{} on {}", names.join(", "), server.url()));
     if output.json() {
         output.data_json(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
@@ -94,7 +118,7 @@ async fn over_http(
     }
     let exit = tokio::select! {
         exit = signals.received() => exit,
-        () = tell(events, states, output) => Exit::Done,
+        () = telling.tell(output) => Exit::Done,
     };
     output.status("Closing", &format!("pending requests, for at most {} seconds", DRAIN.as_secs()));
     server.close().await;
@@ -128,11 +152,46 @@ async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec
     Ok(complete)
 }
 
-/// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone.
-async fn tell(mut events: ProxyEvents, mut states: States, output: &mut Output) {
-    while let Some(event) = events.next().await {
+/// The events to print and the reloads to make while the proxy runs.
+struct Telling<'a> {
+    proxy: &'a Proxy,
+    events: ProxyEvents,
+    states: States,
+    reloads: Reloads,
+    source: Source<'a>,
+}
+
+impl Telling<'_> {
+    /// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone. Reads the configuration
+    /// again whenever that is asked for.
+    async fn tell(mut self, output: &mut Output) {
+        loop {
+            tokio::select! {
+                event = self.events.next() => match event {
+                    Some(event) => self.event(event, output),
+                    None => return,
+                },
+                () = self.reloads.next() => self.reload(output).await,
+            }
+        }
+    }
+
+    /// Serves what the configuration says now. One with a fault changes nothing.
+    async fn reload(&self, output: &mut Output) {
+        let reloaded = match self.source.load(output).await {
+            Ok((config, servers)) => self.proxy.reload(builder(&config, &servers)).map_err(|error| error.to_string()),
+            Err(failure) => Err(failure.message),
+        };
+        match reloaded {
+            Ok(changed) if changed.is_empty() => output.status("Reloaded", "the configuration; no server has changed"),
+            Ok(changed) => output.status("Reloaded", &format!("the configuration; changed: {}", changed.join(", "))),
+            Err(error) => output.warning(&format!("the configuration was not reloaded, and nothing changes: {error}")),
+        }
+    }
+
+    fn event(&mut self, event: Event, output: &mut Output) {
         match event {
-            Event::ServerStateChanged(changed) if states.has_failed(&changed.server, changed.state) => {
+            Event::ServerStateChanged(changed) if self.states.has_failed(&changed.server, changed.state) => {
                 let server = &changed.server;
                 let why = changed.error.map(|error| format!(": {}", in_our_words(&error))).unwrap_or_default();
                 output.warning(&format!(
@@ -185,57 +244,13 @@ impl States {
 }
 
 /// Each server as `call` has it: with what its snapshot says, which `drift` is about.
-fn proxy(config: &Config, servers: Vec<ServerConfig>) -> Result<Proxy, Failure> {
-    let built = servers.into_iter().fold(Proxy::builder().names_from(config), |builder, server| {
+fn builder(config: &Config, servers: &[ServerConfig]) -> ProxyBuilder {
+    let builder = Proxy::builder().names_from(config);
+    let builder = config.access.iter().fold(builder, |builder, access| builder.access(access.clone()));
+    servers.iter().fold(builder, |builder, server| {
         let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-        let (config, name) = (config.clone(), server.name.clone());
-        let connect = move |options| live::client_with(&config, &server, known.as_ref(), options);
-        builder.connecting(&name, connect, |client| client)
-    });
-    built.build().map_err(|error: ProxyError| Failure::new(error.to_string()))
-}
-
-fn http_options(address: std::net::SocketAddr, arguments: &args::Serve) -> Result<HttpOptions, Failure> {
-    let mut options = HttpOptions::new().address(address).drain(DRAIN);
-    if let Some(name) = &arguments.bearer_env {
-        // The error does not contain the value.
-        let token = env::var(name).map_err(|_| {
-            Failure::usage(format!("the environment variable `{name}` of `--bearer-env` is not set, or not text"))
-        })?;
-        options = options.bearer(token);
-    }
-    options = arguments.allow_origin.iter().fold(options, |options, origin| options.allow_origin(origin));
-    options = arguments.allow_host.iter().fold(options, |options, host| options.allow_host(host));
-    if arguments.public {
-        options = options.allow_public();
-    }
-    if arguments.no_auth {
-        options = options.without_authentication();
-    }
-    Ok(options)
-}
-
-/// In the words of the command line.
-fn failure(error: ServeError) -> Failure {
-    let reached = |address| format!("address {address} is reachable from other machines");
-    match error {
-        ServeError::PublicAddress { address } => {
-            Failure::usage(format!("{}\n  = help: use `--public` to allow this", reached(address)))
-        }
-        ServeError::Unauthenticated { address } => Failure::usage(format!(
-            "{}, and anyone could call the tools\n  = help: set a token with `--bearer-env VARIABLE`, or use \
-             `--no-auth` behind an authenticating proxy",
-            reached(address)
-        )),
-        ServeError::Option { option, problem } => {
-            let option = match option {
-                "bearer" => "the token of `--bearer-env`",
-                "allow_origin" => "`--allow-origin`",
-                "allow_host" => "`--allow-host`",
-                other => other,
-            };
-            Failure::usage(format!("{option}: {problem}"))
-        }
-        other => Failure::new(other.to_string()),
-    }
+        let (config, own, snapshot) = (config.clone(), server.clone(), known.clone());
+        let connect = move |options| live::client_with(&config, &own, known.as_ref(), options);
+        builder.server_connecting(server, snapshot.as_ref(), connect, |client| client)
+    })
 }

@@ -1,0 +1,100 @@
+//! The options of `serve` as those of the proxy.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+use std::{env, fs};
+
+use mcp_bindgen_model::{ServerConfig, Transport};
+use mcp_bindgen_proxy::{HttpOptions, JwtAuth, ProxyBuilder, RedisState, ServeError, TokenFile};
+
+use crate::args;
+use crate::exit::Failure;
+
+/// How long calls that are under way may take after a signal, over HTTP.
+pub(super) const DRAIN: Duration = Duration::from_secs(5);
+
+pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Result<HttpOptions, Failure> {
+    let mut options = HttpOptions::new().address(address).drain(DRAIN);
+    if let Some(name) = &arguments.bearer_env {
+        // The error does not contain the value.
+        let token = env::var(name).map_err(|_| {
+            Failure::usage(format!("the environment variable `{name}` of `--bearer-env` is not set, or not text"))
+        })?;
+        options = options.bearer(token);
+    }
+    if let Some(path) = &arguments.tokens {
+        options = options.tokens(TokenFile::load(path).map_err(|error| Failure::new(error.to_string()))?);
+    }
+    if let (Some(args::Authentication::Jwt), Some(issuer), Some(audience)) =
+        (arguments.auth, &arguments.issuer, &arguments.audience)
+    {
+        let auth = JwtAuth::new(issuer, audience);
+        options = options.jwt(arguments.scope.iter().fold(auth, |auth, scope| auth.scope(scope)));
+    }
+    options = arguments.allow_origin.iter().fold(options, |options, origin| options.allow_origin(origin));
+    options = arguments.allow_host.iter().fold(options, |options, host| options.allow_host(host));
+    if arguments.public {
+        options = options.allow_public();
+    }
+    if arguments.no_auth {
+        options = options.without_authentication();
+    }
+    Ok(options)
+}
+
+/// Adds the state that instances share, and the keys with which they sign.
+pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -> Result<ProxyBuilder, Failure> {
+    let Some(url) = &arguments.state else { return Ok(builder) };
+    let (text, source) = match (&arguments.key_env, &arguments.key_file) {
+        (Some(name), _) => (env::var(name).ok(), format!("the environment variable `{name}` of `--key-env`")),
+        (None, Some(path)) => (fs::read_to_string(path).ok(), path.display().to_string()),
+        (None, None) => (None, "the key".to_owned()),
+    };
+    let text = text.ok_or_else(|| Failure::usage(format!("{source} cannot be read as text")))?;
+    let mut keys = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    if keys.peek().is_none() {
+        return Err(Failure::usage(format!("{source} is empty")));
+    }
+    for key in keys {
+        builder = builder.key(key.as_bytes());
+    }
+    // As in the configuration, so that passwords are in no list of processes.
+    let expanded = ServerConfig::http("state", url).expand(|name| env::var(name).ok());
+    let expanded = expanded.map_err(|error| Failure::usage(format!("`--state`: {}", error.message)))?;
+    let url = match &expanded.transport {
+        Transport::Http { url, .. } => url,
+        _ => url,
+    };
+    let state = RedisState::connect(url).await.map_err(|error| Failure::new(format!("`--state`: {error}")))?;
+    Ok(builder.state(state))
+}
+
+/// In the words of the command line.
+pub(super) fn failure(error: ServeError) -> Failure {
+    let reached = |address| format!("address {address} is reachable from other machines");
+    match error {
+        ServeError::PublicAddress { address } => {
+            Failure::usage(format!("{}\n  = help: use `--public` to allow this", reached(address)))
+        }
+        ServeError::Unauthenticated { address } => Failure::usage(format!(
+            "{}, and anyone could call the tools\n  = help: set a token with `--bearer-env VARIABLE` or `--tokens FILE`, or use \
+             `--no-auth` behind an authenticating proxy",
+            reached(address)
+        )),
+        ServeError::Option { option, problem } => {
+            let option = match option {
+                "bearer" => "the token of `--bearer-env`",
+                "issuer" => "`--issuer`",
+                "audience" => "`--audience`",
+                "allow_origin" => "`--allow-origin`",
+                "allow_host" => "`--allow-host`",
+                other => other,
+            };
+            Failure::usage(format!("{option}: {problem}"))
+        }
+        ServeError::AccessWithoutNames => Failure::usage(
+            "`[access]` requires names of callers\n  = help: serve over HTTP with `--tokens FILE` or `--auth jwt`",
+        ),
+        other => Failure::new(other.to_string()),
+    }
+}

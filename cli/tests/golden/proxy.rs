@@ -1,0 +1,37 @@
+//! The commands around a proxy: the log of its calls, and tokens for its clients.
+
+use crate::session::Session;
+
+/// Two lines of a log, the second one after the first.
+const LOG: &str = include_str!("calls.jsonl");
+
+#[test]
+fn log() {
+    let mut session = Session::new("");
+    session.project.write("calls.jsonl", LOG);
+    session.run("log verify calls.jsonl").exits_with(0);
+    session.run("log verify calls.jsonl --format json").exits_with(0);
+    session.project.write("calls.jsonl", &LOG.replacen("\"add\"", "\"delete\"", 1));
+    session.run("log verify calls.jsonl").exits_with(1);
+    session.run("log verify calls.jsonl --format json").exits_with(1);
+    session.run("log verify missing.jsonl").exits_with(1);
+    session.matches("log");
+}
+
+#[test]
+fn auth_token() {
+    let mut session = Session::new("");
+    let entry = format!("{{\"sha256\": \"{}\"}}", "0".repeat(64));
+    session
+        .project
+        .write("tokens.json", &format!("{{\"format\": 1, \"tokens\": {{\"ann\": {entry}, \"bob\": {entry}}}}}"));
+    session.run("auth token ann --tokens tokens.json --revoke").exits_with(1);
+    session.project.write("tokens.json", &format!("{{\"format\": 1, \"tokens\": {{\"ann\": {entry}}}}}"));
+    session.run("auth token bob --tokens tokens.json --revoke").exits_with(1);
+    session.run("auth token bob --tokens tokens.json --revoke --format json").exits_with(1);
+    session.run("auth token ann --tokens tokens.json --revoke").exits_with(0);
+    session.project.write("tokens.json", &format!("{{\"format\": 1, \"tokens\": {{\"ann\": {entry}}}}}"));
+    session.run("auth token ann --tokens tokens.json --revoke --format json").exits_with(0);
+    session.run("auth token ann --tokens tokens.json --revoke --group build").exits_with(2);
+    session.matches("auth-token");
+}
