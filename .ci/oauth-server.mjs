@@ -46,8 +46,10 @@ const provider = new Provider(issuer, {
       enabled: true,
       defaultResource: () => resource,
       useGrantedResource: () => true,
-      getResourceServerInfo: () => ({
-        scope: 'read write', audience: resource, accessTokenFormat: 'opaque', accessTokenTTL: seconds,
+      // Tokens for other resources, such as a proxy, can be read by whoever has the keys.
+      getResourceServerInfo: (_, wanted) => ({
+        scope: 'read write', audience: wanted, accessTokenTTL: seconds,
+        ...(wanted === resource ? { accessTokenFormat: 'opaque' } : { accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } }),
       }),
     },
   },
@@ -75,7 +77,7 @@ const consent = async (request, response) => {
   }
   const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id });
   grant.addOIDCScope('openid offline_access');
-  grant.addResourceScope(resource, params.scope ?? 'read');
+  grant.addResourceScope(params.resource ?? resource, params.scope ?? 'read');
   await provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });
 };
 

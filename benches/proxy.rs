@@ -1,4 +1,5 @@
-//! What a call through the proxy takes more than the same call without it: over stdio, by both eras of the protocol.
+//! The time that a call through the proxy takes more than the same call without it: over stdio, by both eras of the protocol,
+//! without anything around it, and with policies and the log of calls.
 //!
 //! `cargo bench --bench proxy --features proxy`. Fails where the budget of the design is missed. The server and the proxy are
 //! this program itself, as child processes.
@@ -11,8 +12,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
-use mcp_bindgen::agents::proxy::Proxy;
-use mcp_bindgen::model::ServerConfig;
+use mcp_bindgen::agents::proxy::{CallLog, Proxy};
+use mcp_bindgen::model::{Condition, PolicyEffect, PolicyRule, Rate, ServerConfig};
 use mcp_bindgen::{CallTool, Client, ClientOptions, ToolCall};
 use mcp_samples::Fallible;
 use serde_json::{Map, Value, json};
@@ -20,16 +21,18 @@ use tokio::runtime::Runtime;
 
 mod lists;
 
-const BUDGET: Duration = Duration::from_micros(300);
+const BUDGET: Duration = Duration::from_micros(100);
 const ROUNDS: usize = 4;
 const AS_SERVER: &str = "--as-server";
 const AS_PROXY: &str = "--as-proxy";
+const AS_GOVERNED_PROXY: &str = "--as-governed-proxy";
 const ERAS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 fn main() -> Fallible<ExitCode> {
     match std::env::args().nth(1).as_deref() {
         Some(AS_SERVER) => serve().map(|()| ExitCode::SUCCESS),
-        Some(AS_PROXY) => proxy().map(|()| ExitCode::SUCCESS),
+        Some(AS_PROXY) => proxy(false).map(|()| ExitCode::SUCCESS),
+        Some(AS_GOVERNED_PROXY) => proxy(true).map(|()| ExitCode::SUCCESS),
         _ => measure(),
     }
 }
@@ -38,11 +41,13 @@ fn measure() -> Fallible<ExitCode> {
     let program = std::env::current_exe()?;
     let runtime = Runtime::new()?;
     let child = |how: &str| ServerConfig::stdio("measured", program.to_string_lossy()).args([how]);
-    let through = |era: &str| Client::with_options(child(AS_PROXY), ClientOptions::new().protocol_version(era));
+    let through = |how: &str, era: &str| Client::with_options(child(how), ClientOptions::new().protocol_version(era));
     let sides = [
-        ("direct", "add", Client::new(child(AS_SERVER))),
-        (ERAS[0], "server_add", through(ERAS[0])),
-        (ERAS[1], "server_add", through(ERAS[1])),
+        ("direct".to_owned(), "add", Client::new(child(AS_SERVER))),
+        (ERAS[0].to_owned(), "server_add", through(AS_PROXY, ERAS[0])),
+        (ERAS[1].to_owned(), "server_add", through(AS_PROXY, ERAS[1])),
+        (format!("{} governed", ERAS[0]), "server_add", through(AS_GOVERNED_PROXY, ERAS[0])),
+        (format!("{} governed", ERAS[1]), "server_add", through(AS_GOVERNED_PROXY, ERAS[1])),
     ];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("proxy");
     let mut criterion = Criterion::default().output_directory(&folder).sample_size(40);
@@ -78,7 +83,7 @@ fn measure() -> Fallible<ExitCode> {
     };
     let direct = best("direct")?;
     let mut is_kept = true;
-    for era in ERAS {
+    for (era, ..) in sides.iter().skip(1) {
         let through = best(era)?;
         let more = through.saturating_sub(direct);
         is_kept &= more <= BUDGET;
@@ -95,10 +100,22 @@ fn numbers(number: u64) -> Map<String, Value> {
 }
 
 /// Serves the server again.
-fn proxy() -> Fallible<()> {
+fn proxy(is_governed: bool) -> Fallible<()> {
     let program = std::env::current_exe()?;
     let server = ServerConfig::stdio("server", program.to_string_lossy()).args([AS_SERVER]);
-    let proxy = Proxy::builder().server(server).build()?;
+    let builder = Proxy::builder();
+    let builder = if is_governed {
+        let rules = [
+            PolicyRule::new(["add"]).when("a", Condition::min(u64::MAX)).then(PolicyEffect::Deny),
+            PolicyRule::new(["delete_*"]).then(PolicyEffect::Approve),
+            PolicyRule::new(["*"]).rate(Rate::parse("1000000/s").ok_or("a rate")?),
+        ];
+        let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("calls-{}.jsonl", std::process::id()));
+        builder.server(rules.into_iter().fold(server, ServerConfig::policy)).log(CallLog::open(log)?)
+    } else {
+        builder.server(server)
+    };
+    let proxy = builder.build()?;
     Runtime::new()?.block_on(async {
         proxy.serve_stdio().await?;
         proxy.close().await;
