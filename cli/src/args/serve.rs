@@ -1,6 +1,7 @@
 //! The arguments of `serve`.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -36,6 +37,10 @@ pub(crate) struct Serve {
     /// Write a line of JSON for each call to a file; `log verify` checks it.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+    /// How many child processes all sessions may have together: it limits sessions, each of which may start every server that is
+    /// one and not `shared`; 256 by default.
+    #[arg(long, value_name = "NUMBER", requires = "http")]
+    pub(crate) max_children: Option<NonZeroUsize>,
     /// Share approvals, sessions and rates with other instances, in Redis or Valkey: `redis://host:6379`, `rediss://` with TLS,
     /// `redis+cluster://`. `${NAME}` in it is an environment variable.
     #[arg(long, value_name = "URL", requires_all = ["http", "keys"])]
@@ -63,7 +68,7 @@ pub(crate) struct Serve {
     #[arg(long, requires = "public", conflicts_with_all = ["bearer_env", "tokens", "auth"])]
     pub(crate) no_auth: bool,
     /// Serve nothing, and print what a host needs to start this command, or to reach it with `--http`.
-    #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth", "tokens", "auth", "log", "state", "watch"])]
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth", "tokens", "auth", "log", "max_children", "state", "watch"])]
     pub(crate) print_config: Option<Host>,
 }
 

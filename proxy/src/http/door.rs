@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::access::{Access, share};
+use super::admission::{Admission, share};
 use super::auth::Principal;
 #[cfg(feature = "redis")]
 use super::body::held_with;
@@ -56,7 +56,7 @@ pub(super) struct Ends {
 /// All that requests need.
 pub(super) struct Door {
     pub(super) proxy: Proxy,
-    access: Access,
+    admission: Admission,
     path: String,
     pub(super) limits: Limits,
     pub(super) requests: Arc<Semaphore>,
@@ -81,7 +81,7 @@ impl Door {
         let replicas = proxy.redis().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
             proxy,
-            access: Access::new(options),
+            admission: Admission::new(options),
             path: options.path.clone(),
             limits,
             requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
@@ -99,7 +99,7 @@ impl Door {
     pub(super) async fn answer(&self, request: Request<Incoming>, ends: Ends) -> Answer {
         let (mut parts, body) = request.into_parts();
         let origin = parts.headers.get(header::ORIGIN).cloned();
-        let mut answer = match self.access.admit(&parts, ends.local) {
+        let mut answer = match self.admission.admit(&parts, ends.local) {
             // Nobody may read why.
             Err(answer) if answer.status() == StatusCode::FORBIDDEN => return answer,
             Err(answer) => answer,
@@ -116,17 +116,17 @@ impl Door {
         match parts.uri.path() {
             HEALTH if is_get => return Ok(pages::health()),
             READINESS if is_get => {
-                let is_let_in = self.access.authenticate(parts).await.is_ok();
+                let is_let_in = self.admission.authenticate(parts).await.is_ok();
                 return Ok(pages::readiness(&self.proxy, self.closing.is_cancelled(), is_let_in));
             }
             _ if is_get => {
-                if let Some(metadata) = self.access.metadata(parts) {
+                if let Some(metadata) = self.admission.metadata(parts) {
                     return Ok(metadata);
                 }
             }
             _ => {}
         }
-        let principal = self.access.authenticate(parts).await?;
+        let principal = self.admission.authenticate(parts).await?;
         if is_get && parts.uri.path() == METRICS {
             let requests = self.limits.requests.saturating_sub(self.requests.available_permits());
             let counts = Counts { sessions: self.sessions.count(), requests, ..Counts::default() };

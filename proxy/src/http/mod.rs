@@ -3,7 +3,7 @@
 //! ```text
 //! connections   accepts, within its limits, and closes gracefully
 //! door          what becomes of a request
-//! access        which requests are let in: host, origin
+//! admission     which requests are let in: host, origin
 //! auth          who sends them: tokens
 //! pages         what operators ask: health, readiness, metrics
 //! headers       which era a request is of, and whether its headers say what its body says
@@ -17,7 +17,7 @@
 // A refusal is an answer like any other: either way it is moved once, on its way out.
 #![allow(clippy::result_large_err)]
 
-mod access;
+mod admission;
 mod auth;
 mod body;
 mod connections;

@@ -31,6 +31,9 @@ pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Resu
         let auth = JwtAuth::new(issuer, audience);
         options = options.jwt(arguments.scope.iter().fold(auth, |auth, scope| auth.scope(scope)));
     }
+    if let Some(children) = arguments.max_children {
+        options = options.max_children(children.get());
+    }
     options = arguments.allow_origin.iter().fold(options, |options, origin| options.allow_origin(origin));
     options = arguments.allow_host.iter().fold(options, |options, host| options.allow_host(host));
     if arguments.public {

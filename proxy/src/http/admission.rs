@@ -18,14 +18,14 @@ use super::origin::{Host, Origin};
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
 /// The rules.
-pub(super) struct Access {
+pub(super) struct Admission {
     authentication: Authentication,
     path: String,
     hosts: Vec<Host>,
     origins: Vec<Origin>,
 }
 
-impl Access {
+impl Admission {
     pub(super) fn new(options: &Checked) -> Self {
         let Checked { authentication, path, hosts, origins, .. } = options;
         let (authentication, path) = (authentication.clone(), path.clone());
