@@ -82,7 +82,7 @@ def ended(id, status, messages):
     text = content[0].get("text", "")
     if text == id:
         return "done"
-    return "unknown" if "unknown" in text or "ended" in json.dumps(answer) else "refused"
+    return "unknown" if "unknown" in text or "was lost" in json.dumps(answer) else "refused"
 
 
 async def without_session(name, calls):
@@ -143,7 +143,7 @@ async def approvals(name, calls):
                 await asyncio.sleep(0.1)
         answer = {"approval": {"action": "accept", "content": {"approve": True}}}
         message["params"] |= {"requestState": state, "inputResponses": answer}
-        outcome = "refused"
+        outcome, tried = "refused", []
         # What was refused, because a replica is down or has no store, is asked of another one.
         while outcome == "refused":
             other = random.choice([index for index in range(len(REPLICAS)) if index != asked])
@@ -153,14 +153,18 @@ async def approvals(name, calls):
                     status, _, messages = await post(REPLICAS[other], message, headers)
                 outcome = ended(id, status, messages)
                 text = json.dumps(messages)
-                if "already used" in text:
+                if "was already used; call again" in text:
                     # The answer to an earlier attempt was lost.
                     outcome = "unknown"
+                tried.append(f"{status} {text}")
             except Broken:
                 outcome = "unknown"
+                tried.append("the connection broke off")
             if outcome == "refused":
                 await asyncio.sleep(0.2)
         outcomes[id] = outcome
+        if outcome == "unknown":
+            print(f"{id} is unknown: {tried}", flush=True)
 
 
 async def sdk(command, name, calls):
