@@ -53,8 +53,8 @@ struct Session {
     ending: CancellationToken,
     /// Whoever began it: nobody else may use it.
     principal: Option<String>,
-    /// Of the sessions of a principal.
-    _share: Option<Arc<Share>>,
+    /// Of the sessions of a principal, until it ends.
+    share: Arc<Mutex<Option<Share>>>,
     /// Its requests hold their places until they are answered: whoever asks and goes away makes as much work as one who stays.
     under_way: UnderWay<Place>,
 }
@@ -113,7 +113,7 @@ impl Sessions {
         known_as: Option<SessionId>,
     ) -> Result<(SessionId, ServerJsonRpcMessage), NotBegun> {
         let share = match &caller.principal {
-            Some(principal) => Some(self.shares.take(principal).map(Arc::new).ok_or(NotBegun::Full)?),
+            Some(principal) => Some(self.share_of(principal).await.ok_or(NotBegun::Full)?),
             None => None,
         };
         let (internal, transport) = self.manager.create_session().await?;
@@ -121,7 +121,7 @@ impl Sessions {
         let session = Session {
             internal: internal.clone(),
             principal: caller.principal.clone(),
-            _share: share,
+            share: Arc::new(Mutex::new(share)),
             present: Arc::new(watch::Sender::new(1)),
             used: Instant::now(),
             ending: self.ending.child_token(),
@@ -132,7 +132,7 @@ impl Sessions {
         let idle = {
             let mut open = self.open();
             let is_full = open.len() >= most;
-            let idle = if is_full { longest_idle(&open) } else { None };
+            let idle = if is_full { longest_idle(&open, None) } else { None };
             if !is_full || idle.is_some() {
                 open.insert(id.clone(), session.clone());
             }
@@ -183,6 +183,24 @@ impl Sessions {
             self.end(&id).await;
         }
         Ok((id, answer?))
+    }
+
+    /// Takes a share of a principal's sessions. If there is none, the session of the principal that was idle longest ends.
+    async fn share_of(&self, principal: &str) -> Option<Share> {
+        if let Some(share) = self.shares.take(principal) {
+            return Some(share);
+        }
+        let idle = {
+            let mut open = self.open();
+            longest_idle(&open, Some(principal)).and_then(|id| open.remove_entry(&id))
+        };
+        let (id, session) = idle?;
+        session.ending.cancel();
+        let _ = self.manager.close_session(&session.internal).await;
+        self.tell_of_end(id);
+        let share = session.share.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(share);
+        self.shares.take(principal)
     }
 
     /// Counts a client as there, where it has such a session. One of another principal is as good as none.
@@ -285,9 +303,10 @@ impl Sessions {
     }
 }
 
-/// Returns the session that nobody uses, of those the one that was used last the longest ago.
-fn longest_idle(open: &HashMap<SessionId, Session>) -> Option<SessionId> {
-    let idle = open.iter().filter(|(_, session)| *session.present.borrow() == 0);
+/// Returns the session that nobody uses, of those the one that was used last the longest ago: of all, or of a principal.
+fn longest_idle(open: &HashMap<SessionId, Session>, of: Option<&str>) -> Option<SessionId> {
+    let is_of = |session: &Session| of.is_none_or(|principal| session.principal.as_deref() == Some(principal));
+    let idle = open.iter().filter(|(_, session)| *session.present.borrow() == 0 && is_of(session));
     idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())
 }
 

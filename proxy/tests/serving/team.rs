@@ -155,12 +155,23 @@ async fn one_principal_leaves_room_for_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_of_one_principal_leave_room_for_others() {
     let server = serve(Desk::default().builder(), |options| options.max_sessions(8)).await;
-    let mut begun = Vec::new();
-    for _ in 0..3 {
-        begun.push(by(Asking::new(initialize()), "ann").of(&server).await.status);
-    }
-    assert_eq!(begun, [200, 200, 503]);
-    assert_eq!(by(Asking::new(initialize()), "bob").of(&server).await.status, 200);
+    let begin = async |token| by(Asking::new(initialize()), token).of(&server).await;
+    let session = async |token| begin(token).await.headers["mcp-session-id"].clone();
+    let stream = |session: &str| by(Asking::new("").by("GET").with("Mcp-Session-Id", session), "ann");
+    let status = async |session: &str| {
+        let list = Asking::new(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+        by(list.with("Mcp-Session-Id", session), "ann").of(&server).await.status
+    };
+    // Of two sessions the one that is idle gives way, and where none is idle there is no other.
+    let (first, second) = (session("ann").await, session("ann").await);
+    let _used = stream(&first).begin(server.address()).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let third = session("ann").await;
+    assert_eq!(status(&second).await, 404);
+    let _used_too = stream(&third).begin(server.address()).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(begin("ann").await.status, 503);
+    assert_eq!(begin("bob").await.status, 200);
 }
 
 /// Approvals that nobody answers take the place of no request.
