@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use mcp_bindgen_model::{
-    ConfigPlace, FileError, PolicyRule, Snapshot, matches_glob, matches_globs, nearest, printable,
+    ConfigPlace, FileError, PolicyRule, Snapshot, matches_glob, matches_globs, nearest, pointer_key, printable,
 };
 use mcp_bindgen_schema::declared_arguments;
 use serde_json::Value;
@@ -200,7 +200,7 @@ fn name_of(item: &Value) -> Option<&str> {
 /// The argument of a condition, or the first one of its JSON pointer.
 fn first_name(argument: &str) -> String {
     match argument.strip_prefix('/') {
-        Some(pointer) => pointer.split('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~"),
+        Some(pointer) => pointer_key(pointer.split('/').next().unwrap_or_default()),
         None => argument.to_owned(),
     }
 }

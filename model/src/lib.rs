@@ -37,7 +37,7 @@ pub use error::FileError;
 #[cfg(feature = "write")]
 pub use files::{write_if_changed, write_private};
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
-pub use locate::{locate, pointer_segment};
+pub use locate::{locate, pointer_key, pointer_segment};
 pub use matching::{matches_glob, matches_globs, nearest};
 pub use overrides::{Overrides, ToolOverride};
 pub use placeholder::SecretRef;

@@ -18,8 +18,7 @@ pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
     let mut found = scanner.position;
     if !pointer.is_empty() {
         for segment in pointer.strip_prefix('/')?.split('/') {
-            let segment = segment.replace("~1", "/").replace("~0", "~");
-            found = scanner.enter(&segment)?;
+            found = scanner.enter(&pointer_key(segment))?;
         }
     }
     scanner.peek()?;
@@ -34,6 +33,16 @@ pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
 #[must_use]
 pub fn pointer_segment(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Returns the key that a segment of a JSON pointer stands for: the inverse of [`pointer_segment`].
+///
+/// ```
+/// assert_eq!(mcp_bindgen_model::pointer_key("a~1b~0c"), "a/b~c");
+/// ```
+#[must_use]
+pub fn pointer_key(segment: &str) -> String {
+    segment.replace("~1", "/").replace("~0", "~")
 }
 
 struct Scanner<'a> {

@@ -25,7 +25,7 @@ impl<'s> Places<'s> {
 
     /// The schemas that speak of the place at a JSON pointer.
     pub(super) fn at(self, pointer: &str) -> Vec<&'s Value> {
-        let segments = pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~"));
+        let segments = pointer.split('/').skip(1).map(mcp_bindgen_model::pointer_key);
         segments.fold(self.whole(), |schemas, segment| match segment.parse() {
             // Digits may be a key as well.
             Ok(index) => {

@@ -106,7 +106,7 @@ fn place(pointer: &str) -> String {
     while let Some(segment) = segments.next() {
         match segment {
             "properties" => {
-                let name = segments.next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+                let name = mcp_bindgen_model::pointer_key(segments.next().unwrap_or_default());
                 if !place.is_empty() {
                     place.push('.');
                 }

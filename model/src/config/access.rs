@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::keys;
 use super::node::Node;
-use super::read::{Reader, suggestion};
+use super::read::{Reader, check_server};
 use crate::secrets::quoted;
-use crate::server::is_server_name;
 use crate::{FileError, ServerConfig, matches_globs};
 
 /// `[access]`: the servers and tools that callers of a proxy see and use. A caller that no entry is for sees nothing.
@@ -112,24 +111,18 @@ pub(super) fn read(
             };
             *list = texts;
         }
-        let error = |message: String| reader.error(named.at, message);
         if read.servers.is_empty() && read.tools.is_empty() {
             let help = "add `servers = [\"name\"]` or `tools = [\"name/list_*\"]`";
-            return Err(error(format!("{what} shows nothing")).with_help(help));
+            return Err(reader.error(named.at, format!("{what} shows nothing")).with_help(help));
         }
-        let of_tools = read.tools.iter().map(|tool| {
+        let place = reader.place(named.at);
+        for server in &read.servers {
+            check_server(servers, server, &place, &what)?;
+        }
+        for tool in &read.tools {
             let name = tool.strip_prefix('!').unwrap_or(tool);
-            name.split_once('/').map(|(server, _)| server).filter(|server| is_server_name(server)).ok_or(tool)
-        });
-        for server in read.servers.iter().map(|server| Ok(server.as_str())).chain(of_tools) {
-            let server = server.map_err(|tool| {
-                let message = format!("{what} contains `{}`, which names no tool of a server", quoted(tool));
-                error(message).with_help("write each as \"server/tool\"")
-            })?;
-            if !servers.contains_key(server) {
-                let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
-                return Err(error(format!("{what} names the unknown server `{}`", quoted(server))).with_help(help));
-            }
+            let (server, _) = reader.tool_of_server(named.at, &what, name)?;
+            check_server(servers, server, &place, &what)?;
         }
         access.entries.insert(named.key.clone(), read);
     }

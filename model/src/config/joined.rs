@@ -5,7 +5,7 @@ use super::node::{Kind, Node};
 use super::read::Reader;
 use crate::FileError;
 use crate::secrets::quoted;
-use crate::server::{ConfigPlace, is_server_name};
+use crate::server::ConfigPlace;
 
 /// A tool that stands for like tools of several servers: `[tools.NAME]`. An argument says which server is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,7 @@ pub(super) fn read(reader: &Reader<'_>, name: &str, at: usize, node: &Node) -> R
         let texts = reader.texts(&entry.value, &what)?;
         let nodes: &[Node] = if let Kind::List(nodes) = &entry.value.kind { nodes } else { &[] };
         for (text, node) in texts.iter().zip(nodes) {
-            let Some((server, tool)) = text.split_once('/').filter(|(server, _)| is_server_name(server)) else {
-                let message = format!("{what} contains `{}`, which names no tool of a server", quoted(text));
-                return Err(reader.error(node.at, message).with_help("write each as \"server/tool\""));
-            };
+            let (server, tool) = reader.tool_of_server(node.at, &what, text)?;
             if of.iter().any(|(known, _)| known == server) {
                 let message = format!("{what} has two tools of server `{server}`");
                 return Err(reader

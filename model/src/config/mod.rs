@@ -30,7 +30,7 @@ pub use self::joined::JoinedTool;
 #[doc(hidden)]
 pub use self::keys::config_keys;
 use self::node::{Entry, Kind, Node};
-use self::read::{Reader, suggestion};
+use self::read::{Reader, check_server, suggestion};
 pub use self::schema::config_schema;
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
@@ -194,10 +194,8 @@ impl Config {
         }
         config.access = of("access").map(|node| access::read(&reader, node, &config.servers)).transpose()?;
         for (name, joined) in &config.joined {
-            if let Some((server, _)) = joined.of.iter().find(|(server, _)| !config.servers.contains_key(server)) {
-                let message = format!("tool `{name}` names the unknown server `{server}`");
-                let help = suggestion(server, config.servers.keys().map(String::as_str), "known servers:");
-                return Err(joined.place.error(message).with_help(help));
+            for (server, _) in &joined.of {
+                check_server(&config.servers, server, &joined.place, &format!("tool `{name}`"))?;
             }
         }
         config.warnings = reader.warnings;

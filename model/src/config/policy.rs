@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::keys;
 use super::node::{Entry, Kind, Node};
-use super::read::{Reader, suggestion};
+use super::read::{Reader, check_server};
 use super::view::value;
 use crate::FileError;
 use crate::secrets::quoted;
-use crate::server::{Condition, Pattern, PolicyEffect, PolicyRule, ServerConfig, is_server_name};
+use crate::server::{Condition, Pattern, PolicyEffect, PolicyRule, ServerConfig};
 
 /// Reads the rules of one server.
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Vec<PolicyRule>, FileError> {
@@ -28,16 +28,8 @@ pub(super) fn read_all(
         let mut by_server: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for tool in &rule.tools {
             let (not, name) = tool.strip_prefix('!').map_or(("", tool.as_str()), |name| ("!", name));
-            let Some((server, tool)) = name.split_once('/').filter(|(server, _)| is_server_name(server)) else {
-                let message =
-                    format!("`tools` of a policy contains `{}`, which names no tool of a server", quoted(tool));
-                return Err(rule.place.error(message).with_help("write each as \"server/tool\""));
-            };
-            if !servers.contains_key(server) {
-                let message = format!("`tools` of a policy names the unknown server `{server}`");
-                let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
-                return Err(rule.place.error(message).with_help(help));
-            }
+            let (server, tool) = reader.tool_of_server(node.at, "`tools` of a policy", name)?;
+            check_server(servers, server, &rule.place, "`tools` of a policy")?;
             by_server.entry(server).or_default().push(format!("{not}{tool}"));
         }
         for (server, tools) in by_server {

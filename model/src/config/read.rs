@@ -9,8 +9,8 @@ use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
 use crate::{
-    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Rate, SecretStore, Types, UnknownKeys, duration,
-    nearest,
+    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Rate, SecretStore, ServerConfig, Types,
+    UnknownKeys, duration, is_server_name, nearest,
 };
 
 /// Reads one file; collects what is worth a warning.
@@ -33,6 +33,19 @@ impl<'a> Reader<'a> {
     pub(super) fn place(&self, at: usize) -> ConfigPlace {
         let FileError { path, position, .. } = self.error(at, "");
         ConfigPlace { path, position }
+    }
+
+    /// Splits `server/tool`, an element of `what`.
+    pub(super) fn tool_of_server<'t>(
+        &self,
+        at: usize,
+        what: &str,
+        text: &'t str,
+    ) -> Result<(&'t str, &'t str), FileError> {
+        text.split_once('/').filter(|(server, _)| is_server_name(server)).ok_or_else(|| {
+            let message = format!("{what} contains `{}`, which names no tool of a server", quoted(text));
+            self.error(at, message).with_help("write each as \"server/tool\"")
+        })
     }
 
     pub(super) fn warn(&mut self, server: &str, error: FileError) {
@@ -218,6 +231,20 @@ impl<'a> Reader<'a> {
             "known keys:",
         ))
     }
+}
+
+/// Fails if the file has no such server, which `what` names.
+pub(super) fn check_server(
+    servers: &BTreeMap<String, ServerConfig>,
+    server: &str,
+    place: &ConfigPlace,
+    what: &str,
+) -> Result<(), FileError> {
+    if servers.contains_key(server) {
+        return Ok(());
+    }
+    let help = suggestion(server, servers.keys().map(String::as_str), "known servers:");
+    Err(place.error(format!("{what} names the unknown server `{}`", quoted(server))).with_help(help))
 }
 
 /// The nearest of the known words, or all of them.

@@ -2,6 +2,7 @@
 
 mod auth;
 mod build;
+mod condition;
 mod domain;
 mod drift;
 mod isolation;
@@ -22,11 +23,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use self::auth::{AuthConfig, GrantType};
+pub use self::condition::{Condition, Pattern};
 pub use self::domain::Domain;
 pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
-pub use self::policy::{Condition, Pattern, PolicyEffect, PolicyRule};
+pub use self::policy::{PolicyEffect, PolicyRule};
 pub use self::rate::Rate;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 pub use self::secret_store::SecretStore;

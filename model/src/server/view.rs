@@ -178,7 +178,7 @@ impl ServerConfig {
     pub fn renamed_tools(&self) -> impl Iterator<Item = (String, &str)> {
         // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
         let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
-        let renames = renames.map(|rule| (rule.key.replace("~1", "/").replace("~0", "~"), rule.value.as_str()));
+        let renames = renames.map(|rule| (crate::pointer_key(&rule.key), rule.value.as_str()));
         let views = self.views.iter().filter_map(|(tool, view)| Some((tool.clone(), view.name.as_deref()?)));
         renames.chain(views)
     }

@@ -179,7 +179,7 @@ impl<'a> Schemas<'a> {
     pub fn definition(&self, id: SchemaId) -> Option<String> {
         let (parent, name) = self.get(id).pointer.rsplit_once('/')?;
         let is_definition = parent.ends_with("/$defs") || parent.ends_with("/definitions");
-        is_definition.then(|| name.replace("~1", "/").replace("~0", "~"))
+        is_definition.then(|| mcp_bindgen_model::pointer_key(name))
     }
 
     /// A schema that no document has: all of the given ones.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mcp_bindgen_model::{pointer_segment, printable};
+use mcp_bindgen_model::{pointer_key, pointer_segment, printable};
 use serde_json::{Map, Value};
 
 use self::matcher::{Matcher, Skeleton};
@@ -162,7 +162,7 @@ impl Redactor {
     /// A JSON pointer without secrets.
     pub(crate) fn pointer(&self, pointer: &str) -> String {
         let shown = |segment: &str| {
-            let key = segment.replace("~1", "/").replace("~0", "~");
+            let key = pointer_key(segment);
             pointer_segment(&self.text(&key)).to_string()
         };
         pointer.split('/').map(shown).collect::<Vec<_>>().join("/")
