@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     instructions: Option<String>,
     #[cfg(feature = "redis")]
     pub(super) redis: Option<RedisState>,
-    /// Where calls are recorded.
+    /// The metrics and the log.
     pub(super) records: Records,
     /// The approvals that wait for an answer of a client with a session.
     pub(super) open_approvals: Shares,

@@ -18,11 +18,6 @@ use crate::redis::{Holder, RedisStateError, SessionRecord};
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl Door {
-    /// Ends a session that another instance holds now.
-    pub(super) async fn end_session(&self, session: &SessionId) {
-        self.sessions.end(session).await;
-    }
-
     /// Records a session that began here.
     pub(super) async fn record(&self, id: &SessionId, caller: &Caller, initialize: Value) -> Result<(), Answer> {
         let Some(replicas) = &self.replicas else { return Ok(()) };

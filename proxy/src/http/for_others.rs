@@ -22,11 +22,10 @@ impl Door {
     pub(super) async fn work_for_others(self: Arc<Self>) {
         let Some(replicas) = self.replicas.clone() else { return };
         let mut ends = self.sessions.ends();
-        let (own, ended) = (replicas.clone(), replicas.clone());
         let forgetting = async {
             loop {
                 match ends.recv().await {
-                    Ok(session) if !self.ending.is_cancelled() => ended.ended(&session).await,
+                    Ok(session) if !self.ending.is_cancelled() => replicas.ended(&session).await,
                     Ok(_) => return,
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
@@ -36,7 +35,7 @@ impl Door {
         tokio::select! {
             biased;
             () = self.ending.cancelled() => {}
-            () = run(&self, own) => {}
+            _ = async { tokio::join!(beat(&self, &replicas), receive(&self, &replicas)) } => {}
             () = forgetting => {}
         }
         // Its sessions can go on elsewhere at once.
@@ -52,11 +51,6 @@ impl Door {
     }
 }
 
-/// Works for other instances until it is dropped.
-async fn run(door: &Arc<Door>, replicas: Arc<Replicas>) {
-    tokio::join!(beat(door, &replicas), receive(door, &replicas));
-}
-
 async fn beat(door: &Door, replicas: &Replicas) {
     for beat in 0_u32.. {
         if let Err(error) = replicas.beat().await {
@@ -64,7 +58,7 @@ async fn beat(door: &Door, replicas: &Replicas) {
         }
         if beat % BEATS == 0 {
             for session in replicas.renew().await {
-                door.end_session(&session).await;
+                door.sessions.end(&session).await;
             }
         }
         tokio::time::sleep(HEARTBEAT).await;
@@ -104,8 +98,8 @@ async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
 async fn work(door: &Door, replicas: &Replicas, (from, number): &(String, u64), request: Forwarded) {
     let number = *number;
     let Ok(method) = Method::from_bytes(request.method.as_bytes()) else { return };
-    let (caller, headers) = (request.caller(), headers(&request.headers));
-    let answer = door.forwarded(&method, &headers, caller, Bytes::from(request.body)).await;
+    let headers = headers(&request.headers);
+    let answer = door.forwarded(&method, &headers, request.caller, Bytes::from(request.body)).await;
     let (head, mut body) = answer.into_parts();
     let head = Message::Head { number, status: head.status.as_u16(), headers: texts(&head.headers) };
     if replicas.send(from, &head).await.is_err() {

@@ -34,9 +34,6 @@ pub(super) struct Sessions {
     limits: Limits,
     /// The sessions of principals.
     shares: Shares,
-    /// How many requests one session may have under way.
-    most_requests: usize,
-    idle: Duration,
     ended: tokio::sync::broadcast::Sender<SessionId>,
     /// Ends all of them.
     ending: CancellationToken,
@@ -96,9 +93,6 @@ impl Sessions {
             open: Arc::default(),
             limits: *limits,
             shares: Shares::new(usize::MAX, limits.sessions.div_ceil(4)),
-            // No client keeps all others from asking.
-            most_requests: limits.requests.div_ceil(4),
-            idle: limits.idle,
             ended: tokio::sync::broadcast::Sender::new(UNREAD_ENDS),
             ending,
         }
@@ -144,9 +138,7 @@ impl Sessions {
             Ok(None) => {}
             Ok(Some((other, session))) => {
                 tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
-                session.ending.cancel();
-                let _ = self.manager.close_session(&session.internal).await;
-                self.tell_of_end(other);
+                self.close(other, &session).await;
             }
             Err(full) => {
                 self.manager.close_session(&internal).await?;
@@ -165,7 +157,7 @@ impl Sessions {
                 }
             };
             let unused = async {
-                unused(session.present.subscribe(), sessions.idle).await;
+                unused(session.present.subscribe(), sessions.limits.idle).await;
                 tracing::debug!(target: "mcp_bindgen_proxy", "closing an idle session");
                 ending.cancel();
                 std::future::pending().await
@@ -175,8 +167,7 @@ impl Sessions {
                 () = unused => {}
             }
             sessions.open().remove(&this);
-            let _ = sessions.manager.close_session(&session.internal).await;
-            sessions.tell_of_end(this);
+            sessions.close(this, &session).await;
         });
         let answer = self.manager.initialize_session(&internal, initialize).await;
         if answer.is_err() {
@@ -195,9 +186,7 @@ impl Sessions {
             longest_idle(&open, Some(principal)).and_then(|id| open.remove_entry(&id))
         };
         let (id, session) = idle?;
-        session.ending.cancel();
-        let _ = self.manager.close_session(&session.internal).await;
-        self.tell_of_end(id);
+        self.close(id, &session).await;
         let share = session.share.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(share);
         self.shares.take(principal)
@@ -222,7 +211,8 @@ impl Sessions {
     ) -> Result<BoxStream<'static, ServerSseMessage>, NotSent> {
         let session = self.open().get(id).cloned().ok_or(NotSent::NoSession)?;
         let number = request.id.clone();
-        if session.under_way.len() >= self.most_requests {
+        // No client keeps all others from asking.
+        if session.under_way.len() >= self.limits.requests.div_ceil(4) {
             return Err(NotSent::Busy);
         }
         if !session.under_way.begin(number.clone(), place) {
@@ -275,11 +265,6 @@ impl Sessions {
         self.ended.subscribe()
     }
 
-    fn tell_of_end(&self, id: SessionId) {
-        // Nobody listens to those of a single instance.
-        let _ = self.ended.send(id);
-    }
-
     fn internal(&self, id: &SessionId) -> SessionId {
         self.open().get(id).map_or_else(|| id.clone(), |session| session.internal.clone())
     }
@@ -292,10 +277,16 @@ impl Sessions {
     /// Ends a session, and with it what of it is under way; says whether there was one.
     pub(super) async fn end(&self, id: &SessionId) -> bool {
         let Some(session) = self.open().remove(id) else { return false };
+        self.close(id.clone(), &session).await;
+        true
+    }
+
+    /// Closes a session that is no longer among the open ones.
+    async fn close(&self, id: SessionId, session: &Session) {
         session.ending.cancel();
         let _ = self.manager.close_session(&session.internal).await;
-        self.tell_of_end(id.clone());
-        true
+        // Nobody listens to those of a single instance.
+        let _ = self.ended.send(id);
     }
 
     fn open(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Session>> {

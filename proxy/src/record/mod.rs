@@ -16,7 +16,7 @@ pub use self::line::CallLogError;
 pub use self::log::CallLog;
 pub(crate) use self::metrics::{Counts, Metrics};
 
-/// Where calls are recorded.
+/// The metrics and the log of a proxy.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) metrics: Metrics,

@@ -34,7 +34,7 @@ if known and cjson.decode(known).holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1";
 
-/// Where a session is.
+/// The holder of a session.
 pub(crate) enum Holder {
     /// There is no such session.
     None,

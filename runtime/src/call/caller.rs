@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 /// The caller on whose behalf a call is made: a user of a service, a client of a proxy. It is never sent to the server.
 ///
 /// Rules of `[[policy]]` with `for` apply to its principal; layers that keep something of earlier calls keep it for each
@@ -13,7 +15,8 @@ use std::net::IpAddr;
 /// let options = CallOptions::new().caller(Caller::principal("ann").group("support"));
 /// # let _ = options;
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Caller {
     /// The name of whoever was authenticated.

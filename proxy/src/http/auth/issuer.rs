@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::Uri;
 use mcp_bindgen_runtime::__private::fetch_json;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
@@ -12,6 +13,8 @@ use ring::signature::{
     RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde_json::Value;
+
+use crate::http::origin::Host;
 
 const LONGEST: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -200,10 +203,9 @@ async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
 /// The places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
 fn places(issuer: &str) -> Vec<String> {
     let issuer = issuer.trim_end_matches('/');
-    let (origin, path) = match issuer.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| rest.len() - at)) {
-        Some(length) => issuer.split_at(issuer.len() - length),
-        None => (issuer, ""),
-    };
+    let host = issuer.find("://").map_or(0, |at| at + "://".len());
+    let path = issuer.split_at(host).1.find('/').map_or(issuer.len(), |at| host + at);
+    let (origin, path) = issuer.split_at(path);
     let mut places = vec![
         format!("{origin}/.well-known/oauth-authorization-server{path}"),
         format!("{issuer}/.well-known/openid-configuration"),
@@ -216,9 +218,14 @@ fn places(issuer: &str) -> Vec<String> {
 
 /// Returns `true` for https, and for plain HTTP on this machine.
 pub(super) fn is_safe(url: &str) -> bool {
-    let local = url.strip_prefix("http://").map(|rest| rest.split(['/', '?']).next().unwrap_or_default());
-    let local = local.map(|host| host.rsplit_once(':').map_or(host, |(host, _)| host));
-    url.starts_with("https://") || local.is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host))
+    let Ok(url) = url.parse::<Uri>() else { return false };
+    let is_local =
+        || url.authority().and_then(|host| Host::parse(host.as_str())).is_some_and(|host| host.is_loopback());
+    match url.scheme_str() {
+        Some("https") => true,
+        Some("http") => is_local(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

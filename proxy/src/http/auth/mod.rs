@@ -1,4 +1,4 @@
-//! Who sends a request: a shared token, one of several named tokens, or a token of an authorization server.
+//! Authenticates requests: by a shared token, one of several named tokens, or a token of an authorization server.
 
 mod bearer;
 #[cfg(feature = "jwt")]

@@ -1,7 +1,5 @@
 //! The messages between instances.
 
-use std::net::IpAddr;
-
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 use mcp_bindgen_runtime::Caller;
@@ -29,36 +27,12 @@ pub(in crate::http) struct Forwarded {
     pub(in crate::http) method: String,
     pub(in crate::http) headers: Vec<(String, String)>,
     pub(in crate::http) body: String,
-    caller: ForwardedCaller,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct ForwardedCaller {
-    principal: Option<String>,
-    groups: Vec<String>,
-    scopes: Vec<String>,
-    access: Vec<String>,
-    session: Option<String>,
-    address: Option<IpAddr>,
+    pub(in crate::http) caller: Caller,
 }
 
 impl Forwarded {
     pub(in crate::http) fn new(method: &str, headers: &HeaderMap, body: String, caller: &Caller) -> Self {
-        let Caller { principal, groups, scopes, access, session, address, .. } = caller.clone();
-        let caller = ForwardedCaller { principal, groups, scopes, access, session, address };
-        Self { method: method.to_owned(), headers: texts(headers), body, caller }
-    }
-
-    pub(in crate::http) fn caller(&self) -> Caller {
-        let ForwardedCaller { principal, groups, scopes, access, session, address } = &self.caller;
-        let mut caller = Caller::unknown();
-        caller.principal.clone_from(principal);
-        caller.groups.clone_from(groups);
-        caller.scopes.clone_from(scopes);
-        caller.access.clone_from(access);
-        caller.session.clone_from(session);
-        caller.address = *address;
-        caller
+        Self { method: method.to_owned(), headers: texts(headers), body, caller: caller.clone() }
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) const MOST_LOOKS: usize = 50;
 /// So many requests are remembered.
 const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-/// Where a request is answered.
+/// The instance that answers a request.
 pub(super) enum Route {
     Here(Payload),
     /// By this instance, with this body.
@@ -72,10 +72,7 @@ impl Replicas {
         can_move: bool,
     ) -> Result<(), RedisStateError> {
         let (holder, principal) = (self.state.id().to_owned(), caller.principal.clone());
-        let record = SessionRecord { holder, principal, initialize, lasting: Vec::new(), can_move };
-        self.state.put_session(session, &record, self.kept).await?;
-        lock(&self.records).insert(session.clone(), record);
-        Ok(())
+        self.hold(session, SessionRecord { holder, principal, initialize, lasting: Vec::new(), can_move }).await
     }
 
     /// Notes a request whose effect lasts, for an instance that goes on with the session.
@@ -109,7 +106,10 @@ impl Replicas {
 
     /// Takes over the record of a session that goes on here.
     pub(super) async fn took_over(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
-        let record = SessionRecord { holder: self.state.id().to_owned(), ..record };
+        self.hold(session, SessionRecord { holder: self.state.id().to_owned(), ..record }).await
+    }
+
+    async fn hold(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
         self.state.put_session(session, &record, self.kept).await?;
         lock(&self.records).insert(session.clone(), record);
         Ok(())
