@@ -66,7 +66,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     outcome
 }
 
-/// Where the servers come from.
+/// The configuration that the servers are read from.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     config: Option<&'a Path>,

@@ -48,12 +48,16 @@ pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Resu
 /// Adds the state that instances share, and the keys with which they sign.
 pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -> Result<ProxyBuilder, Failure> {
     let Some(url) = &arguments.state else { return Ok(builder) };
-    let (text, source) = match (&arguments.key_env, &arguments.key_file) {
-        (Some(name), _) => (env::var(name).ok(), format!("the environment variable `{name}` of `--key-env`")),
-        (None, Some(path)) => (fs::read_to_string(path).ok(), path.display().to_string()),
-        (None, None) => (None, "the key".to_owned()),
+    let (text, source) = if let Some(name) = &arguments.key_env {
+        let text = env::var(name).map_err(|_| "is not set, or not text".to_owned());
+        (text, format!("the environment variable `{name}` of `--key-env`"))
+    } else if let Some(path) = &arguments.key_file {
+        let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"));
+        (text, format!("the file `{}` of `--key-file`", path.display()))
+    } else {
+        return Err(Failure::usage("`--state` requires `--key-env VARIABLE` or `--key-file FILE`"));
     };
-    let text = text.ok_or_else(|| Failure::usage(format!("{source} cannot be read as text")))?;
+    let text = text.map_err(|problem| Failure::usage(format!("{source} {problem}")))?;
     let mut keys = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
     if keys.peek().is_none() {
         return Err(Failure::usage(format!("{source} is empty")));
