@@ -23,6 +23,10 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// More are no list for anybody's context.
 const MOST_ITEMS: usize = 100_000;
 
+pub(super) const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+pub(super) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+pub(super) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+
 /// How often each of the lists has changed since somebody was told of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
@@ -42,6 +46,13 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 5] = [Self::Tools, Self::Prompts, Self::Resources, Self::ResourceTemplates, Self::Skills];
+
+    /// Returns the kind that a method lists.
+    pub(super) fn listed_by(method: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.method() == method)
+    }
+
     /// Returns the method that lists it.
     fn method(self) -> &'static str {
         match self {
@@ -50,6 +61,17 @@ impl Kind {
             Self::Resources => "resources/list",
             Self::ResourceTemplates => "resources/templates/list",
             Self::Skills => "skills/list",
+        }
+    }
+
+    /// Returns the key of its items in a result.
+    pub(super) fn items(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+            Self::Skills => "skills",
         }
     }
 
@@ -64,6 +86,16 @@ impl Kind {
 }
 
 impl News {
+    /// Returns the notifications of what has changed since.
+    pub(super) fn since(&self, told: &Self) -> impl Iterator<Item = &'static str> {
+        let changed = [
+            (self.tools != told.tools, TOOLS_CHANGED),
+            (self.prompts != told.prompts, PROMPTS_CHANGED),
+            (self.resources != told.resources, RESOURCES_CHANGED),
+        ];
+        changed.into_iter().filter_map(|(has_changed, method)| has_changed.then_some(method))
+    }
+
     /// Notes that all lists may have changed.
     pub(super) fn note_all(&mut self) {
         [Kind::Tools, Kind::Prompts, Kind::Resources].into_iter().for_each(|kind| self.note(kind));

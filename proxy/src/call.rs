@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_bindgen_runtime::__private::rpc::Content;
 use mcp_bindgen_runtime::{
     Annotations, CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult,
 };
-use rmcp::model::{CallToolRequestParams, ErrorData, ProgressNotificationParam, ProgressToken, RequestMetaObject};
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use rmcp::model::{CallToolRequestParams, ErrorData};
 use serde_json::{Map, Value, json};
 
 use super::approval::{Claims, Signer, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
-use super::client_state::{ClientState, is_modern};
-use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
-use super::outcome::{cancelled, of_call, unknown};
+use super::client_state::ClientState;
+use super::context::{CAPABILITIES, Context};
+use super::downstream::{is_yes, passed_on, question, takes_forms};
+use super::outcome::{of_call, unknown};
 use super::record::Records;
-use super::visit::Visit;
 
 /// The caller's name, for observers.
 const SOURCE: &str = "proxy";
@@ -26,7 +26,6 @@ const SOURCE: &str = "proxy";
 const APPROVAL: &str = "approval";
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The time to pass on what was reported before the call ended.
 const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 
@@ -34,18 +33,18 @@ const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 /// Headers that
 /// came by HTTP beside it stay here.
 /// Nor does the level of a log go up that nobody could be told of: of requests without a session that is none.
-pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedInput) -> CallOptions {
+pub(super) fn options(Context { meta, is_modern, .. }: &Context, input: PassedInput) -> CallOptions {
     let is_own = |key: &str| key != PROGRESS_TOKEN && !key.starts_with(RESERVED);
     let own = meta.iter().filter(|(key, _)| is_own(key));
     let options = own.fold(CallOptions::new().source(SOURCE), |options, (key, value)| options.meta(key, value.clone()));
-    if !is_modern {
+    if !*is_modern {
         return options;
     }
     options.client_capabilities(capabilities(meta)).pass_input(input)
 }
 
 /// Returns the capabilities of a client without a session, as servers are told.
-fn capabilities(meta: &RequestMetaObject) -> Value {
+fn capabilities(meta: &Map<String, Value>) -> Value {
     meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
 }
 
@@ -55,24 +54,8 @@ pub(super) fn passed(responses: Option<BTreeMap<String, Value>>, state: Option<S
 }
 
 impl ClientState {
-    pub(super) async fn call(
-        &self,
-        params: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Value, ErrorData> {
-        tokio::select! {
-            biased;
-            // Dropping the call cancels it.
-            () = context.ct.cancelled() => Err(cancelled()),
-            result = self.called(params, context) => result,
-        }
-    }
-
-    async fn called(
-        &self,
-        params: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Value, ErrorData> {
+    /// Calls a tool. Dropping the future cancels the call.
+    pub(super) async fn call(&self, params: CallToolRequestParams, context: &Context) -> Result<Value, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let scope = self.scope(context).await;
         let mut arguments = arguments.unwrap_or_default();
@@ -84,13 +67,12 @@ impl ClientState {
         let _working = attached.open.begin(context.id.clone());
         let call = ToolCall::new(attached.name.to_string(), tool, arguments);
         let call = described(call, &attached).with(CallOptions::new().caller(caller));
-        let is_modern = is_modern(context);
-        if !is_modern {
-            let downstream = Downstream::new(context.peer.clone());
-            let visit = Box::new(context.extensions.get::<Visit>().cloned().unwrap_or_default());
+        if !context.is_modern {
+            let downstream = self.downstream(&context.session);
+            let visit = Box::new(context.visit.clone());
             let open = self.proxy.open_approvals.clone();
             let asking = Asking::new(Who::Session { downstream, request: context.id.clone(), visit, open });
-            let call = call.with(options(&context.meta, false, PassedInput::new()));
+            let call = call.with(options(context, PassedInput::new()));
             return of_call(&name, made((&self.proxy.records, &attached), call, asking, context).await);
         }
         let given = passed(input_responses, request_state);
@@ -98,7 +80,7 @@ impl ClientState {
         let (state, responses) = (input.state.clone(), input.responses.clone());
         let can_be_asked = takes_forms(&capabilities(&context.meta));
         let asking = Asking::new(Who::Stateless { can_be_asked, settled });
-        let call = call.with(options(&context.meta, true, input));
+        let call = call.with(options(context, input));
         let outcome = made((&self.proxy.records, &attached), call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
@@ -180,7 +162,7 @@ async fn made(
     (records, attached): (&Records, &Attached),
     call: ToolCall,
     asking: Arc<Asking>,
-    context: &RequestContext<RoleServer>,
+    context: &Context,
 ) -> Result<ToolResult, CallError> {
     let caller = call.caller().cloned().unwrap_or_default();
     let record = records.begin(&call)?;
@@ -196,14 +178,15 @@ async fn reported(
     attached: &Attached,
     call: ToolCall,
     asking: Arc<Asking>,
-    context: &RequestContext<RoleServer>,
+    context: &Context,
 ) -> Result<ToolResult, CallError> {
-    let Some(token) = context.meta.get_progress_token() else {
+    let token = context.meta.get(PROGRESS_TOKEN).filter(|token| token.is_string() || token.is_number());
+    let Some(token) = token else {
         return ASKING.scope(asking, attached.calls.call_tool_dyn(call)).await;
     };
     let (options, reports) = CallOptions::new().progress_stream();
     let made = ASKING.scope(asking, attached.calls.call_tool_dyn(call.with(options)));
-    let mut reporting = std::pin::pin!(report(reports, token, &context.peer));
+    let mut reporting = std::pin::pin!(report(reports, token, context));
     let mut made = std::pin::pin!(made);
     let outcome = tokio::select! {
         outcome = &mut made => outcome,
@@ -215,12 +198,17 @@ async fn reported(
 }
 
 /// Passes on what is reported, until nothing more comes.
-async fn report(mut reports: ProgressStream, token: ProgressToken, peer: &Peer<RoleServer>) {
+async fn report(mut reports: ProgressStream, token: &Value, context: &Context) {
     while let Some(Progress { progress, total, message, .. }) = reports.next().await {
-        let mut params = ProgressNotificationParam::new(token.clone(), progress);
-        params.total = total;
-        params.message = message;
-        if peer.notify_progress(params).await.is_err() {
+        let fields = [
+            (PROGRESS_TOKEN, Some(token.clone())),
+            ("progress", Some(json!(progress))),
+            ("total", total.map(|total| json!(total))),
+            ("message", message.map(Value::from)),
+        ];
+        let params = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
+        let report = Content::new("notifications/progress", params).about(Some(context.id.clone()));
+        if context.session.notify(report).await.is_err() {
             // Nobody listens; the call goes on until somebody cancels it.
             return;
         }

@@ -2,28 +2,38 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::__private::rpc::{Content, Session};
 use mcp_bindgen_runtime::Caller;
-use rmcp::service::{Peer, RequestContext, RoleServer};
-use serde_json::Value;
+use rmcp::model::{InitializeRequestParams, RequestId};
+use serde_json::Map;
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::attached::{Attached, News};
+use super::context::Context;
 use super::downstream::Downstream;
 use super::scope::Scope;
 use super::sees::Sees;
 use super::shared::Shared;
-use super::visit::Visit;
+use super::visit::{Visit, Visits};
 
 /// The key of a request that has the client's name.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LONGEST_CLIENT: usize = 200;
 
-pub(super) struct ClientState {
+/// One client: of a session, or of one request where there is none.
+pub(crate) struct ClientState {
     pub(super) proxy: Arc<Shared>,
+    /// What it said in its handshake, if it has a session.
+    pub(super) client: OnceLock<InitializeRequestParams>,
+    /// Who sends its requests; over stdio nobody is known.
+    visits: Option<Visits>,
+    /// Cancelled when subscriptions are to end.
+    pub(super) closing: CancellationToken,
     /// Its own connections, if it has a session.
     own: OnceCell<Own>,
     /// The client's subscriptions, by URI.
@@ -36,75 +46,74 @@ struct Own {
     _telling: JoinSet<()>,
 }
 
-/// Returns `true` for requests without a session: those of 2026-07-28 and later.
-pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| !version.has_initialize())
-}
-
 impl ClientState {
-    pub(super) fn new(proxy: Arc<Shared>) -> Self {
-        Self { proxy, own: OnceCell::new(), subscriptions: Mutex::default() }
+    pub(super) fn new(proxy: Arc<Shared>, visits: Option<Visits>, closing: CancellationToken) -> Self {
+        let (client, own, subscriptions) = Default::default();
+        Self { proxy, client, visits, closing, own, subscriptions }
+    }
+
+    pub(super) fn visit(&self, request: &RequestId) -> Visit {
+        self.visits.as_ref().and_then(|visits| visits(request)).unwrap_or_default()
     }
 
     /// The caller of a request: what the transport knows, and what the client says of itself.
-    pub(super) fn caller(&self, context: &RequestContext<RoleServer>) -> Arc<Caller> {
-        let visit = context.extensions.get::<Visit>().cloned().unwrap_or_default();
-        let client = if is_modern(context) {
-            context.meta.get(CLIENT_INFO).cloned()
+    pub(super) fn caller(&self, context: &Context) -> Arc<Caller> {
+        let mut caller = context.visit.caller.clone();
+        caller.client = if context.is_modern {
+            let text = |key: &str| context.meta.get(CLIENT_INFO)?.get(key)?.as_str();
+            text("name").map(|name| shown(name, text("version").unwrap_or_default()))
         } else {
-            context.peer.peer_info().and_then(|info| serde_json::to_value(&info.client_info).ok())
+            self.client.get().map(|client| shown(&client.client_info.name, &client.client_info.version))
         };
-        let text = |key: &str| client.as_ref()?.get(key).and_then(Value::as_str);
-        let client = text("name").map(|name| format!("{name} {}", text("version").unwrap_or_default()));
-        let client = client.map(|client| printable(client.chars().take(LONGEST_CLIENT).collect::<String>().trim()));
-        let mut caller = visit.caller;
-        caller.client = client;
         Arc::new(caller)
     }
 
     /// Returns the servers and tools that the caller of a request sees.
-    pub(super) fn sees(&self, context: &RequestContext<RoleServer>) -> Sees {
-        match context.extensions.get::<Visit>() {
-            Some(visit) => self.proxy.sees(&visit.caller),
-            None => self.proxy.sees(&Caller::default()),
-        }
+    pub(super) fn sees(&self, context: &Context) -> Sees {
+        self.proxy.sees(&context.visit.caller)
     }
 
     /// The server with a resource, where the caller sees it.
-    pub(super) async fn owner(&self, context: &RequestContext<RoleServer>, uri: &str) -> Option<Arc<Attached>> {
+    pub(super) async fn owner(&self, context: &Context, uri: &str) -> Option<Arc<Attached>> {
         let scope = self.scope(context).await;
         scope.owner(uri, &self.caller(context), &self.sees(context)).await
     }
 
+    /// Its client, to be asked.
+    pub(super) fn downstream(&self, session: &Session) -> Downstream {
+        let declared = self.client.get().and_then(|client| serde_json::to_value(&client.capabilities).ok());
+        Downstream::new(session.clone(), &declared.unwrap_or_default())
+    }
+
     /// The connections for a request.
-    pub(super) async fn scope(&self, context: &RequestContext<RoleServer>) -> Arc<Scope> {
-        if is_modern(context) {
+    pub(super) async fn scope(&self, context: &Context) -> Arc<Scope> {
+        if context.is_modern {
             return self.proxy.pool().await;
         }
         let own = self.own.get_or_init(|| async {
-            let downstream = Downstream::new(context.peer.clone());
-            let scope = self.proxy.scope_of(&downstream);
+            let scope = self.proxy.scope_of(&self.downstream(&context.session));
             let mut telling = JoinSet::new();
-            telling.spawn(tell(scope.news.subscribe(), context.peer.clone()));
+            telling.spawn(tell(scope.news.subscribe(), context.session.clone()));
             Own { scope, _telling: telling }
         });
         own.await.scope.clone()
     }
 }
 
+/// The name and version of a client, as they are shown.
+fn shown(name: &str, version: &str) -> String {
+    printable(format!("{name} {version}").chars().take(LONGEST_CLIENT).collect::<String>().trim())
+}
+
 /// Notifies a client of changed lists.
-async fn tell(mut news: watch::Receiver<News>, peer: Peer<RoleServer>) {
+async fn tell(mut news: watch::Receiver<News>, session: Session) {
     let mut told = *news.borrow_and_update();
     while news.changed().await.is_ok() {
         let now = *news.borrow_and_update();
-        if now.tools != told.tools && peer.notify_tool_list_changed().await.is_err() {
-            return;
-        }
-        if now.prompts != told.prompts && peer.notify_prompt_list_changed().await.is_err() {
-            return;
-        }
-        if now.resources != told.resources && peer.notify_resource_list_changed().await.is_err() {
-            return;
+        for method in now.since(&told) {
+            if session.notify(Content::new(method, Map::new())).await.is_err() {
+                return;
+            }
         }
         told = now;
     }

@@ -1,8 +1,8 @@
 //! A client of the proxy with a session, which alone receives its servers' requests.
 
+use mcp_bindgen_runtime::__private::rpc::{Content, RequestError, Session};
 use mcp_bindgen_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
-use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerRequest};
-use rmcp::service::{OriginatingRequestId, Peer, RoleServer, ServiceError};
+use rmcp::model::RequestId;
 use serde_json::{Map, Value, json};
 
 use super::attached::Open;
@@ -22,21 +22,16 @@ pub(super) fn takes_forms(capabilities: &Value) -> bool {
     capabilities.get("elicitation").is_some_and(|modes| modes.get("form").is_some() || modes.get("url").is_none())
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Downstream {
-    peer: Peer<RoleServer>,
+    pub(super) session: Session,
     /// Those that servers are told of.
     capabilities: Value,
 }
 
 impl Downstream {
-    pub(super) fn new(peer: Peer<RoleServer>) -> Self {
-        let declared = peer.peer_info().and_then(|info| serde_json::to_value(&info.capabilities).ok());
-        Self { peer, capabilities: passed_on(&declared.unwrap_or_default()) }
-    }
-
-    pub(super) fn peer(&self) -> &Peer<RoleServer> {
-        &self.peer
+    pub(super) fn new(session: Session, declared: &Value) -> Self {
+        Self { session, capabilities: passed_on(declared) }
     }
 
     /// Returns `true` if it can be asked what the proxy itself wants to know.
@@ -51,20 +46,12 @@ impl Downstream {
     /// Asks the client, on behalf of a request that it has open: over HTTP, the question goes into the answer to that.
     pub(super) async fn ask(
         &self,
-        method: &str,
+        method: &'static str,
         params: Value,
         during: Option<RequestId>,
-    ) -> Result<Value, ServiceError> {
-        let params = Some(params).filter(|params| !params.is_null());
-        let mut request = ServerRequest::CustomRequest(CustomRequest::new(method, params));
-        if let Some(id) = during {
-            request.extensions_mut().insert(OriginatingRequestId(id));
-        }
-        let answer = match self.peer.send_request(request).await? {
-            ClientResult::CustomResult(custom) => custom.0,
-            answer => serde_json::to_value(answer).map_err(|_| ServiceError::UnexpectedResponse)?,
-        };
-        if answer.is_object() { Ok(answer) } else { Err(ServiceError::UnexpectedResponse) }
+    ) -> Result<Value, RequestError> {
+        let answer = self.session.ask(Content::with(method, params).about(during)).await?;
+        if answer.is_object() { Ok(answer) } else { Err(RequestError::invalid("the answer is not an object")) }
     }
 
     /// The folders of the client as they are now.

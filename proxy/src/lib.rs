@@ -27,6 +27,7 @@ mod builder;
 mod call;
 mod catalog;
 mod client_state;
+mod context;
 mod downstream;
 mod error;
 mod events;
@@ -37,6 +38,7 @@ mod linked;
 mod listening;
 mod notifications;
 mod outcome;
+mod random;
 mod record;
 #[cfg(feature = "redis")]
 mod redis;
@@ -53,7 +55,6 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 mod toolset;
-mod under_way;
 mod upstream;
 mod visit;
 
@@ -62,6 +63,7 @@ use std::sync::Arc;
 pub use approval::{ApprovalStore, ApprovalStoreError, MemoryApprovalStore};
 pub use approval_question::ask_client;
 pub use builder::ProxyBuilder;
+use client_state::ClientState;
 pub use error::{ProxyError, ProxyFault};
 pub use events::ProxyEvents;
 use health::ServerState;
@@ -75,8 +77,9 @@ pub use record::{CallLog, CallLogError};
 pub use redis::{RedisState, RedisStateError};
 use serde_json::{Map, Value};
 pub use serve_error::ServeError;
-pub(crate) use session::Session;
 use shared::Shared;
+use tokio_util::sync::CancellationToken;
+use visit::Visits;
 
 /// Several servers behind one MCP server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -94,10 +97,10 @@ impl Proxy {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Returns the session of one client: one for each session of a client that has sessions, one for each request of one that
-    /// has none.
-    pub(crate) fn session(&self) -> Session {
-        Session::new(self.shared.clone())
+    /// Returns the state of one client: of one session, or of one request where there is none. It is cheap to make: nothing
+    /// is reached before something is asked for.
+    pub(crate) fn client(&self, visits: Option<Visits>, closing: CancellationToken) -> Arc<ClientState> {
+        Arc::new(ClientState::new(self.shared.clone(), visits, closing))
     }
 
     /// Returns the schema of a tool's arguments, as the proxy lists it to clients without a session.

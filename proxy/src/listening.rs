@@ -1,18 +1,25 @@
 //! `subscriptions/listen`: changes, for clients without a session.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use mcp_bindgen_runtime::__private::rpc::Content;
 use mcp_bindgen_runtime::{CallError, Caller, Client, ResourceUpdates};
-use rmcp::model::ErrorData;
-use rmcp::service::{SubscriptionContext, SubscriptionSendError};
+use rmcp::model::{ErrorData, SubscriptionFilter};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::attached::{FIRST_PAUSE, Kind, LONGEST_PAUSE};
+use super::attached::{FIRST_PAUSE, Kind, LONGEST_PAUSE, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use super::client_state::ClientState;
+use super::context::{Context, SERVER_INFO};
 use super::outcome::{no_resource, of_request};
+use super::scope::Scope;
 use super::sees::Sees;
+use super::shared::Shared;
+
+/// The key of a notification that has its subscription.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
@@ -64,63 +71,49 @@ fn is_for_now(error: &CallError) -> bool {
     matches!(error, NotConnected { .. } | Transport { .. } | Timeout { .. } | OutcomeUnknown { .. })
 }
 
-/// Why a client is no longer told of changes.
-enum End {
-    /// It does not listen.
-    Gone(SubscriptionSendError),
-    /// A resource that it was promised cannot be watched.
-    Unwatched(ErrorData),
-}
-
-impl From<SubscriptionSendError> for End {
-    fn from(error: SubscriptionSendError) -> Self {
-        Self::Gone(error)
-    }
+/// Parameters of `subscriptions/listen`.
+#[derive(Deserialize)]
+pub(super) struct Listen {
+    notifications: SubscriptionFilter,
 }
 
 /// Tells a client of what it listens to (`subscriptions/listen`), until it no longer does. Where a resource cannot be watched,
 /// or no longer, this ends: a client that listens anew is told what can be.
-pub(super) async fn listen(
-    client: &Arc<ClientState>,
-    (caller, sees): (&Caller, &Sees),
-    context: &SubscriptionContext,
-) -> Result<(), ErrorData> {
+pub(super) async fn listen(client: &ClientState, params: Listen, context: &Context) -> Result<Value, ErrorData> {
+    let requested = params.notifications;
+    let mut watched = requested.clone();
+    if let Some(uris) = &mut watched.resource_subscriptions {
+        // Further resources are not watched, and the client is told.
+        uris.truncate(MOST_WATCHED);
+    }
+    let accepted = requested.intersection(&watched);
+    tell(context, "notifications/subscriptions/acknowledged", json!({ "notifications": accepted })).await?;
+    let (caller, sees) = (client.caller(context), client.sees(context));
     let scope = client.proxy.pool().await;
     let mut news = scope.news.subscribe();
     let mut told = *news.borrow_and_update();
-    let accepted = context.accepted().clone();
+    let wanted = [
+        (TOOLS_CHANGED, accepted.tools_list_changed),
+        (PROMPTS_CHANGED, accepted.prompts_list_changed),
+        (RESOURCES_CHANGED, accepted.resources_list_changed),
+    ];
+    let is_wanted = |method: &str| wanted.contains(&(method, Some(true)));
     // A list that was never requested cannot change.
     let listing = async {
-        if accepted.tools_list_changed == Some(true) {
-            scope.tools(sees).await;
+        if is_wanted(TOOLS_CHANGED) {
+            scope.tools(&sees).await;
         }
-        if accepted.prompts_list_changed == Some(true) {
-            scope.prompts(sees).await;
+        if is_wanted(PROMPTS_CHANGED) {
+            scope.prompts(&sees).await;
         }
-        if accepted.resources_list_changed == Some(true) {
-            tokio::join!(scope.resources(Kind::Resources, sees), scope.resources(Kind::ResourceTemplates, sees));
+        if is_wanted(RESOURCES_CHANGED) {
+            tokio::join!(scope.resources(Kind::Resources, &sees), scope.resources(Kind::ResourceTemplates, &sees));
         }
         pending::<()>().await;
     };
     let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
-    let watching = uris.into_iter().take(MOST_WATCHED).map(|uri| {
-        let scope = scope.clone();
-        async move {
-            let attached = scope.owner(&uri, caller, sees).await.ok_or_else(|| no_resource(&uri))?;
-            let mut pause = FIRST_PAUSE;
-            loop {
-                match attached.client.subscribe(uri.clone()).await {
-                    Ok(updates) => return Ok(Watched::new(attached.client.clone(), updates)),
-                    Err(error) if is_for_now(&error) => tokio::time::sleep(pause).await,
-                    Err(error) => return Err(of_request("resource", &uri, error)),
-                }
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
-        }
-    });
-    let mut subscribing: FuturesUnordered<_> = watching.collect();
+    let mut subscribing: FuturesUnordered<_> = uris.iter().map(|uri| watch(&scope, uri, (&caller, &sees))).collect();
     let mut changing = FuturesUnordered::new();
-    let sink = context.sink();
     let telling = async {
         loop {
             tokio::select! {
@@ -129,43 +122,56 @@ pub(super) async fn listen(
                         return Ok(());
                     }
                     let now = *news.borrow_and_update();
-                    if now.tools != told.tools && accepted.tools_list_changed == Some(true) {
-                        sink.notify_tool_list_changed().await?;
-                    }
-                    if now.prompts != told.prompts && accepted.prompts_list_changed == Some(true) {
-                        sink.notify_prompt_list_changed().await?;
-                    }
-                    if now.resources != told.resources && accepted.resources_list_changed == Some(true) {
-                        sink.notify_resource_list_changed().await?;
+                    for method in now.since(&told).filter(|method| is_wanted(method)) {
+                        tell(context, method, json!({})).await?;
                     }
                     told = now;
                 }
                 Some(watched) = subscribing.next(), if !subscribing.is_empty() => {
-                    changing.push(next_change(watched.map_err(End::Unwatched)?));
+                    changing.push(next_change(watched?));
                 }
                 Some((is_watched, watched)) = changing.next(), if !changing.is_empty() => {
                     if !is_watched {
                         return Ok(());
                     }
-                    sink.notify_resource_updated(watched.updates.uri()).await?;
+                    let params = json!({ "uri": watched.updates.uri() });
+                    tell(context, "notifications/resources/updated", params).await?;
                     changing.push(next_change(watched));
                 }
             }
         }
     };
-    let outcome: Result<(), End> = tokio::select! {
-        () = context.cancelled() => Ok(()),
+    let outcome: Result<(), ErrorData> = tokio::select! {
+        () = client.closing.cancelled() => Ok(()),
         () = listing => Ok(()),
         outcome = telling => outcome,
     };
-    match outcome {
-        Ok(()) => Ok(()),
-        Err(End::Unwatched(error)) => Err(error),
-        Err(End::Gone(error)) => {
-            tracing::debug!("stopped notifying a client of changes: {error}");
-            Ok(())
+    outcome?;
+    let meta = json!({ SUBSCRIPTION_ID: context.id, SERVER_INFO: Shared::own_info() });
+    Ok(json!({ "resultType": "complete", "_meta": meta }))
+}
+
+/// Watches a resource as soon as it can be.
+async fn watch(scope: &Scope, uri: &str, (caller, sees): (&Caller, &Sees)) -> Result<Watched, ErrorData> {
+    let attached = scope.owner(uri, caller, sees).await.ok_or_else(|| no_resource(uri))?;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match attached.client.subscribe(uri.to_owned()).await {
+            Ok(updates) => return Ok(Watched::new(attached.client.clone(), updates)),
+            Err(error) if is_for_now(&error) => tokio::time::sleep(pause).await,
+            Err(error) => return Err(of_request("resource", uri, error)),
         }
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Sends a notification of a subscription.
+async fn tell(context: &Context, method: &'static str, mut params: Value) -> Result<(), ErrorData> {
+    if let Some(params) = params.as_object_mut() {
+        params.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID: context.id }));
+    }
+    let sent = context.session.notify(Content::with(method, params).about(Some(context.id.clone()))).await;
+    sent.map_err(|_| ErrorData::internal_error("the client does not listen any more", None))
 }
 
 async fn next_change(mut watched: Watched) -> (bool, Watched) {

@@ -2,23 +2,25 @@
 
 use std::sync::Weak;
 
+use mcp_bindgen_runtime::__private::rpc::{Content, Session};
 use mcp_bindgen_runtime::{CallOptions, Client, ConnectionState, Notification, Notifications};
-use rmcp::model::{CustomNotification, ProtocolVersion, ServerNotification};
-use rmcp::service::{Peer, RoleServer};
+use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::attached::{Attached, Kind};
+use super::attached::{Attached, Kind, PROMPTS_CHANGED, RESOURCES_CHANGED};
+
+const LOGGED: &str = "notifications/message";
 
 /// The numbers of reported changes of prompts and of resources.
 type Announced = (u64, u64);
 
 /// Handles the notifications of a server: requests changed lists, and passes log messages to the client of the connection.
 /// Both run concurrently, so that no notification is lost during a listing.
-pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, peer: Option<Peer<RoleServer>>) {
+pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, session: Option<Session>) {
     let (announced, changes) = watch::channel(Announced::default());
     tokio::select! {
-        () = take(&attached, told, peer, &announced) => {}
+        () = take(&attached, told, session, &announced) => {}
         () = list_anew(&attached, changes) => {}
     }
 }
@@ -26,7 +28,7 @@ pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, peer: Op
 async fn take(
     attached: &Weak<Attached>,
     mut told: Notifications,
-    peer: Option<Peer<RoleServer>>,
+    session: Option<Session>,
     announced: &watch::Sender<Announced>,
 ) {
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
@@ -36,13 +38,12 @@ async fn take(
             // They may have reported changes of any list.
             announced.send_modify(|(prompts, resources)| (*prompts, *resources) = (*prompts + 1, *resources + 1));
         }
-        match (method.as_str(), &peer) {
-            ("notifications/prompts/list_changed", _) => announced.send_modify(|(prompts, _)| *prompts += 1),
-            ("notifications/resources/list_changed", _) => announced.send_modify(|(_, resources)| *resources += 1),
-            ("notifications/message", Some(peer)) => {
-                let message = CustomNotification::new(method, Some(Value::Object(params)));
-                let message = ServerNotification::CustomNotification(message);
-                if peer.send_notification(message).await.is_err() {
+        match method.as_str() {
+            PROMPTS_CHANGED => announced.send_modify(|(prompts, _)| *prompts += 1),
+            RESOURCES_CHANGED => announced.send_modify(|(_, resources)| *resources += 1),
+            LOGGED => {
+                let Some(session) = &session else { continue };
+                if session.notify(Content::new(LOGGED, params)).await.is_err() {
                     return;
                 }
             }

@@ -1,58 +1,131 @@
-//! The conversation with one client.
+//! The eras of a client: what a session begins with, and what a request without one must say of itself.
 
-use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rmcp::model::{
-    ClientNotification, ClientRequest, CustomResult, ErrorData, ProtocolVersion, ServerConfig, ServerResult,
-};
-use rmcp::service::{NotificationContext, RequestContext, RoleServer, Service};
+use mcp_bindgen_runtime::__private::rpc::{Boxed, OpenLimits, Question, Respond, Session};
+use rmcp::model::{ErrorCode, ErrorData, InitializeRequestParams, ProtocolVersion};
+use serde_json::{Map, Value, json};
 
-use super::Shared;
 use super::client_state::ClientState;
-use super::requests::Request;
+use super::context::{CAPABILITIES, Context, SERVER_INFO, VERSION, is_modern};
+use super::requests::parsed;
+use super::shared::Shared;
 
-/// The session of one client. It is cheap to make: nothing is reached before something is asked for.
-#[derive(Debug)]
-pub(crate) struct Session {
-    inner: Arc<ClientState>,
-}
+/// How much of one client is worked on at once, and how long after its last message. Over HTTP there are tighter limits.
+const OPEN: OpenLimits = OpenLimits { requests: 1024, bytes: 64 * 1024 * 1024, at_the_end: Duration::from_secs(5) };
 
-impl Session {
-    pub(super) fn new(proxy: Arc<Shared>) -> Self {
-        Self { inner: Arc::new(ClientState::new(proxy)) }
+/// The methods that requests without a session do not have.
+const OF_SESSIONS: [&str; 4] = ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+const LISTEN: &str = "subscriptions/listen";
+
+impl Respond for ClientState {
+    fn limits(&self) -> OpenLimits {
+        OPEN
+    }
+
+    fn at_once(&self, _: &str) -> Option<Result<Value, ErrorData>> {
+        None
+    }
+
+    fn respond(self: Arc<Self>, session: Session, question: Question) -> Boxed<Result<Value, ErrorData>> {
+        Box::pin(async move { self.answer(session, question).await })
     }
 }
 
-impl Service<RoleServer> for Session {
-    async fn handle_request(
-        &self,
-        request: ClientRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ServerResult, ErrorData> {
-        let handler = Request::new(self.inner.clone());
-        // rmcp checks requests; results bypass its types.
-        let result = Service::handle_request(&handler, request, context).await?;
-        Ok(match handler.into_raw() {
-            Some(raw) => ServerResult::CustomResult(CustomResult::new(raw)),
-            None => result,
-        })
+impl ClientState {
+    async fn answer(&self, session: Session, Question { id, method, params }: Question) -> Result<Value, ErrorData> {
+        let mut params = match params {
+            Value::Object(params) => params,
+            Value::Null => Map::new(),
+            _ => return Err(ErrorData::invalid_request("`params` must be an object", None)),
+        };
+        let meta = match params.shift_remove("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        };
+        let version = meta.get(VERSION).and_then(Value::as_str);
+        if method == "initialize" && !version.is_some_and(is_modern) {
+            return self.initialize(parsed(&method, params)?);
+        }
+        if let Some(version) = version
+            && !ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == version)
+        {
+            return Err(unsupported(version));
+        }
+        let is_in_session = self.client.get().is_some() && method != "server/discover" || method == "ping";
+        let is_alone = !is_in_session || version.is_some_and(is_modern);
+        if is_alone {
+            complete(&meta)?;
+        }
+        let is_removed = if is_alone { OF_SESSIONS.contains(&method.as_str()) } else { method == LISTEN };
+        if is_removed {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        let visit = self.visit(&id);
+        let is_modern = version.is_some_and(is_modern);
+        self.dispatch(&method, params, &Context { id, session, meta, is_modern, visit }).await
     }
 
-    async fn handle_notification(
-        &self,
-        _notification: ClientNotification,
-        _context: NotificationContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        // Cancellation is rmcp's, and of the rest nothing is for servers.
-        Ok(())
+    /// Begins a session. A version that sessions do not have is answered with the latest that they have.
+    fn initialize(&self, client: InitializeRequestParams) -> Result<Value, ErrorData> {
+        let asked = &client.protocol_version;
+        let is_known = asked.has_initialize() && ProtocolVersion::KNOWN_VERSIONS.contains(asked);
+        let version = if is_known { asked } else { &ProtocolVersion::LATEST_WITH_INITIALIZE };
+        let result = self.instructed(json!({
+            "protocolVersion": version,
+            "capabilities": self.proxy.capabilities(),
+            "serverInfo": Shared::own_info(),
+        }));
+        // Of two handshakes the first one counts.
+        let _ = self.client.set(client);
+        Ok(result)
     }
 
-    fn get_info(&self) -> ServerConfig {
-        self.inner.proxy.info()
+    /// Says what there is without a session.
+    pub(super) async fn discover(&self) -> Value {
+        self.instructed(json!({
+            "resultType": "complete",
+            "supportedVersions": ProtocolVersion::KNOWN_VERSIONS,
+            "capabilities": self.proxy.capabilities_without_session().await,
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": { SERVER_INFO: Shared::own_info() },
+        }))
     }
 
-    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    fn instructed(&self, mut result: Value) -> Value {
+        if let (Some(fields), Some(text)) = (result.as_object_mut(), &self.proxy.instructions) {
+            fields.insert("instructions".to_owned(), text.clone().into());
+        }
+        result
     }
+}
+
+/// Checks that a request without a session says what it must.
+fn complete(meta: &Map<String, Value>) -> Result<(), ErrorData> {
+    let is_there = |key: &str| match meta.get(key) {
+        Some(value) => {
+            if key == VERSION {
+                value.is_string()
+            } else {
+                value.is_object()
+            }
+        }
+        None => false,
+    };
+    let missing: Vec<&str> = [VERSION, CAPABILITIES].into_iter().filter(|key| !is_there(key)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "`_meta` of the request lacks {}; a request without a session must have them, and a session begins with `initialize`",
+        missing.join(", ")
+    );
+    Err(ErrorData::invalid_params(message, None))
+}
+
+fn unsupported(version: &str) -> ErrorData {
+    let data = json!({ "requested": version, "supported": ProtocolVersion::KNOWN_VERSIONS });
+    ErrorData::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", Some(data))
 }

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use futures_util::future::join_all;
+use mcp_bindgen_runtime::__private::rpc::Session;
 use mcp_bindgen_runtime::{Caller, ClientOptions};
-use rmcp::model::{Implementation, JsonObject, ProtocolVersion, ServerCapabilities, ServerConfig};
-use rmcp::service::{Peer, RoleServer};
+use rmcp::model::ProtocolVersion;
+use serde_json::{Value, json};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinSet;
 
@@ -40,7 +41,7 @@ pub(crate) struct Shared {
     options: ClientOptions,
     pub(super) signer: Signer,
     pub(super) store: Arc<dyn ApprovalStore>,
-    instructions: Option<String>,
+    pub(super) instructions: Option<String>,
     #[cfg(feature = "redis")]
     pub(super) redis: Option<RedisState>,
     /// The metrics and the log.
@@ -132,53 +133,46 @@ impl Shared {
         Sees::of(self.setup().access.as_ref(), caller)
     }
 
-    /// Returns the proxy's description of itself. It declares all that servers may have: which of it they do have is known when
-    /// they are connected, and lists of what nobody has are empty.
-    // Servers still have features that the protocol deprecates.
-    #[allow(deprecated)]
-    pub(super) fn info(&self) -> ServerConfig {
-        let mut capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_prompts()
-            .enable_prompts_list_changed()
-            .enable_resources()
-            .enable_resources_list_changed()
-            .enable_resources_subscribe()
-            .enable_completions()
-            .enable_logging()
-            .build();
-        capabilities.extensions = Some([(SKILLS.to_owned(), JsonObject::new())].into());
-        let info = ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION")));
-        match &self.instructions {
-            Some(text) => info.with_instructions(text.clone()),
-            None => info,
-        }
+    /// Returns the capabilities that are declared to clients with a session: all that servers may have. Which of it they do
+    /// have is known when they are connected, and lists of what nobody has are empty.
+    pub(super) fn capabilities(&self) -> Value {
+        json!({
+            "completions": {},
+            "extensions": { SKILLS: {} },
+            "logging": {},
+            "prompts": { "listChanged": true },
+            "resources": { "listChanged": true, "subscribe": true },
+            "tools": { "listChanged": true },
+        })
     }
 
     /// The same for clients without a session: they hear no logs, and what no server has is not declared once all servers are
     /// connected.
-    pub(super) async fn info_without_session(&self) -> ServerConfig {
-        let mut info = self.info();
-        info.capabilities.logging = None;
-        let Some(pool) = self.pool.get() else { return info };
-        let Some(all) = pool.capabilities().await else { return info };
-        let has =
-            |capability: &str| all.iter().any(|declared| declared.pointer(capability).is_some_and(|it| !it.is_null()));
-        if !has("/completions") {
-            info.capabilities.completions = None;
+    pub(super) async fn capabilities_without_session(&self) -> Value {
+        let mut own = self.capabilities();
+        let all = match self.pool.get() {
+            Some(pool) => pool.capabilities().await,
+            None => None,
+        };
+        let has = |capability: &str| {
+            let mut all = all.iter().flatten();
+            all.any(|declared| declared.pointer(capability).is_some_and(|it| !it.is_null()))
+        };
+        if let Some(own) = own.as_object_mut() {
+            own.retain(|capability, _| match capability.as_str() {
+                "logging" => false,
+                "tools" => true,
+                _ if all.is_none() => true,
+                "extensions" => has(SKILLS_POINTER),
+                other => has(&format!("/{other}")),
+            });
         }
-        if !has("/prompts") {
-            info.capabilities.prompts = None;
-        }
-        if !has(SKILLS_POINTER) {
-            info.capabilities.extensions = None;
-        }
-        if !has("/resources") {
-            info.capabilities.resources = None;
-        }
-        info
+        own
+    }
+
+    /// Returns the proxy's name and version.
+    pub(super) fn own_info() -> Value {
+        json!({ "name": "mcp-bindgen", "version": env!("CARGO_PKG_VERSION") })
     }
 
     /// The connections of all who keep no session. Of them nothing is declared by itself: each request says what its client
@@ -196,13 +190,13 @@ impl Shared {
     /// Connections of a client with a session.
     pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
         let (options, own) = (self.options.clone().on_approval(ask_client), downstream.clone());
-        self.scope(move |open| own.options(&options, open), Some(downstream.peer().clone()))
+        self.scope(move |open| own.options(&options, open), Some(downstream.session.clone()))
     }
 
     fn scope(
         &self,
         options: impl Fn(&Open) -> ClientOptions + Send + Sync + 'static,
-        peer: Option<Peer<RoleServer>>,
+        session: Option<Session>,
     ) -> Arc<Scope> {
         let news = Arc::new(watch::Sender::default());
         let level = Arc::new(watch::Sender::default());
@@ -220,13 +214,13 @@ impl Shared {
             let told = made.0.notifications();
             let attached = Arc::new(Attached::new(upstream.clone(), made, open, own_news.clone()));
             // The log of a server that is for all is not for one.
-            let peer = peer.clone().filter(|_| !is_shared);
-            if peer.is_some() {
+            let session = session.clone().filter(|_| !is_shared);
+            if session.is_some() {
                 tasks.spawn(keep_level(attached.client.clone(), own_level.subscribe()));
             } else if !is_shared {
                 tasks.spawn(tell_of_era(attached.client.clone()));
             }
-            tasks.spawn(hear(Arc::downgrade(&attached), told, peer));
+            tasks.spawn(hear(Arc::downgrade(&attached), told, session));
             attached
         };
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,14 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_bindgen_runtime::Caller;
+use rmcp::model::RequestId;
 
-/// The caller of a request, and the place that the request holds. It travels with the message.
+/// The caller of a request, and the place that the request holds.
 #[derive(Clone, Default)]
 pub(crate) struct Visit {
     pub(crate) caller: Caller,
     /// Gives up the place of the request, because a person is asked now.
     leave: Option<Arc<dyn Fn() + Send + Sync>>,
 }
+
+/// Finds who sent a request that is not answered yet.
+pub(crate) type Visits = Box<dyn Fn(&RequestId) -> Option<Visit> + Send + Sync>;
 
 impl Visit {
     pub(crate) fn new(caller: Caller, leave: impl Fn() + Send + Sync + 'static) -> Self {

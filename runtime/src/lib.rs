@@ -34,6 +34,22 @@ pub mod __private {
     pub use crate::generated::*;
     #[cfg(feature = "http")]
     pub use crate::rpc::transports::http::documents::fetch_json;
+
+    /// A session of JSON-RPC, for those who serve.
+    pub mod rpc {
+        pub use crate::ground::task::Boxed;
+        pub use crate::rpc::failure::Failure;
+        pub use crate::rpc::ledger::{Ledger, Outgoing};
+        pub use crate::rpc::message::{Content, Message};
+        pub use crate::rpc::messages::{Incoming, Question};
+        pub use crate::rpc::questions::{OpenLimits, Respond};
+        pub use crate::rpc::receiving::Receiving;
+        pub use crate::rpc::request::RequestError;
+        pub use crate::rpc::session::Session;
+        #[cfg(feature = "stdio")]
+        pub use crate::rpc::transports::duplex::with_client;
+        pub use crate::rpc::transports::{Sender, Sending, Sides, Transport};
+    }
 }
 
 pub use call::events::ConnectionState;

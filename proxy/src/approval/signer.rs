@@ -1,18 +1,17 @@
 //! Signs the state that clients carry (HMAC-SHA256).
 
 use std::fmt;
-use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
+use ring::rand::SystemRandom;
 use serde_json::Value;
 
 use super::super::error::ProxyFault;
+use crate::random::random_id;
 
 const KEY_BYTES: usize = 32;
-const NONCE_BYTES: usize = 16;
 /// The prefix that tells it from servers' states.
 const OURS: &str = "mcp-bindgen.1.";
 
@@ -43,14 +42,8 @@ impl Signer {
 
     /// A text that nobody can guess, and that is never given twice.
     pub(crate) fn nonce(&self) -> String {
-        let mut bytes = [0; NONCE_BYTES];
         // Where the system has none, the state is bound to the call all the same; and a nonce that comes twice is spent.
-        let _ = self.random.fill(&mut bytes);
-        bytes.iter().fold(String::with_capacity(2 * NONCE_BYTES), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        random_id(&self.random).unwrap_or_default()
     }
 
     pub(super) fn sign(&self, claims: &Value) -> String {

@@ -10,13 +10,13 @@ use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde::Serialize;
 use sse_stream::Sse;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
+use super::channel::Event;
 use crate::shares::Share;
 
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -121,7 +121,7 @@ pub(super) fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into
 /// An answer as a stream of events, until the stream or the server ends. What is held is let go with it, whichever of
 /// the two sides ended it.
 pub(super) fn events(
-    messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
+    messages: impl Stream<Item = Event> + Send + 'static,
     closing: CancellationToken,
     held: impl Send + 'static,
 ) -> Answer {
@@ -158,16 +158,16 @@ pub(super) fn held_with(answer: Answer, held: impl Send + 'static) -> Answer {
     Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
 }
 
-/// A message of the session, as an event.
-fn event(message: &ServerSseMessage) -> Option<Bytes> {
-    let data = match &message.message {
-        Some(message) => serde_json::to_string::<ServerJsonRpcMessage>(message).ok()?,
+/// An event, as it is sent.
+fn event(event: &Event) -> Option<Bytes> {
+    let data = match &event.message {
+        Some(message) => serde_json::to_string(&**message).ok()?,
         // Only tells where to resume.
         None => String::new(),
     };
     let mut sse = Sse::default().data(data);
-    sse.id.clone_from(&message.event_id);
-    sse.retry = message.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
+    sse.id.clone_from(&event.id);
+    sse.retry = event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
     Some(sse.into())
 }
 

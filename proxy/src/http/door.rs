@@ -1,21 +1,17 @@
 //! Handles a request.
-//!
-//! rmcp has a service for this as well, and what sessions and single requests are served with is its own. That service
-//! reads every result into its types though, and would drop of a server's results what they do not know.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use futures_util::stream::{StreamExt, iter};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use mcp_bindgen_model::hex_digest;
+use mcp_bindgen_runtime::__private::rpc::Message;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions, JsonRpcRequest, ServerJsonRpcMessage,
-};
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use rmcp::model::ErrorCode;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -30,18 +26,22 @@ use super::body::{
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
 use super::pages::{self, HEALTH, METRICS, READINESS};
+use super::posted::Posted;
 #[cfg(feature = "redis")]
-use super::replicas::{self, MOST_LOOKS, Replicas, Route};
-use super::sessions::{NotBegun, NotSent, Presence, Sessions};
+use super::replicas::{MOST_LOOKS, Replicas, Route};
+use super::sessions::{NotBegun, NotSent, Presence, SessionId, Sessions};
 use super::single;
+use super::streams::NotTaken;
 use crate::Proxy;
+use crate::context::is_modern;
 use crate::record::Counts;
 use crate::shares::{Share, Shares};
-use crate::under_way::IN_USE;
 use crate::visit::Visit;
 
 /// The JSON values of all requests that are under way: what they hold is memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
+
+const IN_USE: &str = "duplicate request id: a request with this id is pending";
 
 /// So much of the digest of a session's id tells it from others.
 const SESSION_DIGITS: usize = 16;
@@ -77,6 +77,7 @@ impl Door {
     pub(super) fn new(proxy: Proxy, options: &Checked) -> Self {
         let limits = options.limits;
         let ending = CancellationToken::new();
+        let closing = ending.child_token();
         #[cfg(feature = "redis")]
         let replicas = proxy.redis().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
@@ -87,10 +88,10 @@ impl Door {
             requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
             values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
             shares: Shares::new(usize::MAX, limits.requests.div_ceil(4)),
-            sessions: Sessions::new(&limits, ending.child_token()),
+            sessions: Sessions::new(&limits, ending.child_token(), closing.clone()),
             #[cfg(feature = "redis")]
             replicas,
-            closing: ending.child_token(),
+            closing,
             ending,
         }
     }
@@ -212,7 +213,7 @@ impl Door {
             let said = "Unsupported Media Type: expected application/json";
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
-        let is_modern = version(headers).is_some_and(headers::is_modern);
+        let is_modern = version(headers).is_some_and(is_modern);
         let _here = match session(headers)?.filter(|_| !is_modern) {
             Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
             None => None,
@@ -230,25 +231,27 @@ impl Door {
             serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
         let era = Era::of(&value, headers)?;
-        if let Era::Requests { .. } = &era {
+        if era == Era::Requests {
             self.compare(headers, &value, &caller).await?;
         }
         let id = headers::request_id(&value);
-        let message: ClientJsonRpcMessage = serde_json::from_value(value)
-            .map_err(|_| refused(id.clone(), ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
-        match (era, message) {
-            (Era::Requests { version }, ClientJsonRpcMessage::Request(request)) => {
-                let request = visited(request, caller, &place);
-                single::answer(&self.proxy, &self.ending, &version, request, place).await
+        let posted = Posted::of(value)
+            .ok_or_else(|| refused(id, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
+        match (era, posted) {
+            (Era::Requests, Posted::Request(id, request)) => {
+                let visit = visit(caller, &place);
+                single::answer(&self.proxy, (&self.ending, &self.closing), (id, request), visit, place).await
             }
             // Nothing that it could be about: a request ends when its connection does.
-            (Era::Requests { .. }, ClientJsonRpcMessage::Notification(_)) => Ok(empty(StatusCode::ACCEPTED)),
-            (Era::Requests { .. }, _) => {
+            (Era::Requests, Posted::Other(message)) if message.get("method").is_some() => {
+                Ok(empty(StatusCode::ACCEPTED))
+            }
+            (Era::Requests, Posted::Other(_)) => {
                 Err(refused(None, ErrorCode::INVALID_REQUEST, "there is no pending request for this response"))
             }
-            (Era::Sessions, message) => match session(headers)? {
-                Some(session) => self.in_session(&session, message, caller, place).await,
-                None => self.begin(message, &caller).await,
+            (Era::Sessions, posted) => match session(headers)? {
+                Some(session) => self.in_session(&session, posted, caller, place).await,
+                None => self.begin(posted, &caller).await,
             },
         }
     }
@@ -263,56 +266,58 @@ impl Door {
             .map_err(|problem| headers::mismatch(headers::request_id(message), problem))
     }
 
-    async fn begin(&self, message: ClientJsonRpcMessage, caller: &Caller) -> Result<Answer, Answer> {
-        let is_initialize = matches!(&message, ClientJsonRpcMessage::Request(request)
-            if matches!(request.request, rmcp::model::ClientRequest::InitializeRequest(_)));
-        if !is_initialize {
-            let said = "send `initialize` first, then Mcp-Session-Id with each request";
-            return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
-        }
+    async fn begin(&self, posted: Posted, caller: &Caller) -> Result<Answer, Answer> {
+        let request = match posted {
+            Posted::Request(id, request) if request.get("method").is_some_and(|method| method == "initialize") => {
+                (id, request)
+            }
+            _ => {
+                let said = "send `initialize` first, then Mcp-Session-Id with each request";
+                return Err(refused(None, ErrorCode::INVALID_REQUEST, said));
+            }
+        };
         #[cfg(feature = "redis")]
-        let initialize = replicas::recorded(&message);
-        let (id, answer) = match self.sessions.begin(&self.proxy, message, caller, None).await {
+        let initialize = request.1.clone();
+        let (id, answer) = match self.sessions.begin(&self.proxy, request, caller, None).await {
             Ok(begun) => begun,
             Err(NotBegun::Full) => return Err(busy("sessions")),
-            Err(NotBegun::Failed(_)) => return Err(failed("failed to start the session")),
+            Err(NotBegun::Failed) => return Err(failed("failed to start the session")),
         };
-        if matches!(answer, ServerJsonRpcMessage::Error(_)) {
-            return Ok(json(StatusCode::OK, &answer));
+        if matches!(*answer, Message::Response { outcome: Err(_), .. }) {
+            self.sessions.end(&id);
+            return Ok(json(StatusCode::OK, &*answer));
         }
         #[cfg(feature = "redis")]
         self.record(&id, caller, initialize).await?;
         let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no id"))?;
-        let mut answer = json(StatusCode::OK, &answer);
+        let mut answer = json(StatusCode::OK, &*answer);
         answer.headers_mut().insert(headers::SESSION, name);
         Ok(answer)
     }
 
-    async fn in_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-        caller: Caller,
-        place: Place,
-    ) -> Result<Answer, Answer> {
+    async fn in_session(&self, id: &SessionId, posted: Posted, caller: Caller, place: Place) -> Result<Answer, Answer> {
         let here = self.sessions.present(id, &caller).ok_or_else(no_session)?;
-        let ClientJsonRpcMessage::Request(request) = message else {
-            self.sessions.tell(id, message).await.map_err(|_| no_session())?;
-            return Ok(empty(StatusCode::ACCEPTED));
+        let (number, request) = match posted {
+            Posted::Request(number, request) => (number, request),
+            Posted::Other(message) => {
+                let streams = self.sessions.streams(id).ok_or_else(no_session)?;
+                let is_taken = streams.take(message).await;
+                return if is_taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(no_session()) };
+            }
         };
         #[cfg(feature = "redis")]
         if let Some(replicas) = &self.replicas {
             replicas.note(id, &request).await;
         }
-        let number = request.id.clone();
-        let request = visited(request, caller, &place);
-        let answers = self.sessions.request(id, request, place).await.map_err(|error| match error {
-            NotSent::NoSession => no_session(),
+        let visit = visit(caller, &place);
+        let answers = self.sessions.request(id, (number.clone(), request), visit, place).await;
+        let answers = answers.map_err(|error| match error {
+            NotSent::NoSession | NotSent::NotTaken(NotTaken::Ended) => no_session(),
             NotSent::Busy => busy("requests in this session"),
-            NotSent::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
+            NotSent::NotTaken(NotTaken::InUse) => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
         })?;
         // A request that is under way when the server closes may still be answered.
-        Ok(events(answers, self.ending.clone(), here))
+        Ok(events(answers.events(), self.ending.clone(), here))
     }
 
     async fn listen(
@@ -321,7 +326,7 @@ impl Door {
         caller: &Caller,
         held: (OwnedSemaphorePermit, Option<Share>),
     ) -> Result<Answer, Answer> {
-        if version(headers).is_some_and(headers::is_modern) {
+        if version(headers).is_some_and(is_modern) {
             return Err(not_allowed("POST"));
         }
         if !accepts(headers, "text/event-stream") {
@@ -330,32 +335,30 @@ impl Door {
         let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
         let here: Presence = self.sessions.present(&id, caller).ok_or_else(no_session)?;
         let last = headers.get(headers::LAST_EVENT).and_then(|value| value.to_str().ok());
-        let messages = match last {
-            // An error would have browsers ask the same again, for ever.
-            Some(last) => match self.sessions.resumed(&id, last.to_owned()).await {
-                Ok(messages) => messages,
-                Err(_) => Box::pin(futures_util::stream::empty::<ServerSseMessage>()),
-            },
-            None => self.sessions.unasked(&id).await.map_err(|_| no_session())?,
+        let streams = self.sessions.streams(&id).ok_or_else(no_session)?;
+        let listener = match last {
+            Some(last) => streams.resumed(last),
+            None => Some(streams.own()),
         };
+        // An error would have browsers ask the same again, for ever.
+        let messages = iter(listener).flat_map(|listener| listener.events().boxed());
         Ok(events(messages, self.closing.clone(), (here, held)))
     }
 
     async fn end(&self, headers: &HeaderMap, caller: &Caller) -> Result<Answer, Answer> {
-        if version(headers).is_some_and(headers::is_modern) {
+        if version(headers).is_some_and(is_modern) {
             return Err(not_allowed("POST"));
         }
         let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
         let is_own = self.sessions.present(&id, caller).is_some();
-        if is_own && self.sessions.end(&id).await { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
+        if is_own && self.sessions.end(&id) { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
     }
 }
 
-/// A request that brings along whom it is of, and how to give up its place.
-fn visited(mut request: JsonRpcRequest<ClientRequest>, caller: Caller, place: &Place) -> JsonRpcRequest<ClientRequest> {
+/// Who sends a request, and how to give up its place.
+pub(super) fn visit(caller: Caller, place: &Place) -> Visit {
     let place = place.clone();
-    request.request.extensions_mut().insert(Visit::new(caller, move || place.leave()));
-    request
+    Visit::new(caller, move || place.leave())
 }
 
 pub(super) fn version(headers: &HeaderMap) -> Option<&str> {

@@ -5,14 +5,15 @@ use std::time::Duration;
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode};
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode};
-use rmcp::transport::streamable_http_server::session::SessionId;
+use rmcp::model::{ErrorCode, RequestId};
 use serde_json::Value;
 
 use super::body::{Answer, Held, Payload, Place, read, refused, text};
-use super::door::{Door, busy, no_session, session, version};
+use super::door::{Door, busy, no_session, session, version, visit};
 use super::headers;
 use super::replicas::{self, Forwarded, MOST_LOOKS, Replicas, Route};
+use super::sessions::SessionId;
+use crate::context::is_modern;
 use crate::redis::{Holder, RedisStateError, SessionRecord};
 
 const PAUSE: Duration = Duration::from_millis(100);
@@ -23,7 +24,7 @@ impl Door {
         let Some(replicas) = &self.replicas else { return Ok(()) };
         let recorded = replicas.begun(id, caller, initialize, self.proxy.can_sessions_move()).await;
         if let Err(error) = recorded {
-            self.sessions.end(id).await;
+            self.sessions.end(id);
             return Err(no_state(&error));
         }
         Ok(())
@@ -37,7 +38,7 @@ impl Door {
         caller: &Caller,
         body: Payload,
     ) -> Result<Route, Answer> {
-        let is_modern = version(headers).is_some_and(headers::is_modern);
+        let is_modern = version(headers).is_some_and(is_modern);
         let session = session(headers)?.filter(|id| !is_modern && !self.sessions.has(id));
         let (Some(replicas), Some(session)) = (&self.replicas, session) else {
             return Ok(Route::Here(body));
@@ -81,33 +82,31 @@ impl Door {
         record: SessionRecord,
         caller: &Caller,
     ) -> Result<(), Answer> {
-        let initialize = serde_json::from_value(record.initialize.clone()).map_err(|_| no_session())?;
+        let number = headers::request_id(&record.initialize).ok_or_else(no_session)?;
+        let initialize = (number, record.initialize.clone());
         let begun = self.sessions.begin(&self.proxy, initialize, caller, Some(id.clone())).await;
         begun.map_err(|_| busy("sessions"))?;
-        let initialized = serde_json::json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        if let Ok(initialized) = serde_json::from_value(initialized) {
-            let _ = self.sessions.tell(id, initialized).await;
-        }
         for (number, (_, request)) in record.lasting.iter().enumerate() {
+            let number = format!("resumed-{number}");
             let mut request = request.clone();
             if let Some(members) = request.as_object_mut() {
                 members.insert("jsonrpc".to_owned(), "2.0".into());
-                members.insert("id".to_owned(), format!("resumed-{number}").into());
+                members.insert("id".to_owned(), number.clone().into());
             }
-            self.repeat(id, request).await;
+            self.repeat(id, (RequestId::String(number.into()), request), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
         replicas.took_over(id, record).await.map_err(|error| no_state(&error))
     }
 
     /// Makes a request of the client again, whose answer it has had.
-    async fn repeat(&self, id: &SessionId, request: Value) {
-        let Ok(ClientJsonRpcMessage::Request(request)) = serde_json::from_value(request) else { return };
+    async fn repeat(&self, id: &SessionId, request: (RequestId, Value), caller: &Caller) {
         let Ok(permit) = self.requests.clone().try_acquire_owned() else { return };
         let Ok(values) = self.values.clone().try_acquire_many_owned(1) else { return };
         let place = Place::new(Held { _request: permit, _values: values, _share: None });
-        if let Ok(mut answers) = self.sessions.request(id, request, place).await {
-            tokio::spawn(async move { while futures_util::StreamExt::next(&mut answers).await.is_some() {} });
+        let visit = visit(caller.clone(), &place);
+        if let Ok(answers) = self.sessions.request(id, request, visit, place).await {
+            tokio::spawn(answers.answer());
         }
     }
 

@@ -58,7 +58,7 @@ async fn beat(door: &Door, replicas: &Replicas) {
         }
         if beat % BEATS == 0 {
             for session in replicas.renew().await {
-                door.sessions.end(&session).await;
+                door.sessions.end(&session);
             }
         }
         tokio::time::sleep(HEARTBEAT).await;

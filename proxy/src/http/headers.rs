@@ -8,6 +8,7 @@ use rmcp::model::{ErrorCode, ProtocolVersion, RequestId};
 use serde_json::{Map, Value};
 
 use super::body::{Answer, refused};
+use crate::context::{CAPABILITIES, VERSION as SAID, is_modern};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 pub(super) const LAST_EVENT: &str = "last-event-id";
@@ -16,19 +17,13 @@ const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 const ARGUMENT: &str = "mcp-param-";
 
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-
 /// How a client speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Era {
     /// In a session that `initialize` began: up to 2025-11-25.
     Sessions,
     /// In requests that say of themselves what they need: 2026-07-28 and later.
-    Requests {
-        /// The version that it says.
-        version: String,
-    },
+    Requests,
 }
 
 impl Era {
@@ -40,7 +35,7 @@ impl Era {
         let method = message.get("method").and_then(Value::as_str);
         let id = request_id(message);
         let meta = message.get("params").and_then(|params| params.get("_meta"));
-        let said = meta.and_then(|meta| meta.get(VERSION_KEY)).and_then(Value::as_str);
+        let said = meta.and_then(|meta| meta.get(SAID)).and_then(Value::as_str);
         let header = one(headers, VERSION).map_err(|problem| mismatch(id.clone(), problem))?;
         let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
         // A version in the form of 2026-07-28 makes this an unknown method of that version.
@@ -57,12 +52,11 @@ impl Era {
         if id.is_none() || method.is_none() {
             // Notifications and answers say nothing of themselves.
             return match header {
-                Some(version) if is_modern(version) => Ok(Self::Requests { version: version.to_owned() }),
+                Some(version) if is_modern(version) => Ok(Self::Requests),
                 header => known(header, None),
             };
         }
-        let lacks_capabilities =
-            meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_none_or(|value| !value.is_object());
+        let lacks_capabilities = meta.and_then(|meta| meta.get(CAPABILITIES)).is_none_or(|value| !value.is_object());
         match (said, header) {
             (Some(_), None) => {
                 Err(mismatch(id, "the version is in `_meta`, but MCP-Protocol-Version is missing".to_owned()))
@@ -72,12 +66,12 @@ impl Era {
             }
             (Some(said), Some(_)) if is_modern(said) || !lacks_capabilities => {
                 if lacks_capabilities {
-                    return Err(incomplete(id, CAPABILITIES_KEY));
+                    return Err(incomplete(id, CAPABILITIES));
                 }
-                Ok(Self::Requests { version: said.to_owned() })
+                Ok(Self::Requests)
             }
             (None, header) if method == Some("server/discover") || header.is_some_and(is_modern) => {
-                Err(incomplete(id, VERSION_KEY))
+                Err(incomplete(id, SAID))
             }
             (_, header) => known(header, id),
         }
@@ -92,11 +86,6 @@ fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
         return Ok(Era::Sessions);
     }
     Err(refused(id, ErrorCode::INVALID_REQUEST, "unsupported MCP-Protocol-Version"))
-}
-
-/// Versions are dates: their order is that of their text.
-pub(super) fn is_modern(version: &str) -> bool {
-    version >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
 /// The id of a request; an answer has one too, and no method.
@@ -215,39 +204,39 @@ mod tests {
     fn request(method: &str, version: Option<&str>) -> Value {
         let mut request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} });
         if let (Some(version), Some(params)) = (version, request.get_mut("params")) {
-            *params = json!({ "_meta": { (VERSION_KEY): version, (CAPABILITIES_KEY): {} } });
+            *params = json!({ "_meta": { (SAID): version, (CAPABILITIES): {} } });
         }
         request
     }
 
     #[test]
     fn the_era_is_what_the_request_says_and_initialize_is_always_old() {
-        let modern = Some(NEW.to_owned());
+        let modern = Some(Era::Requests);
+        let old = Some(Era::Sessions);
         for (message, header, expected) in [
-            (request("tools/list", None), None, Some(None)),
-            (request("tools/list", None), Some("2025-11-25"), Some(None)),
+            (request("tools/list", None), None, old.clone()),
+            (request("tools/list", None), Some("2025-11-25"), old.clone()),
             (request("tools/list", None), Some("2020-01-01"), None),
             (request("tools/list", None), Some(NEW), None),
             (request("server/discover", None), None, None),
-            (request("tools/list", Some(NEW)), Some(NEW), Some(modern.clone())),
+            (request("tools/list", Some(NEW)), Some(NEW), modern.clone()),
             (request("tools/list", Some(NEW)), None, None),
             (request("tools/list", Some(NEW)), Some("2025-11-25"), None),
-            (request("tools/list", Some("2099-01-01")), Some("2099-01-01"), Some(Some("2099-01-01".to_owned()))),
-            (json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }), None, Some(None)),
+            (request("tools/list", Some("2099-01-01")), Some("2099-01-01"), modern.clone()),
+            (json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }), None, old.clone()),
             (
                 json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }),
                 Some("2025-11-25"),
                 None,
             ),
-            (request("initialize", None), None, Some(None)),
-            (request("initialize", Some(NEW)), Some(NEW), Some(modern.clone())),
-            (json!({ "method": "notifications/initialized" }), None, Some(None)),
-            (json!({ "method": "notifications/cancelled" }), Some(NEW), Some(modern)),
+            (request("initialize", None), None, old.clone()),
+            (request("initialize", Some(NEW)), Some(NEW), modern.clone()),
+            (json!({ "method": "notifications/initialized" }), None, old.clone()),
+            (json!({ "method": "notifications/cancelled" }), Some(NEW), modern.clone()),
         ] {
             let headers = headers(&header.map(|header| (VERSION, header)).into_iter().collect::<Vec<_>>());
             match (Era::of(&message, &headers), expected) {
-                (Ok(Era::Sessions), Some(None)) => {}
-                (Ok(Era::Requests { version }), Some(Some(expected))) if version == expected => {}
+                (Ok(era), Some(expected)) if era == expected => {}
                 (Err(answer), None) if answer.status() == StatusCode::BAD_REQUEST => {}
                 (found, expected) => panic!("{message}, {header:?}: {:?} is not {expected:?}", found.map_err(|_| ())),
             }

@@ -10,6 +10,9 @@
 //! replicas      sessions that other instances hold: `elsewhere` forwards requests, `for_others` answers them
 //! sessions      those of clients up to 2025-11-25
 //! single        requests of 2026-07-28, each by itself
+//! posted        what kind of message a client sends
+//! streams       what one client is sent, in streams that can be resumed
+//! channel       the events of one stream
 //! body          what is read and what is written
 //! patient       ends connections of those who read nothing any more
 //! ```
@@ -20,6 +23,7 @@
 mod admission;
 mod auth;
 mod body;
+mod channel;
 mod connections;
 mod door;
 #[cfg(feature = "redis")]
@@ -31,10 +35,12 @@ mod options;
 mod origin;
 mod pages;
 mod patient;
+mod posted;
 #[cfg(feature = "redis")]
 mod replicas;
 mod sessions;
 mod single;
+mod streams;
 
 #[cfg(feature = "jwt")]
 pub use auth::JwtAuth;

@@ -1,27 +1,29 @@
 //! Sessions of clients up to 2025-11-25.
 //!
-//! rmcp keeps what a session is made of, its streams and what can be resumed of them. When one ends is decided here: when
-//! nobody was there for a while, however long a call takes, and never while somebody is.
+//! A session ends when nobody was there for a while, however long a call takes, and never while somebody is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::stream::{BoxStream, StreamExt};
+use mcp_bindgen_runtime::__private::rpc::Message;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, ServerJsonRpcMessage};
-use rmcp::service::serve_server_with_ct;
-use rmcp::transport::TransportAdapterIdentity;
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
+use ring::rand::SystemRandom;
+use rmcp::model::RequestId;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Place;
 use super::options::Limits;
+use super::streams::{Listener, NotTaken, Streams};
 use crate::Proxy;
+use crate::random::random_id;
 use crate::shares::{Share, Shares};
-use crate::under_way::{Noted, UnderWay};
+use crate::visit::Visit;
+
+/// The id of a session, which is a secret of its client.
+pub(super) type SessionId = Arc<str>;
 
 /// So many ends of sessions wait for whoever listens.
 const UNREAD_ENDS: usize = 4096;
@@ -29,7 +31,7 @@ const UNREAD_ENDS: usize = 4096;
 /// All sessions of a server.
 #[derive(Clone)]
 pub(super) struct Sessions {
-    manager: Arc<LocalSessionManager>,
+    random: SystemRandom,
     open: Arc<Mutex<HashMap<SessionId, Session>>>,
     limits: Limits,
     /// The sessions of principals.
@@ -37,12 +39,13 @@ pub(super) struct Sessions {
     ended: tokio::sync::broadcast::Sender<SessionId>,
     /// Ends all of them.
     ending: CancellationToken,
+    /// Ends their subscriptions.
+    closing: CancellationToken,
 }
 
 #[derive(Clone)]
 struct Session {
-    /// The name by which rmcp knows it: another one than that of its client if another instance began it.
-    internal: SessionId,
+    streams: Arc<Streams>,
     /// How many requests and streams of its client are open.
     present: Arc<watch::Sender<usize>>,
     /// When somebody last came.
@@ -52,8 +55,6 @@ struct Session {
     principal: Option<String>,
     /// Of the sessions of a principal, until it ends.
     share: Arc<Mutex<Option<Share>>>,
-    /// Its requests hold their places until they are answered: whoever asks and goes away makes as much work as one who stays.
-    under_way: UnderWay<Place>,
 }
 
 /// Somebody is there: the session does not end while this is held.
@@ -70,31 +71,28 @@ impl Drop for Presence {
 pub(super) enum NotBegun {
     #[error("session limit reached")]
     Full,
-    #[error(transparent)]
-    Failed(#[from] LocalSessionManagerError),
+    #[error("the session could not be started")]
+    Failed,
 }
 
 /// Why a request was not sent.
 pub(super) enum NotSent {
     NoSession,
-    /// Another one has its id.
-    InUse,
+    NotTaken(NotTaken),
     /// The session has as many requests under way as one may have.
     Busy,
 }
 
 impl Sessions {
-    pub(super) fn new(limits: &Limits, ending: CancellationToken) -> Self {
-        let mut manager = LocalSessionManager::default();
-        // It would count a call that takes long as nobody being there.
-        manager.session_config.keep_alive = None;
+    pub(super) fn new(limits: &Limits, ending: CancellationToken, closing: CancellationToken) -> Self {
         Self {
-            manager: Arc::new(manager),
+            random: SystemRandom::new(),
             open: Arc::default(),
             limits: *limits,
             shares: Shares::new(usize::MAX, limits.sessions.div_ceil(4)),
             ended: tokio::sync::broadcast::Sender::new(UNREAD_ENDS),
             ending,
+            closing,
         }
     }
 
@@ -102,24 +100,24 @@ impl Sessions {
     pub(super) async fn begin(
         &self,
         proxy: &Proxy,
-        initialize: ClientJsonRpcMessage,
+        (request, initialize): (RequestId, Value),
         caller: &Caller,
         known_as: Option<SessionId>,
-    ) -> Result<(SessionId, ServerJsonRpcMessage), NotBegun> {
+    ) -> Result<(SessionId, Arc<Message>), NotBegun> {
         let share = match &caller.principal {
-            Some(principal) => Some(self.share_of(principal).await.ok_or(NotBegun::Full)?),
+            Some(principal) => Some(self.share_of(principal).ok_or(NotBegun::Full)?),
             None => None,
         };
-        let (internal, transport) = self.manager.create_session().await?;
-        let id = known_as.unwrap_or_else(|| internal.clone());
+        let id = known_as.or_else(|| random_id(&self.random).map(SessionId::from)).ok_or(NotBegun::Failed)?;
+        let opened = Streams::open(proxy, self.closing.clone(), true);
+        let (streams, receiving) = opened.map_err(|_| NotBegun::Failed)?;
         let session = Session {
-            internal: internal.clone(),
+            streams: streams.clone(),
             principal: caller.principal.clone(),
             share: Arc::new(Mutex::new(share)),
             present: Arc::new(watch::Sender::new(1)),
             used: Instant::now(),
             ending: self.ending.child_token(),
-            under_way: UnderWay::default(),
         };
         let _here = Presence(session.present.clone());
         let most = self.limits.for_children(proxy.children_of_session()).sessions;
@@ -132,30 +130,19 @@ impl Sessions {
             }
             // It is no session any more, before anybody else looks.
             let idle = idle.and_then(|id| open.remove_entry(&id));
-            if is_full && idle.is_none() { Err(NotBegun::Full) } else { Ok(idle) }
+            if is_full && idle.is_none() {
+                return Err(NotBegun::Full);
+            }
+            idle
         };
-        match idle {
-            Ok(None) => {}
-            Ok(Some((other, session))) => {
-                tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
-                self.close(other, &session).await;
-            }
-            Err(full) => {
-                self.manager.close_session(&internal).await?;
-                return Err(full);
-            }
+        if let Some((other, session)) = idle {
+            tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
+            self.close(other, &session);
         }
-        let transport = Noted { transport, under_way: session.under_way.clone() };
-        let (service, sessions, this) = (proxy.session(), self.clone(), id.clone());
+        let (sessions, this) = (self.clone(), id.clone());
         tokio::spawn(async move {
             let ending = session.ending.clone();
-            let serving = async {
-                let served =
-                    serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(service, transport, ending.clone()).await;
-                if let Ok(running) = served {
-                    let _ = running.waiting().await;
-                }
-            };
+            let serving = receiving.run(ending.clone());
             let unused = async {
                 unused(session.present.subscribe(), sessions.limits.idle).await;
                 tracing::debug!(target: "mcp_bindgen_proxy", "closing an idle session");
@@ -167,17 +154,20 @@ impl Sessions {
                 () = unused => {}
             }
             sessions.open().remove(&this);
-            sessions.close(this, &session).await;
+            sessions.close(this, &session);
         });
-        let answer = self.manager.initialize_session(&internal, initialize).await;
-        if answer.is_err() {
-            self.end(&id).await;
+        let answer = async { streams.request(request, initialize, Visit::default(), None).await.ok()?.answer().await };
+        match answer.await {
+            Some(answer) => Ok((id, answer)),
+            None => {
+                self.end(&id);
+                Err(NotBegun::Failed)
+            }
         }
-        Ok((id, answer?))
     }
 
     /// Takes a share of a principal's sessions. If there is none, the session of the principal that was idle longest ends.
-    async fn share_of(&self, principal: &str) -> Option<Share> {
+    fn share_of(&self, principal: &str) -> Option<Share> {
         if let Some(share) = self.shares.take(principal) {
             return Some(share);
         }
@@ -186,7 +176,7 @@ impl Sessions {
             longest_idle(&open, Some(principal)).and_then(|id| open.remove_entry(&id))
         };
         let (id, session) = idle?;
-        self.close(id, &session).await;
+        self.close(id, &session);
         let share = session.share.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(share);
         self.shares.take(principal)
@@ -201,56 +191,25 @@ impl Sessions {
         Some(Presence(session.present.clone()))
     }
 
-    /// Sends a request, and gives what is answered until the answer itself. It holds its place until it is answered,
-    /// whoever listens.
+    /// Sends a request, and gives the stream of what it is answered.
     pub(super) async fn request(
         &self,
-        id: &SessionId,
-        request: JsonRpcRequest<ClientRequest>,
+        session: &SessionId,
+        (id, request): (RequestId, Value),
+        visit: Visit,
         place: Place,
-    ) -> Result<BoxStream<'static, ServerSseMessage>, NotSent> {
-        let session = self.open().get(id).cloned().ok_or(NotSent::NoSession)?;
-        let number = request.id.clone();
+    ) -> Result<Listener, NotSent> {
+        let streams = self.streams(session).ok_or(NotSent::NoSession)?;
         // No client keeps all others from asking.
-        if session.under_way.len() >= self.limits.requests.div_ceil(4) {
+        if streams.under_way() >= self.limits.requests.div_ceil(4) {
             return Err(NotSent::Busy);
         }
-        if !session.under_way.begin(number.clone(), place) {
-            return Err(NotSent::InUse);
-        }
-        match self.manager.create_stream(&session.internal, ClientJsonRpcMessage::Request(request)).await {
-            Ok(answers) => Ok(answers.boxed()),
-            Err(_) => {
-                session.under_way.end(&number);
-                Err(NotSent::NoSession)
-            }
-        }
+        streams.request(id, request, visit, Some(place)).await.map_err(NotSent::NotTaken)
     }
 
-    /// Sends what has no answer: notifications, and answers to what was asked in between.
-    pub(super) async fn tell(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<(), LocalSessionManagerError> {
-        self.manager.accept_message(&self.internal(id), message).await
-    }
-
-    /// Returns the stream of the server's own messages.
-    pub(super) async fn unasked(
-        &self,
-        id: &SessionId,
-    ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
-        Ok(self.manager.create_standalone_stream(&self.internal(id)).await?.boxed())
-    }
-
-    /// Returns the events after one of a stream that broke off.
-    pub(super) async fn resumed(
-        &self,
-        id: &SessionId,
-        last: String,
-    ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
-        Ok(self.manager.resume(&self.internal(id), last).await?.boxed())
+    /// Returns the streams of a session.
+    pub(super) fn streams(&self, id: &SessionId) -> Option<Arc<Streams>> {
+        self.open().get(id).map(|session| session.streams.clone())
     }
 
     /// Returns `true` if there is such a session here.
@@ -265,26 +224,21 @@ impl Sessions {
         self.ended.subscribe()
     }
 
-    fn internal(&self, id: &SessionId) -> SessionId {
-        self.open().get(id).map_or_else(|| id.clone(), |session| session.internal.clone())
-    }
-
     /// Returns how many there are.
     pub(super) fn count(&self) -> usize {
         self.open().len()
     }
 
     /// Ends a session, and with it what of it is under way; says whether there was one.
-    pub(super) async fn end(&self, id: &SessionId) -> bool {
+    pub(super) fn end(&self, id: &SessionId) -> bool {
         let Some(session) = self.open().remove(id) else { return false };
-        self.close(id.clone(), &session).await;
+        self.close(id.clone(), &session);
         true
     }
 
     /// Closes a session that is no longer among the open ones.
-    async fn close(&self, id: SessionId, session: &Session) {
+    fn close(&self, id: SessionId, session: &Session) {
         session.ending.cancel();
-        let _ = self.manager.close_session(&session.internal).await;
         // Nobody listens to those of a single instance.
         let _ = self.ended.send(id);
     }

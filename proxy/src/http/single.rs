@@ -1,21 +1,19 @@
 //! Requests without a session: 2026-07-28 and later.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::stream::{StreamExt, iter, unfold};
+use futures_util::stream::{StreamExt, iter};
 use hyper::StatusCode;
-use rmcp::model::{
-    ClientCapabilities, ClientJsonRpcMessage, ClientRequest, ErrorCode, Implementation, InitializeRequestParams,
-    JsonRpcRequest, ProtocolVersion, ServerJsonRpcMessage,
-};
-use rmcp::service::{RoleServer, serve_directly_with_ct};
-use rmcp::transport::OneshotTransport;
-use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use mcp_bindgen_runtime::__private::rpc::Message;
+use rmcp::model::{ErrorCode, RequestId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{Answer, Place, events, failed, json};
+use super::streams::Streams;
 use crate::Proxy;
+use crate::visit::Visit;
 
 /// How long an answer may be on its own, so that its status can say what it is. After it whoever waits gets a stream, which
 /// shows that it is still being worked on.
@@ -25,39 +23,36 @@ const ALONE: Duration = Duration::from_secs(10);
 /// goes away, which is how clients of this era cancel.
 pub(super) async fn answer(
     proxy: &Proxy,
-    ending: &CancellationToken,
-    version: &str,
-    request: JsonRpcRequest<ClientRequest>,
+    (ending, closing): (&CancellationToken, &CancellationToken),
+    (id, request): (RequestId, Value),
+    visit: Visit,
     place: Place,
 ) -> Result<Answer, Answer> {
-    let version: ProtocolVersion =
-        serde_json::from_value(Value::String(version.to_owned())).map_err(|_| failed("invalid version"))?;
-    // The capabilities are in the request itself; this only has the version.
-    let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default())
-        .with_protocol_version(version);
-    let (transport, mut messages) = OneshotTransport::<RoleServer>::new(ClientJsonRpcMessage::Request(request));
+    let opened = Streams::open(proxy, closing.clone(), false);
+    let (streams, receiving) = opened.map_err(|_| failed("the request cannot be answered"))?;
     let own = ending.child_token();
-    let running = serve_directly_with_ct(proxy.session(), transport, Some(client), own.clone());
-    tokio::spawn(running.waiting());
+    tokio::spawn(receiving.run(own.clone()));
     // Dropped with this future or with the stream, whichever the client leaves.
     let held = (own.drop_guard(), place);
-    let first = match tokio::time::timeout(ALONE, messages.recv()).await {
-        Ok(None) => return Err(failed("the request was not answered")),
-        Ok(Some(first @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))) => {
-            return Ok(json(status(&first), &first));
-        }
-        Ok(Some(first)) => Some(first),
+    let unanswered = || failed("the request was not answered");
+    let mut listener = streams.request(id, request, visit, None).await.map_err(|_| unanswered())?;
+    let first = match tokio::time::timeout(ALONE, listener.next()).await {
+        Ok(None) => return Err(unanswered()),
+        Ok(Some(first)) => match &first.message {
+            Some(message) if matches!(**message, Message::Response { .. }) => {
+                return Ok(json(status(message), &**message));
+            }
+            _ => Some(first),
+        },
         Err(_) => None,
     };
-    let rest = unfold(messages, async |mut messages| messages.recv().await.map(|message| (message, messages)));
-    let messages = iter(first).chain(rest).map(ServerSseMessage::from_message);
-    Ok(events(messages, ending.clone(), held))
+    Ok(events(iter(first).chain(listener.events()), ending.clone(), held))
 }
 
 /// The status that goes with an error (streamable HTTP, section "Sending Messages to the Server").
-fn status(answer: &ServerJsonRpcMessage) -> StatusCode {
-    let ServerJsonRpcMessage::Error(error) = answer else { return StatusCode::OK };
-    match error.error.code {
+fn status(answer: &Arc<Message>) -> StatusCode {
+    let Message::Response { outcome: Err(error), .. } = &**answer else { return StatusCode::OK };
+    match error.code {
         ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
         | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
         | ErrorCode::HEADER_MISMATCH => StatusCode::BAD_REQUEST,

@@ -11,12 +11,13 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use redis::cmd;
-use ring::rand::{SecureRandom, SystemRandom};
+use ring::rand::SystemRandom;
 
 use self::connection::Connection;
 pub(crate) use self::inbox::Inbox;
 pub(crate) use self::sessions::{Holder, SessionRecord};
 use crate::approval::{ApprovalStore, ApprovalStoreError};
+use crate::random::random_id;
 
 /// The beginning of all keys.
 const PREFIX: &str = "mcp-proxy:";
@@ -82,11 +83,8 @@ impl RedisState {
     /// # Errors
     /// Fails if the URL is not valid, or nothing answers there.
     pub async fn connect(url: &str) -> Result<Self, RedisStateError> {
-        let mut bytes = [0; 16];
-        SystemRandom::new()
-            .fill(&mut bytes)
-            .map_err(|_| RedisStateError::new("the operating system has no random numbers"))?;
-        let id = mcp_bindgen_model::hex_digest(&bytes).chars().take(24).collect();
+        let id = random_id(&SystemRandom::new())
+            .ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
         let connection = Connection::open(url).await?;
         let state = Self(Arc::new(Instance { id, connection }));
         state.beat().await?;

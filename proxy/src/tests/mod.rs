@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolResult};
-use rmcp::ServiceExt;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -43,12 +42,8 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
 /// A client of a proxy.
 pub(super) fn client(proxy: &Proxy, options: ClientOptions) -> Client {
     let (near, far) = duplex(64 * 1024);
-    let session = proxy.session();
-    tokio::spawn(async move {
-        if let Ok(running) = session.serve(far).await {
-            let _ = running.waiting().await;
-        }
-    });
+    let served = proxy.clone();
+    tokio::spawn(async move { served.serve_over(far).await });
     let (read, write) = split(near);
     Client::over_with_options("proxy", read, write, options)
 }

@@ -164,8 +164,7 @@ async fn what_is_acknowledged_is_watched_or_said_not_to_be() {
     let (one, two) = (offering("one"), offering("two"));
     let proxy = proxy(&[&one, &two]);
     let (near, far) = duplex(1024 * 1024);
-    let session = proxy.session();
-    tokio::spawn(async move { session.serve(far).await.expect("it is served").waiting().await });
+    tokio::spawn(async move { proxy.serve_over(far).await });
     let (read, mut write) = split(near);
     let most = crate::listening::MOST_WATCHED;
     let uris: Vec<String> = (0..=most).map(|at| format!("three://{at}")).collect();

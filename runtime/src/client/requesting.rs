@@ -1,11 +1,11 @@
 //! Untyped requests, for programs that pass on requests of others.
 
-use rmcp::model::{ClientNotification, CustomNotification};
 use serde_json::{Map, Value};
 
 use super::Client;
 use crate::connect::ask::Ask;
 use crate::ground::task::cancelled;
+use crate::rpc::message::Content;
 use crate::rpc::messages::is_of_protocol;
 use crate::rpc::request::RequestError;
 use crate::{CallError, CallOptions, Dispatched};
@@ -122,8 +122,7 @@ impl Client {
             return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
         }
         let (connection, patience) = self.ready(method, &options).await?;
-        let params = Some(Value::Object(params)).filter(|params| params.as_object().is_some_and(|map| !map.is_empty()));
-        let notification = ClientNotification::CustomNotification(CustomNotification::new(method, params));
+        let notification = Content::new(method.to_owned(), params);
         let outcome = tokio::select! {
             biased;
             () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use rmcp::model::{ClientRequest, CustomRequest, GetMeta, MetaObject, RequestMetaObject};
+use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
+
+use crate::rpc::message::Content;
 
 /// One request to a server, sent again with what it wanted to know in between.
 pub(crate) struct Ask {
@@ -50,16 +52,11 @@ impl Ask {
         }
     }
 
-    pub(super) fn request(&self) -> ClientRequest {
-        let mut request = request(&self.method, Some(Value::Object(self.params.clone())));
-        *request.get_meta_mut() = self.meta.clone();
+    pub(super) fn request(&self) -> Content {
+        let mut request = Content::new(self.method.clone(), self.params.clone());
+        request.stamp(self.meta.clone());
         request
     }
-}
-
-/// A request by its method.
-pub(super) fn request(method: &str, params: Option<Value>) -> ClientRequest {
-    ClientRequest::CustomRequest(CustomRequest::new(method, params))
 }
 
 fn named(name: &str, arguments: Option<Map<String, Value>>) -> Map<String, Value> {

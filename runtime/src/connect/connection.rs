@@ -6,15 +6,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{ClientRequest, DiscoverRequest, DiscoverRequestParams, PingRequest, SubscriptionFilter};
-use serde_json::{Value, json};
+use rmcp::model::SubscriptionFilter;
+use serde_json::{Map, Value, json};
 
 use crate::Dispatched;
-use crate::connect::ask::request;
 use crate::connect::handshake::{Agreed, known_version};
 use crate::connect::kept_lists::KeptLists;
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
+use crate::rpc::message::Content;
 use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
@@ -56,8 +56,9 @@ impl Listing {
         }
     }
 
-    pub(crate) fn request(self, cursor: Option<String>) -> ClientRequest {
-        request(self.method(), cursor.map(|cursor| json!({ "cursor": cursor })))
+    pub(crate) fn request(self, cursor: Option<String>) -> Content {
+        let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor.into()));
+        Content::new(self.method(), cursor.into_iter().collect())
     }
 }
 
@@ -126,13 +127,9 @@ impl Connection {
 
     /// Returns `true` if the server says anything at all.
     pub(crate) async fn answers(&self, patience: Duration) -> bool {
-        let question = if self.is_modern() {
-            ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}))
-        } else {
-            ClientRequest::PingRequest(PingRequest::default())
-        };
+        let question = if self.is_modern() { "server/discover" } else { "ping" };
         let patience = Patience::strictly(patience);
-        match self.session.request(question, patience.into()).await {
+        match self.session.request(Content::new(question, Map::new()), patience.into()).await {
             Ok(_) | Err(RequestError::Rpc(_)) => true,
             // Any response counts.
             Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
@@ -148,7 +145,7 @@ impl Connection {
         patience: Patience,
     ) -> Result<(), RequestError> {
         let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
-        let request = request(method, Some(json!({ "uri": uri })));
+        let request = Content::with(method, json!({ "uri": uri }));
         self.session.request(request, patience.into()).await.map(drop)
     }
 

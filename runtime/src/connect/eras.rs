@@ -192,7 +192,8 @@ async fn attempt(
             OpenError::Below(failure) => failed_below(&fail, "", &failure),
         })?;
         let stamp = client.stamp(ProtocolVersion::LATEST);
-        let (mut session, mut receiving) = Session::new(opened.sides, link.ledger.clone(), answers.clone(), stamp);
+        let (mut session, mut receiving) =
+            Session::new(opened.sides, link.ledger.clone(), answers.clone(), Some(stamp));
         let begun = handshake::begin(&mut session, &mut receiving, &client, attempts, &state).await;
         #[cfg(feature = "stdio")]
         if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)

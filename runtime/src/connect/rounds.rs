@@ -9,12 +9,13 @@ use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::ask::{Ask, request};
+use super::ask::Ask;
 use super::connection::Connection;
 use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::task::cancelled;
 use crate::rpc::handlers::Unanswered;
+use crate::rpc::message::Content;
 use crate::rpc::request::{RequestError, Terms};
 use crate::{CallOptions, Dispatched};
 
@@ -162,7 +163,7 @@ impl Connection {
                             && let Some(answers) = self.answers_to(asked, options, &mut time).await?
                         {
                             let update =
-                                request("tasks/update", Some(json!({ "taskId": id, "inputResponses": answers })));
+                                Content::with("tasks/update", json!({ "taskId": id, "inputResponses": answers }));
                             let terms = self.terms(options, time.patience.renewed(), None);
                             self.session.request(update, terms).await?;
                         }
@@ -170,7 +171,7 @@ impl Connection {
                     _ => {}
                 }
                 pause(&task, options, time.patience).await?;
-                let poll = request("tasks/get", Some(json!({ "taskId": id })));
+                let poll = Content::with("tasks/get", json!({ "taskId": id }));
                 task = self.session.request(poll, self.terms(options, time.patience.renewed(), None)).await?;
             }
         };
@@ -218,7 +219,7 @@ impl Drop for AbandonedTask<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             let session = self.connection.session.clone();
-            let cancel = request("tasks/cancel", Some(json!({ "taskId": id })));
+            let cancel = Content::with("tasks/cancel", json!({ "taskId": id }));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
             self.connection.session.in_background(async move {
                 // A server that does not answer it keeps nothing alive here.

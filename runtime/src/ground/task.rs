@@ -5,7 +5,7 @@ use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
 
 /// A boxed future: tokio compiles the code of a task once for each type of future that is spawned.
-pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 pub(crate) fn task(future: impl Future<Output = ()> + Send + 'static) -> Boxed<()> {
     Box::pin(future)

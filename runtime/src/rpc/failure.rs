@@ -13,7 +13,7 @@ const STALE: &str = "the server's tool list kept changing during the comparison;
 
 /// A failed request, or connection, as its transport describes it.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// Whether the server may have acted on the request.
     pub(crate) dispatched: Dispatched,
     /// The reason; without the transport's other notes on the server.
@@ -40,12 +40,12 @@ impl Failure {
     }
 
     /// The server has seen nothing of it that it could act on.
-    pub(crate) fn not_sent(message: impl Into<String>) -> Self {
+    pub fn not_sent(message: impl Into<String>) -> Self {
         Self::new(Dispatched::No, message)
     }
 
     /// The server may have acted on it.
-    pub(crate) fn lost(message: impl Into<String>) -> Self {
+    pub fn lost(message: impl Into<String>) -> Self {
         Self::new(Dispatched::Unknown, message)
     }
 

@@ -95,17 +95,22 @@ pub(super) fn error_data(error: &Value) -> ErrorData {
     ErrorData::new(ErrorCode(code.unwrap_or(INTERNAL_ERROR)), message, error.get("data").cloned())
 }
 
-/// A request of the server, as sent.
-pub(crate) struct Question {
-    pub(crate) id: RequestId,
-    pub(crate) method: String,
-    pub(crate) params: Value,
+/// A request of the other side, as sent.
+#[derive(Debug)]
+pub struct Question {
+    /// Its id.
+    pub id: RequestId,
+    /// Its method.
+    pub method: String,
+    /// Its parameters; null where there are none.
+    pub params: Value,
 }
 
-/// A message of the server that needs an action.
-pub(crate) enum Incoming {
+/// A message of the other side that needs an action.
+#[derive(Debug)]
+pub enum Incoming {
     /// A request to answer.
     Question(Question),
-    /// The server cancelled its request.
+    /// The other side cancelled its request.
     Cancelled(RequestId),
 }

@@ -6,6 +6,7 @@ pub(crate) mod failure;
 pub(crate) mod handlers;
 pub(crate) mod ledger;
 pub(crate) mod list_news;
+pub(crate) mod message;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod notices;

@@ -1,37 +1,28 @@
-//! Receives the server's messages, and answers its requests, until the connection ends.
+//! Receives the messages of the other side, and answers its requests, until the connection ends.
 
 use std::future::pending;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::background::Background;
 use super::failure::{CLOSED, Failure};
-use super::ledger::Ledger;
 use super::messages::Incoming;
-use super::questions::Questions;
-use super::server_requests::Answers;
-use super::transports::{Sender, Sides, Transport};
+use super::questions::{Questions, Respond};
+use super::session::Session;
+use super::transports::Transport;
 
 const UNREAD: &str = "the server keeps sending requests without reading the responses";
 
 /// The receiving side of a session; dropping it ends the session.
-pub(crate) struct Receiving {
+pub struct Receiving {
     transport: Box<dyn Transport>,
-    sender: Arc<dyn Sender>,
     questions: Questions,
-    ledger: Arc<Ledger>,
-    background: Arc<Background>,
+    session: Session,
 }
 
 impl Receiving {
-    pub(super) fn new(
-        (sender, transport): Sides,
-        ledger: Arc<Ledger>,
-        background: Arc<Background>,
-        answers: Arc<Answers>,
-    ) -> Self {
-        Self { transport, sender, questions: Questions::new(answers), ledger, background }
+    pub(super) fn new(session: Session, transport: Box<dyn Transport>, responder: Arc<dyn Respond>) -> Self {
+        Self { transport, questions: Questions::new(responder), session }
     }
 
     /// Receives until nothing more comes. Cancel safe.
@@ -49,15 +40,14 @@ impl Receiving {
                 biased;
                 answer = self.questions.next() => {
                     let Some((answer, size)) = answer else { continue };
-                    let outgoing = self.ledger.queued(&answer);
-                    self.questions.send(size, self.sender.clone().send(answer, outgoing));
+                    self.questions.send(size, self.session.respond(answer));
                 }
                 incoming = arrived => match incoming {
-                    Some(Incoming::Question(question)) => self.questions.ask(question),
+                    Some(Incoming::Question(question)) => self.questions.ask(&self.session, question),
                     Some(Incoming::Cancelled(id)) => self.questions.cancel(&id),
-                    None => return,
+                    None => return self.questions.finish(&self.session).await,
                 },
-                () = stuck => return self.ledger.close(&Failure::lost(UNREAD), None),
+                () = stuck => return self.session.ledger.close(&Failure::lost(UNREAD), None),
             }
         }
     }
@@ -65,7 +55,7 @@ impl Receiving {
     /// The same until the connection is to be closed, and closes it.
     /// Dropped before the end: the session ends at once. A child process is killed, a session over HTTP is not
     /// deleted.
-    pub(crate) async fn run(mut self, hang_up: CancellationToken) {
+    pub async fn run(mut self, hang_up: CancellationToken) {
         tokio::select! {
             biased;
             () = hang_up.cancelled() => {}
@@ -77,7 +67,7 @@ impl Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        self.background.end();
-        self.ledger.close(&Failure::lost(CLOSED), None);
+        self.session.end_background();
+        self.session.ledger.close(&Failure::lost(CLOSED), None);
     }
 }

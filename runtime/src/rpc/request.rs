@@ -1,18 +1,17 @@
 //! Terms and errors of requests.
 
-use rmcp::model::{ClientRequest, ErrorData, RequestMetaObject};
+use rmcp::model::{ErrorData, RequestMetaObject};
 use tokio_util::sync::CancellationToken;
 
 use crate::Dispatched;
 use crate::call::Listener;
 use crate::ground::deadline::Patience;
-use crate::ground::wire::size_of_value;
 use crate::rpc::clock::Questions;
 use crate::rpc::failure::Failure;
 
 /// Why a request has no result.
 #[derive(Clone, Debug)]
-pub(crate) enum RequestError {
+pub enum RequestError {
     /// No answer came in time.
     Timeout(Dispatched),
     /// The caller's token was cancelled.
@@ -25,7 +24,7 @@ pub(crate) enum RequestError {
 
 impl RequestError {
     /// The server answered, but with nothing that this client can take.
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::Failed(Failure::new(Dispatched::Yes, message))
     }
 
@@ -70,13 +69,6 @@ impl From<Patience> for Terms {
     fn from(patience: Patience) -> Self {
         Self { patience, listener: None, cancellation: None, questions: None, list: None, stamp: None }
     }
-}
-
-/// About how long a request is as text. Only what a program asks can be long.
-pub(super) fn size_of(request: &ClientRequest) -> usize {
-    const ENVELOPE: usize = 256;
-    let ClientRequest::CustomRequest(custom) = request else { return ENVELOPE };
-    custom.params.as_ref().map_or(0, size_of_value).saturating_add(ENVELOPE)
 }
 
 #[cfg(test)]

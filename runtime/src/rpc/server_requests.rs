@@ -1,15 +1,27 @@
 //! Responses to requests of a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use rmcp::model::{ErrorCode, ErrorData};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::ground::task::Boxed;
 use crate::rpc::clock::{Open, Questions};
 use crate::rpc::handlers::{Handlers, Unanswered};
+use crate::rpc::messages::Question;
+use crate::rpc::questions::{OpenLimits, Respond};
+use crate::rpc::session::Session;
 
 /// How many answers that take as long as they may one call waits for.
 const ANSWERS_IN_ALL: u32 = 10;
+/// Requests that may wait for the program at once, and about how many bytes they may hold.
+const MOST_OPEN: OpenLimits = OpenLimits { requests: 64, bytes: 4 * 1024 * 1024, at_the_end: Duration::ZERO };
+
+/// The user rejected the request, in the words of the protocol.
+const REJECTED: i32 = -1;
+const TOO_MANY: i32 = -32000;
 
 /// Answers what a server asks, and knows which of its questions are open: the time of the calls that they may be about
 /// stands still meanwhile.
@@ -38,6 +50,34 @@ impl Answers {
         let _open = Asked::new(&self.open);
         self.handlers.answer(method, params).await
     }
+}
+
+impl Respond for Answers {
+    fn limits(&self) -> OpenLimits {
+        MOST_OPEN
+    }
+
+    fn at_once(&self, method: &str) -> Option<Result<Value, ErrorData>> {
+        (method == "ping").then(|| Ok(json!({})))
+    }
+
+    fn respond(
+        self: Arc<Self>,
+        _: Session,
+        Question { method, params, .. }: Question,
+    ) -> Boxed<Result<Value, ErrorData>> {
+        Box::pin(async move { self.answer(&method, params).await.map_err(|reason| refusal(&method, &reason)) })
+    }
+}
+
+fn refusal(method: &str, reason: &Unanswered) -> ErrorData {
+    let (code, message) = match reason {
+        Unanswered::Unknown => (ErrorCode::METHOD_NOT_FOUND, format!("this client does not support {method}")),
+        Unanswered::Declined => (ErrorCode(REJECTED), "the user declined".to_owned()),
+        Unanswered::Error(code, message) => (ErrorCode(*code), message.clone()),
+        Unanswered::TooMany => (ErrorCode(TOO_MANY), format!("too many {method} requests within a minute")),
+    };
+    ErrorData::new(code, message, None)
 }
 
 /// A question until it is answered, or given up.

@@ -1,37 +1,41 @@
-//! Requests to a server, from the caller to the transport and back.
+//! Requests to the other side, from the caller to the transport and back.
 
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
-    GetMeta, ProgressToken, RequestMetaObject, SubscriptionFilter, SubscriptionsListenRequest,
-    SubscriptionsListenRequestParams,
-};
-use serde_json::Value;
+use rmcp::model::{RequestId, RequestMetaObject, SubscriptionFilter};
+use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::background::Background;
 use super::clock::run_out;
 use super::failure::{CLOSED, Failure};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Limits};
+use super::message::{Content, Message};
+use super::questions::Respond;
 use super::receiving::Receiving;
-use super::request::{RequestError, Terms, size_of};
-use super::server_requests::Answers;
+use super::request::{RequestError, Terms};
 use super::ticket::{State, Ticket, TicketTerms};
 use super::transports::{Sender, Sending, Sides};
 use crate::Dispatched;
 use crate::call::events::note_request;
+use crate::ground::deadline::Patience;
+use crate::ground::redact::Redactor;
 use crate::ground::task::{cancelled, task};
 
-/// One session with a server.
+/// The request that a session begins with, before anything is agreed on: it is not cancelled.
+const HANDSHAKE: &str = "initialize";
+
+/// One session with the other side.
 #[derive(Clone)]
-pub(crate) struct Session {
+pub struct Session {
     pub(crate) ledger: Arc<Ledger>,
     sender: Arc<dyn Sender>,
     background: Arc<Background>,
-    /// The `_meta` of every request, in protocol versions without a handshake.
-    stamp: Arc<RequestMetaObject>,
+    /// The `_meta` of every request, in protocol versions without a handshake; none where requests go out as they are.
+    stamp: Option<Arc<RequestMetaObject>>,
 }
 
 impl Session {
@@ -39,29 +43,42 @@ impl Session {
     pub(crate) fn new(
         (sender, transport): Sides,
         ledger: Arc<Ledger>,
-        answers: Arc<Answers>,
-        stamp: RequestMetaObject,
+        responder: Arc<dyn Respond>,
+        stamp: Option<RequestMetaObject>,
     ) -> (Self, Receiving) {
         let background = Arc::new(Background::new(Handle::current()));
-        let receiving = Receiving::new((sender.clone(), transport), ledger.clone(), background.clone(), answers);
-        (Self { ledger, sender, background, stamp: Arc::new(stamp) }, receiving)
+        let session = Self { ledger, sender, background, stamp: stamp.map(Arc::new) };
+        (session.clone(), Receiving::new(session, transport, responder))
+    }
+
+    /// Creates a session with a client, over a transport that is made for it, and its receiving side. It needs the runtime
+    /// that polls that.
+    ///
+    /// # Errors
+    /// Why there is no transport.
+    pub fn with_client(
+        transport: impl FnOnce(Arc<Ledger>) -> io::Result<Sides>,
+        responder: Arc<dyn Respond>,
+    ) -> io::Result<(Self, Receiving)> {
+        let ledger = Ledger::new(Limits::default(), Duration::MAX, Redactor::default());
+        Ok(Self::new(transport(ledger.clone())?, ledger, responder, None))
     }
 
     /// Puts this into the `_meta` of every request from now on.
     pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
-        self.stamp = Arc::new(stamp);
+        self.stamp = Some(Arc::new(stamp));
     }
 
     /// Sends a request and waits for its raw result. Dropping the future cancels the request: one that has not left never
     /// will, and of another the server is told.
-    pub(crate) async fn request(&self, request: ClientRequest, mut terms: Terms) -> Result<Value, RequestError> {
+    pub(crate) async fn request(&self, request: Content, mut terms: Terms) -> Result<Value, RequestError> {
         let ticket_terms = TicketTerms {
             deadline: terms.patience.first,
             listener: terms.listener.take(),
             list: terms.list,
             acknowledged: None,
         };
-        let is_call = request.method() == "tools/call";
+        let is_call = request.method == "tools/call";
         let mut sent = self.send(request, terms.stamp.take(), ticket_terms)?;
         if is_call {
             note_request(&sent.pending.ticket.id());
@@ -75,12 +92,20 @@ impl Session {
         }
     }
 
+    /// Sends a request as it is and waits for its result, however long that takes. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// The error of the other side, or why there is no answer.
+    pub async fn ask(&self, request: Content) -> Result<Value, RequestError> {
+        self.request(request, Patience::strictly(Duration::MAX).into()).await
+    }
+
     /// Opens a subscription, which lasts until it is dropped or the server ends it. Cancel safe.
     pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
-        let request = SubscriptionsListenRequest::new(SubscriptionsListenRequestParams::new(filter));
         let (acknowledged, mut told) = oneshot::channel();
         let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
-        let mut sent = self.send(ClientRequest::SubscriptionsListenRequest(request), None, terms)?;
+        let mut sent =
+            self.send(Content::with("subscriptions/listen", json!({ "notifications": filter })), None, terms)?;
         tokio::select! {
             biased;
             Ok(told) = &mut told => Ok(Subscription { sent, told }),
@@ -92,10 +117,24 @@ impl Session {
     }
 
     /// Sends a notification. Cancel safe: a partly written message is still written to its end.
-    pub(crate) async fn notify(&self, notification: ClientNotification) -> Result<(), Failure> {
-        let message = ClientJsonRpcMessage::notification(notification);
+    ///
+    /// # Errors
+    /// Why it has not left.
+    pub async fn notify(&self, notification: Content) -> Result<(), Failure> {
+        let message = Message::Notification(notification);
         let outgoing = self.ledger.queued(&message);
         self.sender.clone().send(message, outgoing).await
+    }
+
+    /// Hands a response to the transport.
+    pub(super) fn respond(&self, response: Message) -> Sending {
+        let outgoing = self.ledger.queued(&response);
+        self.sender.clone().send(response, outgoing)
+    }
+
+    /// Ends what runs in the background.
+    pub(super) fn end_background(&self) {
+        self.background.end();
     }
 
     /// Runs a future in the background until the connection ends.
@@ -105,22 +144,22 @@ impl Session {
 
     fn send(
         &self,
-        mut request: ClientRequest,
+        mut request: Content,
         stamp: Option<RequestMetaObject>,
         terms: TicketTerms,
     ) -> Result<Sent, RequestError> {
-        let ticket = self.ledger.admit(size_of(&request), terms).map_err(RequestError::Failed)?;
-        let is_handshake = matches!(request, ClientRequest::InitializeRequest(_));
-        if !is_handshake {
-            let meta = request.get_meta_mut();
-            meta.extend((*self.stamp).clone());
-            meta.extend(stamp.unwrap_or_default());
-            meta.set_progress_token(ProgressToken(ticket.id()));
+        let ticket = self.ledger.admit(request.size(), terms).map_err(RequestError::Failed)?;
+        let about = request.about.clone();
+        let is_handshake = request.method == HANDSHAKE;
+        if let Some(common) = self.stamp.as_ref().filter(|_| !is_handshake) {
+            request.stamp((**common).clone());
+            request.stamp(stamp.unwrap_or_default());
+            request.set_progress_token(ticket.id());
         }
-        let message = ClientJsonRpcMessage::request(request, ticket.id());
+        let message = Message::Request { id: ticket.id(), content: request };
         let outgoing = self.ledger.queued_request(&message, &ticket);
         let sending = self.sender.clone().send(message, outgoing);
-        Ok(Sent { pending: Pending { session: self.clone(), ticket, is_handshake }, sending: Some(sending) })
+        Ok(Sent { pending: Pending { session: self.clone(), ticket, is_handshake, about }, sending: Some(sending) })
     }
 }
 
@@ -171,6 +210,8 @@ struct Pending {
     session: Session,
     ticket: Ticket,
     is_handshake: bool,
+    /// The request of the other side that it belongs to.
+    about: Option<RequestId>,
 }
 
 impl Pending {
@@ -201,9 +242,8 @@ impl Pending {
     /// Sends `notifications/cancelled` if the request has left.
     fn tell_the_server(&self) {
         if matches!(self.ticket.state(), State::GivenUp(Dispatched::Unknown)) && !self.is_handshake {
-            let why = "the caller no longer waits".to_owned();
-            let params = CancelledNotificationParam::new(Some(self.ticket.id()), Some(why));
-            let cancelled = ClientNotification::CancelledNotification(CancelledNotification::new(params));
+            let params = json!({ "requestId": self.ticket.id(), "reason": "the caller no longer waits" });
+            let cancelled = Content::with("notifications/cancelled", params).about(self.about.clone());
             let session = self.session.clone();
             self.session.in_background(async move {
                 // Failing to cancel changes nothing for the caller.

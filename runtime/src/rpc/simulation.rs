@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
@@ -23,6 +22,7 @@ use self::pipes::{Pipes, SimulatedReader};
 use self::server::Server;
 use super::handlers::Handlers;
 use super::ledger::{Ledger, Limits};
+use super::message::Content;
 use super::notes::Notes;
 use super::request::{RequestError, Terms};
 use super::server_requests::Answers;
@@ -116,8 +116,8 @@ impl Simulation {
         let number = self.calls.len();
         let padding = "x".repeat(self.chance.below(60));
         let arguments = Map::from_iter([("call".to_owned(), json!(number)), ("padding".to_owned(), padding.into())]);
-        let params = json!({ "name": "t", "arguments": arguments });
-        let request = ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params)));
+        let params = [("name".to_owned(), json!("t")), ("arguments".to_owned(), arguments.into())];
+        let request = Content::new("tools/call", Map::from_iter(params));
         let patience = match self.chance.below(4) {
             0 => Patience::strictly(Duration::MAX),
             1 => Patience::strictly(Duration::from_millis(1 + self.chance.next() % 150)),
@@ -176,7 +176,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
         let transport = LineTransport::new(Stranger, reader, writer.clone(), ledger.clone(), notes);
         let answers = Arc::new(Answers::new(Handlers::default()));
         let sides = (writer as _, Box::new(transport) as _);
-        let (session, receiving) = Session::new(sides, ledger.clone(), answers, Default::default());
+        let (session, receiving) = Session::new(sides, ledger.clone(), answers, Some(Default::default()));
         let hang_up = CancellationToken::new();
         let receiving = tokio::spawn(receiving.run(hang_up.clone()));
         let (cancellations, calls, server) = Default::default();

@@ -13,8 +13,6 @@ use std::time::Duration;
 
 use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest};
-use rmcp::transport::streamable_http_server::session::SessionId;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -24,6 +22,7 @@ pub(super) use self::forward::forward;
 pub(super) use self::message::Forwarded;
 pub(super) use self::message::{Message, headers, texts};
 use super::body::Payload;
+use super::sessions::SessionId;
 use crate::redis::{Holder, Inbox, RedisState, RedisStateError, SessionRecord};
 
 /// The record of a session outlives the time after which the session ends by itself by so much.
@@ -76,18 +75,19 @@ impl Replicas {
     }
 
     /// Notes a request whose effect lasts, for an instance that goes on with the session.
-    pub(super) async fn note(&self, session: &SessionId, request: &JsonRpcRequest<ClientRequest>) {
-        let (about, request) = match &request.request {
-            ClientRequest::SetLevelRequest(_) => ("level".to_owned(), Some(&request.request)),
-            ClientRequest::SubscribeRequest(subscribe) => (subscribe.params.uri.clone(), Some(&request.request)),
-            ClientRequest::UnsubscribeRequest(unsubscribe) => (unsubscribe.params.uri.clone(), None),
+    pub(super) async fn note(&self, session: &SessionId, request: &Value) {
+        let uri = request.pointer("/params/uri").and_then(Value::as_str);
+        let (about, request) = match (request.get("method").and_then(Value::as_str), uri) {
+            (Some("logging/setLevel"), _) => ("level", Some(request)),
+            (Some("resources/subscribe"), Some(uri)) => (uri, Some(request)),
+            (Some("resources/unsubscribe"), Some(uri)) => (uri, None),
             _ => return,
         };
         let record = {
             let mut records = lock(&self.records);
             let Some(record) = records.get_mut(session) else { return };
-            record.lasting.retain(|(known, _)| *known != about);
-            record.lasting.extend(request.and_then(|request| Some((about, serde_json::to_value(request).ok()?))));
+            record.lasting.retain(|(known, _)| known != about);
+            record.lasting.extend(request.map(|request| (about.to_owned(), request.clone())));
             record.clone()
         };
         if let Err(error) = self.state.put_session(session, &record, self.kept).await {
@@ -214,11 +214,6 @@ impl Replicas {
     fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
-}
-
-/// Returns the message that begins a session, as it is recorded.
-pub(super) fn recorded(message: &ClientJsonRpcMessage) -> Value {
-    serde_json::to_value(message).unwrap_or_default()
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -155,6 +155,6 @@ pub(crate) fn size_of_value(value: &Value) -> usize {
     }
 }
 
-fn size_of_members(object: &serde_json::Map<String, Value>) -> usize {
+pub(crate) fn size_of_members(object: &serde_json::Map<String, Value>) -> usize {
     object.iter().map(|(key, value)| key.len() + 4 + size_of_value(value)).sum()
 }

@@ -9,7 +9,7 @@ mod outgoing;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -19,12 +19,13 @@ use self::book::Entry;
 pub(crate) use self::book::Limits;
 #[cfg(feature = "http")]
 pub(crate) use self::outgoing::Departure;
-pub(crate) use self::outgoing::Outgoing;
+pub use self::outgoing::Outgoing;
 use crate::Dispatched;
 use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::Failure;
 use crate::rpc::list_news::ListNews;
+use crate::rpc::message::Message;
 use crate::rpc::messages::{self, UNREADABLE};
 use crate::rpc::messages::{Incoming, Question};
 use crate::rpc::notices::Notices;
@@ -43,7 +44,7 @@ const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
 
 /// The requests of one connection and their states.
-pub(crate) struct Ledger {
+pub struct Ledger {
     limits: Limits,
     /// How long the program waits for an answer where nothing else is said.
     timeout: Duration,
@@ -96,14 +97,14 @@ impl Ledger {
     }
 
     /// Notes a request that is handed to the transport.
-    pub(crate) fn queued_request(self: &Arc<Self>, message: &ClientJsonRpcMessage, ticket: &Ticket) -> Outgoing {
+    pub(crate) fn queued_request(self: &Arc<Self>, message: &Message, ticket: &Ticket) -> Outgoing {
         self.witness_sees(message);
         self.book().goes_under_way(ticket);
         Outgoing { ledger: self.clone(), request: Some(ticket.clone()) }
     }
 
     /// Notes another message that is handed to the transport.
-    pub(crate) fn queued(self: &Arc<Self>, message: &ClientJsonRpcMessage) -> Outgoing {
+    pub(crate) fn queued(self: &Arc<Self>, message: &Message) -> Outgoing {
         self.witness_sees(message);
         let mut book = self.book();
         book.messages += 1;
@@ -111,7 +112,7 @@ impl Ledger {
         Outgoing { ledger: self.clone(), request: None }
     }
 
-    fn witness_sees(&self, message: &ClientJsonRpcMessage) {
+    fn witness_sees(&self, message: &Message) {
         if let Some(witness) = self.witness.get() {
             witness.sent(message);
         }
@@ -172,7 +173,7 @@ impl Ledger {
 
     /// Nothing more will come: all that is under way fails. Of one stream for all requests, `read` says how much of it
     /// the server can have read at most.
-    pub(crate) fn close(&self, failure: &Failure, read: Option<u64>) {
+    pub fn close(&self, failure: &Failure, read: Option<u64>) {
         let mut book = self.book();
         book.end(failure);
         let tickets: Vec<Ticket> = book.under_way.values().map(|entry| entry.ticket.clone()).collect();
@@ -202,7 +203,7 @@ impl Ledger {
 
     /// Records a message that arrived, and returns a request or cancellation to act on. `answers` is the request whose response
     /// carried it, if the transport knows.
-    pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {
+    pub fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {
         let Value::Object(fields) = message else {
             tracing::debug!("ignoring a message that is not a JSON object");
             return None;

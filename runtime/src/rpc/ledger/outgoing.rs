@@ -8,7 +8,7 @@ use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ticket::{State, Ticket};
 
 /// A message that the transport has, and what it reports of it. One that is dropped before it has left failed.
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     pub(super) ledger: Arc<Ledger>,
     pub(super) request: Option<Ticket>,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Returns `true` if the message is still to be sent, and notes that its first byte leaves. `end` is where it will end
     /// in the stream, where there is one stream for all requests.
-    pub(crate) fn begin_write(&self, end: Option<u64>) -> bool {
+    pub fn begin_write(&self, end: Option<u64>) -> bool {
         self.request.as_ref().is_none_or(|ticket| self.ledger.begin_write(ticket, end))
     }
 
@@ -39,7 +39,7 @@ impl Outgoing {
     }
 
     /// It has left whole.
-    pub(crate) fn written(&self) {
+    pub fn written(&self) {
         let Some(ticket) = &self.request else { return };
         let _book = self.ledger.book();
         if let State::Writing { end } = ticket.state() {

@@ -1,10 +1,10 @@
 //! Tests of the state machine, and of incoming messages.
 
-use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::json;
 
 use super::*;
 use crate::ground::deadline::Deadline;
+use crate::rpc::message::Content;
 
 const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
 
@@ -15,13 +15,13 @@ fn ledger() -> Arc<Ledger> {
     ledger
 }
 
-fn message(ticket: &Ticket) -> ClientJsonRpcMessage {
-    let request = ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(json!({ "name": "t" }))));
-    ClientJsonRpcMessage::request(request, ticket.id())
+fn message(ticket: &Ticket) -> Message {
+    let params = Map::from_iter([("name".to_owned(), json!("t"))]);
+    Message::Request { id: ticket.id(), content: Content::new("tools/call", params) }
 }
 
-fn notification() -> ClientJsonRpcMessage {
-    serde_json::from_value(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).expect("a notification")
+fn notification() -> Message {
+    Message::Notification(Content::new("notifications/initialized", Map::new()))
 }
 
 fn admitted(ledger: &Ledger) -> Ticket {

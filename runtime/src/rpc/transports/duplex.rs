@@ -1,4 +1,4 @@
-//! A server at the other end of a pair of streams, which may be in the same process.
+//! The other side at the other ends of a pair of streams, which may be in the same process.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,6 +13,7 @@ use super::writer::Writer;
 use crate::ground::task::Boxed;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
+use crate::rpc::transports::Sides;
 
 /// The message for streams that cannot be opened again.
 pub(crate) const SPENT: &str = "the client's streams have ended; create a new client";
@@ -22,6 +23,21 @@ type Writing = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// The transport; dropping it closes the streams.
 pub(crate) type DuplexTransport = LineTransport<Stranger, Reader>;
+
+/// A transport to a client over a pair of streams, whose messages have at most so many bytes; longer ones are dropped.
+///
+/// # Errors
+/// Outside of a runtime.
+pub fn with_client(
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+    longest: usize,
+    ledger: Arc<Ledger>,
+) -> io::Result<Sides> {
+    let writer = Arc::new(Writer::new(Sink::Given(Box::new(writer)), ledger.clone())?);
+    let transport = LineTransport::with_client(Stranger, reader, writer.clone(), ledger, longest);
+    Ok((writer, Box::new(transport)))
+}
 
 /// Nothing is known of who holds the other ends.
 pub(crate) struct Stranger;

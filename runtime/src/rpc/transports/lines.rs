@@ -1,4 +1,4 @@
-//! A server that speaks JSON-RPC in lines: over the pipes of a child process, or over a pair of streams.
+//! JSON-RPC in lines: over the pipes of a child process, or over a pair of streams.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -43,19 +43,21 @@ pub(crate) struct LineTransport<E, R> {
     reader: BufReader<R>,
     framer: Framer,
     ledger: Arc<Ledger>,
-    notes: Notes,
+    /// What is known of a server; of a client nothing is noted.
+    notes: Option<Notes>,
+    longest: usize,
 }
 
 impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
     pub(crate) fn new(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, notes: Notes) -> Self {
-        Self {
-            far_end,
-            writer,
-            reader: BufReader::with_capacity(READ_AT_ONCE, reader),
-            framer: Framer::new(MAX_MESSAGE),
-            ledger,
-            notes,
-        }
+        let mut transport = Self::with_client(far_end, reader, writer, ledger, MAX_MESSAGE);
+        transport.notes = Some(notes);
+        transport
+    }
+
+    pub(super) fn with_client(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, longest: usize) -> Self {
+        let reader = BufReader::with_capacity(READ_AT_ONCE, reader);
+        Self { far_end, writer, reader, framer: Framer::new(longest), ledger, notes: None, longest }
     }
 
     /// Takes what the framer found. What cannot be read costs the request that it answers, and no other.
@@ -67,15 +69,22 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
                 (None, Some(id)) => messages::unreadable(&id, "the response is not valid JSON"),
                 _ => return self.noise(&String::from_utf8_lossy(&text)),
             },
-            Frame::TooLarge { id: Some(id) } => messages::unreadable(&id, &too_large()),
-            Frame::TooLarge { id: None } => return self.noise(&too_large()),
+            Frame::TooLarge { id: Some(id) } => messages::unreadable(&id, &self.too_large()),
+            Frame::TooLarge { id: None } => return self.noise(&self.too_large()),
         };
         self.ledger.received(message, None)
     }
 
     fn noise(&self, line: &str) -> Option<Incoming> {
-        self.notes.noise_line(line);
+        match &self.notes {
+            Some(notes) => notes.noise_line(line),
+            None => tracing::debug!("ignoring a line of the client that is not JSON-RPC"),
+        }
         None
+    }
+
+    fn too_large(&self) -> String {
+        format!("the server sent a message of more than {} MiB", self.longest / (1024 * 1024))
     }
 
     /// Reads on; `false` at the end. Loses nothing when it is cancelled.
@@ -113,13 +122,17 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
                         continue;
                     }
                     self.ledger.stop(&Failure::not_sent(CLOSED));
-                    self.far_end.note_end(&self.notes).await;
+                    if let Some(notes) = &self.notes {
+                        self.far_end.note_end(notes).await;
+                    }
                     let read = self.writer.read_at_most().await;
                     self.ledger.close(&Failure::lost(CLOSED), read);
                     return None;
                 }
                 Err(error) => {
-                    self.notes.problem(error.to_string());
+                    if let Some(notes) = &self.notes {
+                        notes.problem(error.to_string());
+                    }
                     self.ledger.close(&Failure::lost(error.to_string()).with_source(error), None);
                     return None;
                 }
@@ -147,8 +160,4 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTranspo
             self.ledger.close(&Failure::lost(CLOSED), None);
         })
     }
-}
-
-fn too_large() -> String {
-    format!("the server sent a message of more than {} MiB", MAX_MESSAGE / (1024 * 1024))
 }

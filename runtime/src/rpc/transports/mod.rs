@@ -20,30 +20,29 @@ pub(crate) mod writer;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use rmcp::model::ClientJsonRpcMessage;
-
 use crate::Cause;
 use crate::ground::task::Boxed;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
+use crate::rpc::message::Message;
 use crate::rpc::messages::Incoming;
 
 /// Resolves once the message has left. The outcome of a request is in the ledger.
-pub(crate) type Sending = Boxed<Result<(), Failure>>;
+pub type Sending = Boxed<Result<(), Failure>>;
 
 /// Both sides of a transport.
-pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn Transport>);
+pub type Sides = (Arc<dyn Sender>, Box<dyn Transport>);
 
 /// Sends messages, from any task.
-pub(crate) trait Sender: Send + Sync {
+pub trait Sender: Send + Sync {
     /// Sends a message. Over HTTP this also reads the response; dropping the future stops reading.
     /// Over a stream a message that has begun to leave is written to its end.
-    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending;
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending;
 }
 
 /// Receives messages.
-pub(crate) trait Transport: Send {
-    /// Returns the next message for the client to act on; `None` at the end.
+pub trait Transport: Send {
+    /// Returns the next message to act on; `None` at the end.
     /// Cancel safe.
     fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>>;
 

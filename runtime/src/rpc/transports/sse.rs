@@ -10,7 +10,6 @@ use std::sync::Arc;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Url;
-use rmcp::model::ClientJsonRpcMessage;
 use tokio::runtime::Handle;
 
 use super::http::events::{Event, Reader, Sse};
@@ -18,6 +17,7 @@ use super::http::refusals::{HttpError, HttpErrorKind};
 use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
+use crate::rpc::message::Message;
 use crate::rpc::messages;
 use crate::rpc::messages::Incoming;
 use crate::rpc::transports::{Sender, Sending, Transport};
@@ -109,7 +109,7 @@ pub(crate) struct SseSender {
 }
 
 impl Sender for SseSender {
-    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         let runtime = self.runtime.clone();
         on_runtime(&runtime, async move {
             let body = serde_json::to_vec(&message).map_err(|error| HttpError::not_sent(error.to_string()))?;

@@ -5,7 +5,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::ClientJsonRpcMessage;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::timeout;
@@ -15,6 +14,7 @@ use super::pipe::Sink;
 use crate::ground::task::task;
 use crate::rpc::failure::{Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::message::Message;
 use crate::rpc::transports::{Sender, Sending};
 
 const BROKEN: &str = "the server stopped reading";
@@ -99,7 +99,7 @@ impl Writer {
 
     /// Writes a message when its turn has come, unless nobody waits for it any more.
     /// Dropped before its turn: nothing was written. Later it is not cancel safe, as `write_all`.
-    async fn write(&self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
+    async fn write(&self, message: &Message, outgoing: Outgoing) -> Result<(), Failure> {
         let stream = tokio::select! {
             biased;
             () = outgoing.abandoned() => return Err(withdrawn()),
@@ -148,7 +148,7 @@ impl Writer {
 impl Sender for Writer {
     /// A task writes the rest of a message that cannot be written at once, since half of a message must not stay behind when its
     /// caller gives up.
-    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         let Some((mut stream, line)) = self.turn_at_once().and_then(|stream| Some((stream, line(&message).ok()?)))
         else {
             let writing = self.clone();
@@ -171,7 +171,7 @@ impl Sender for Writer {
     }
 }
 
-fn line(message: &ClientJsonRpcMessage) -> io::Result<Vec<u8>> {
+fn line(message: &Message) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     Ok(line)

@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use rmcp::model::RequestId;
 use serde_json::{Map, Value};
 
 use super::Cassette;
 use super::exchange::{Exchange, Heard, Request};
 use crate::ground::redact::Redactor;
+use crate::rpc::message::Message;
 use crate::rpc::witness::Witness;
 
 /// Open until somebody closes it: its answer is no answer to anything.
@@ -77,7 +78,7 @@ impl Recorder {
 }
 
 impl Witness for Recorder {
-    fn sent(&self, message: &ClientJsonRpcMessage) {
+    fn sent(&self, message: &Message) {
         let Ok(Value::Object(mut fields)) = serde_json::to_value(message) else { return };
         let Some(id) = fields.remove("id") else { return };
         if let Some(method) = fields.get("method").and_then(Value::as_str) {

@@ -7,7 +7,6 @@ use std::future::ready;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::ClientJsonRpcMessage;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -19,6 +18,7 @@ use super::recorder::SUBSCRIPTION;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::message::Message;
 use crate::rpc::messages::Incoming;
 use crate::rpc::transports::{Sender, Sending, Transport};
 
@@ -63,7 +63,7 @@ struct Scene {
 }
 
 impl Stage {
-    fn take(&mut self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
+    fn take(&mut self, message: &Message, outgoing: Outgoing) -> Result<(), Failure> {
         if !outgoing.begin_write(None) {
             return Err(Failure::not_sent(WITHDRAWN));
         }
@@ -161,7 +161,7 @@ fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> Failu
 }
 
 impl Sender for ReplaySender {
-    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         Box::pin(ready(self.0.lock().unwrap_or_else(PoisonError::into_inner).take(&message, outgoing)))
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::StatusCode;
-use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use rmcp::model::RequestId;
 use tokio::time::timeout;
 
 use super::events::Reader;
@@ -15,6 +15,7 @@ use super::refusals::HttpError;
 use super::requests::{Conversation, Requests};
 use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
 use crate::rpc::ledger::Outgoing;
+use crate::rpc::message::Message;
 
 /// How often the rest of an answer is asked for, and how long before where the server does not say.
 const RESUMPTIONS: usize = 5;
@@ -27,7 +28,7 @@ const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
 impl Requests {
     /// Sends a request and reads until the ledger has its answer, or what became of it. Dropping the future ends the request.
-    pub(super) async fn exchange(&self, message: &ClientJsonRpcMessage, outgoing: &Outgoing) -> Result<(), HttpError> {
+    pub(super) async fn exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), HttpError> {
         let outcome = tokio::select! {
             biased;
             () = outgoing.abandoned() => Ok(()),
@@ -39,13 +40,13 @@ impl Requests {
         outcome
     }
 
-    async fn try_exchange(&self, message: &ClientJsonRpcMessage, outgoing: &Outgoing) -> Result<(), HttpError> {
-        let ClientJsonRpcMessage::Request(request) = message else { return Ok(()) };
+    async fn try_exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), HttpError> {
+        let Some((id, _)) = message.as_request() else { return Ok(()) };
         if self.begins(message) {
             if !outgoing.may_leave() {
                 return Ok(());
             }
-            return self.begin(message, &request.id, outgoing).await;
+            return self.begin(message, id, outgoing).await;
         }
         let slot = self.slots.acquire().await;
         // Read before it is asked whether the request may leave: it goes to the session that the answer was about.
@@ -76,11 +77,11 @@ impl Requests {
         }
         outgoing.written();
         if content_type(&response).starts_with(EVENT_STREAM) {
-            return self.follow(self.reader(response), &request.id, outgoing, &conversation).await;
+            return self.follow(self.reader(response), id, outgoing, &conversation).await;
         }
         let kind = content_type(&response).to_owned();
         let body = bodies::whole(response).await.map_err(|problem| self.lost(problem))?;
-        self.take_text(&body, Some(&request.id)).await;
+        self.take_text(&body, Some(id)).await;
         if outgoing.is_settled() { Ok(()) } else { Err(self.no_answer(&kind, &body)) }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, RequestId};
-use serde_json::{Value, json};
+use rmcp::model::{ProtocolVersion, RequestId};
+use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,7 @@ use super::refusals::{HttpError, HttpErrorKind, is_lost_session};
 use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
+use crate::rpc::message::{Content, Message};
 use crate::rpc::messages;
 use crate::rpc::messages::Incoming;
 
@@ -30,6 +31,7 @@ const SHORTEST_SECRET_SESSION: usize = 8;
 /// Telling the server that a session ends is a courtesy; nobody should wait for its answer.
 const PATIENCE_FOR_DELETE: Duration = Duration::from_secs(1);
 const INVALID_REQUEST: i32 = -32600;
+const DISCOVER: &str = "server/discover";
 
 /// The session of a connection, where its server has sessions, and the protocol version.
 #[derive(Clone, Default)]
@@ -56,7 +58,7 @@ pub(crate) struct Requests {
     param_headers: Arc<ParamHeaders>,
     latest: Arc<watch::Sender<Conversation>>,
     /// The request that begins a session; one session begins at a time.
-    initialize: Arc<Mutex<Option<ClientJsonRpcMessage>>>,
+    initialize: Arc<Mutex<Option<Message>>>,
     /// One for each request that may wait for the head of its answer.
     pub(super) slots: Arc<Semaphore>,
     arriving: mpsc::Sender<Incoming>,
@@ -82,11 +84,10 @@ impl Requests {
     }
 
     /// Returns `true` for the first request of a session. A later `server/discover` is a health check.
-    pub(super) fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
-        let ClientJsonRpcMessage::Request(request) = message else { return false };
-        match request.request {
-            ClientRequest::InitializeRequest(_) => true,
-            ClientRequest::DiscoverRequest(_) => self.latest.borrow().number == 0,
+    pub(super) fn begins(&self, message: &Message) -> bool {
+        match message.as_request().map(|(_, content)| &*content.method) {
+            Some("initialize") => true,
+            Some(DISCOVER) => self.latest.borrow().number == 0,
             _ => false,
         }
     }
@@ -102,13 +103,13 @@ impl Requests {
     /// Dropped: as `HttpClient::send`.
     pub(super) async fn post(
         &self,
-        message: &ClientJsonRpcMessage,
+        message: &Message,
         conversation: &Conversation,
         outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, HttpError> {
         let mut headers = conversation.headers();
-        if let ClientJsonRpcMessage::Request(request) = message {
-            self.add_headers(&request.request, &mut headers);
+        if let Some((_, content)) = message.as_request() {
+            self.add_headers(content, &mut headers);
         }
         let body = serde_json::to_vec(message).map_err(|error| HttpError::not_sent(error.to_string()))?;
         let request = self.http.client.post(self.url.clone());
@@ -117,26 +118,24 @@ impl Requests {
     }
 
     /// Adds what a server of a version without a handshake wants to see in headers.
-    fn add_headers(&self, request: &ClientRequest, headers: &mut HeaderMap) {
-        let Some(version) = request.get_meta().protocol_version() else { return };
+    fn add_headers(&self, request: &Content, headers: &mut HeaderMap) {
+        let Some(version) = request.version() else { return };
         let mut add = |name, text: &str| {
             if let Ok(value) = HeaderValue::from_str(text) {
                 headers.insert(name, value);
             }
         };
-        add(VERSION, version.as_str());
-        if version < ProtocolVersion::STANDARD_HEADERS {
+        add(VERSION, version);
+        if version < ProtocolVersion::STANDARD_HEADERS.as_str() {
             return;
         }
-        add(METHOD, request.method());
+        add(METHOD, &request.method);
         if let Some(name) = subject(request) {
             add(NAME, &encode(name));
         }
-        if let ClientRequest::CustomRequest(custom) = request
-            && let Some(Value::Object(params)) = &custom.params
+        if request.method == "tools/call"
             && let (Some(Value::String(tool)), Some(Value::Object(arguments))) =
-                (params.get("name"), params.get("arguments"))
-            && custom.method == "tools/call"
+                (request.params.get("name"), request.params.get("arguments"))
         {
             headers.extend(self.param_headers.of_call(tool, arguments));
         }
@@ -174,13 +173,8 @@ impl Requests {
 
     /// Sends the first request of a session and reads its answer from the response.
     /// Dropped before the answer: the server may have a session that nobody uses, and nobody ends.
-    pub(super) async fn begin(
-        &self,
-        message: &ClientJsonRpcMessage,
-        id: &RequestId,
-        outgoing: &Outgoing,
-    ) -> Result<(), HttpError> {
-        let own_version = version_of(message);
+    pub(super) async fn begin(&self, message: &Message, id: &RequestId, outgoing: &Outgoing) -> Result<(), HttpError> {
+        let own_version = message.as_request().and_then(|(_, content)| content.version());
         // Only one `initialize` may be pending; `server/discover` requests may overlap.
         let mut initialize = if own_version.is_none() { Some(self.initialize.lock().await) } else { None };
         let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
@@ -194,7 +188,7 @@ impl Requests {
         outgoing.written();
         let session = self.session(&response);
         let answer = self.first_answer(response).await?;
-        if let Some(version) = agreed_version(&answer, own_version.as_ref()) {
+        if let Some(version) = agreed_version(&answer, own_version) {
             if let Some(initialize) = &mut initialize {
                 **initialize = Some(message.clone());
             }
@@ -228,8 +222,7 @@ impl Requests {
         let Some(version) = agreed_version(&answer, None) else { return Err(failed("it rejected the handshake")) };
         let version_header = HeaderValue::from_str(version).ok();
         let next = Conversation { session: session.clone(), version: version_header, ..Conversation::default() };
-        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let initialized = serde_json::from_value(initialized).map_err(|error| failed(&error.to_string()))?;
+        let initialized = Message::Notification(Content::new("notifications/initialized", Map::new()));
         let response = self.post(&initialized, &next, None).await.map_err(|error| failed(&error.to_string()))?;
         if !response.status().is_success() {
             return Err(failed(&self.http.refused(response).await.to_string()));
@@ -339,7 +332,7 @@ impl Requests {
     /// Dropped: the body is not read on, and the request has no outcome from here.
     pub(super) async fn refused(
         &self,
-        message: &ClientJsonRpcMessage,
+        message: &Message,
         conversation: &Conversation,
         response: reqwest::Response,
         outgoing: &Outgoing,
@@ -351,16 +344,15 @@ impl Requests {
             return Err(self.http.fail(HttpError::new(HttpErrorKind::SessionLost(status), message)));
         }
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        if let ClientJsonRpcMessage::Request(request) = message
+        if let Some((id, content)) = message.as_request()
             && !is_auth
             && !headers.contains_key(RETRY_AFTER)
         {
-            let id = &request.id;
             // A gateway answers with `{"error": "Not Found"}`, which is no error of the protocol.
             let body = serde_json::from_slice(&body).ok();
             if let Some(error) = body.filter(|body: &Value| body.get("error").is_some_and(Value::is_object)) {
                 self.take(error, Some(id)).await;
-            } else if matches!(request.request, ClientRequest::DiscoverRequest(_)) && status.is_client_error() {
+            } else if content.method == DISCOVER && status.is_client_error() {
                 let error = json!({ "code": INVALID_REQUEST, "message": format!("HTTP {status}") });
                 self.take(json!({ "id": id, "error": error }), Some(id)).await;
             }
@@ -390,30 +382,21 @@ impl Requests {
 }
 
 /// The protocol version that a server agrees to in the answer to a handshake, or to a request that says its own.
-fn agreed_version<'v>(answer: &'v Value, own: Option<&'v ProtocolVersion>) -> Option<&'v str> {
+fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str> {
     let result = answer.get("result")?;
-    match own.map(ProtocolVersion::as_str) {
+    match own {
         None => result.get("protocolVersion")?.as_str(),
         Some(own) => result.get("supportedVersions")?.as_array()?.iter().any(|version| version == own).then_some(own),
     }
 }
 
 /// The name, URI or task that a request is about, as the header `Mcp-Name` has it.
-fn subject(request: &ClientRequest) -> Option<&str> {
-    let ClientRequest::CustomRequest(custom) = request else { return None };
-    let key = match custom.method.as_str() {
+fn subject(request: &Content) -> Option<&str> {
+    let key = match &*request.method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    custom.params.as_ref()?.get(key)?.as_str()
-}
-
-/// The protocol version that a request says by itself, where there was no handshake.
-fn version_of(message: &ClientJsonRpcMessage) -> Option<ProtocolVersion> {
-    match message {
-        ClientJsonRpcMessage::Request(request) => request.request.get_meta().protocol_version(),
-        _ => None,
-    }
+    request.params.get(key)?.as_str()
 }

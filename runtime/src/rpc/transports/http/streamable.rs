@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -17,6 +16,7 @@ use super::{HttpClient, Life, bodies, on_runtime};
 use crate::ground::task::Boxed;
 use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::message::Message;
 use crate::rpc::messages::Incoming;
 use crate::rpc::transports::{Sender, Sending, Transport};
 
@@ -70,22 +70,22 @@ pub(crate) fn connect(
 }
 
 impl Sender for StreamableSender {
-    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         let runtime = self.runtime.clone();
         on_runtime(&runtime, async move {
             match &message {
-                ClientJsonRpcMessage::Request(_) => self.requests.exchange(&message, &outgoing).await,
-                ClientJsonRpcMessage::Notification(notification) => match &notification.notification {
+                Message::Request { .. } => self.requests.exchange(&message, &outgoing).await,
+                Message::Notification(notification) => match &*notification.method {
                     // Where no handshake was made, a request is cancelled by dropping its response.
-                    ClientNotification::CancelledNotification(_) if self.requests.conversation().is_modern => Ok(()),
-                    ClientNotification::InitializedNotification(_) => {
+                    "notifications/cancelled" if self.requests.conversation().is_modern => Ok(()),
+                    "notifications/initialized" => {
                         self.requests.notify(&message).await?;
                         self.begun.cancel();
                         Ok(())
                     }
                     _ => self.requests.notify(&message).await,
                 },
-                _ => self.requests.notify(&message).await,
+                Message::Response { .. } => self.requests.notify(&message).await,
             }
         })
     }
@@ -94,7 +94,7 @@ impl Sender for StreamableSender {
 impl Requests {
     /// Sends what needs no answer.
     /// Dropped: the request ends, and the server may have read it.
-    async fn notify(&self, message: &ClientJsonRpcMessage) -> Result<(), HttpError> {
+    async fn notify(&self, message: &Message) -> Result<(), HttpError> {
         let sending = async {
             let conversation = self.conversation();
             let response = self.post(message, &conversation, None).await?;

@@ -1,0 +1,161 @@
+//! The events of one stream, until its listener has taken them, and for a while after.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp_bindgen_runtime::__private::rpc::Message;
+use tokio::sync::Notify;
+
+/// So many events are kept for a client whose connection broke off.
+const KEPT: usize = 16;
+/// So many notifications wait for a listener before whoever sends more waits.
+const MOST_UNREAD: usize = 16;
+/// When clients come back whose connection broke off.
+const RETRY: Duration = Duration::from_secs(3);
+/// How long a finished stream waits for a client that does not come back.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An event of a stream.
+#[derive(Clone)]
+pub(super) struct Event {
+    /// Its id, where the stream can be resumed.
+    pub(super) id: Option<String>,
+    pub(super) retry: Option<Duration>,
+    /// The message; none in an event that only says where to resume.
+    pub(super) message: Option<Arc<Message>>,
+}
+
+pub(super) struct Channel {
+    events: VecDeque<Event>,
+    /// The index of the next event.
+    next: usize,
+    /// How many of the events nobody has taken.
+    unread: usize,
+    /// Who takes them.
+    listener: Option<u64>,
+    /// When the stream ended.
+    finished: Option<Instant>,
+    is_resumable: bool,
+    changed: Arc<Notify>,
+}
+
+/// What there is for a listener.
+pub(super) enum Next {
+    Event(Event),
+    Nothing,
+    Over,
+}
+
+impl Channel {
+    pub(super) fn new(is_resumable: bool) -> Self {
+        let (events, changed) = Default::default();
+        Self { events, next: 0, unread: 0, listener: None, finished: None, is_resumable, changed }
+    }
+
+    /// Adds an event that only says where to resume.
+    pub(super) fn prime(&mut self, number: u64) {
+        self.add(None, Some(number));
+    }
+
+    pub(super) fn push(&mut self, message: Message, number: Option<u64>) {
+        self.add(Some(Arc::new(message)), number);
+    }
+
+    fn add(&mut self, message: Option<Arc<Message>>, number: Option<u64>) {
+        if self.finished.is_some() {
+            return;
+        }
+        let id = self.is_resumable.then(|| match number {
+            Some(number) => format!("{}/{number}", self.next),
+            None => self.next.to_string(),
+        });
+        let retry = message.is_none().then_some(RETRY);
+        self.events.push_back(Event { id, retry, message });
+        self.next += 1;
+        self.unread += 1;
+        self.forget();
+        self.changed.notify_waiters();
+    }
+
+    /// Forgets events that were taken, and the oldest of those that nobody listens to.
+    fn forget(&mut self) {
+        let kept = if self.is_resumable { KEPT } else { 0 };
+        let kept = if self.listener.is_some() || !self.is_resumable { kept.max(self.unread) } else { kept };
+        while self.events.len() > kept {
+            self.events.pop_front();
+        }
+        self.unread = self.unread.min(self.events.len());
+    }
+
+    /// Ends the stream: its listener gets what is there.
+    pub(super) fn finish(&mut self) {
+        self.finished.get_or_insert_with(Instant::now);
+        self.changed.notify_waiters();
+    }
+
+    /// Goes back to what comes after an event; `false` if there never was such an event.
+    pub(super) fn go_back_to(&mut self, index: usize) -> bool {
+        if index >= self.next {
+            return false;
+        }
+        self.unread = (self.next - 1 - index).min(self.events.len());
+        true
+    }
+
+    /// Has a listener take the events from now on, whoever did before.
+    pub(super) fn is_taken_by(&mut self, listener: u64) {
+        self.listener = Some(listener);
+        self.changed.notify_waiters();
+    }
+
+    /// The next event for a listener. One that comes later waits until the one before it has left.
+    pub(super) fn next(&mut self, own: u64, has_begun: &mut bool) -> Next {
+        match self.listener {
+            Some(listener) if listener == own => {}
+            Some(_) if *has_begun => return Next::Over,
+            Some(_) => return if self.finished.is_some() { Next::Over } else { Next::Nothing },
+            None => self.listener = Some(own),
+        }
+        *has_begun = true;
+        let index = self.events.len() - self.unread;
+        let Some(event) = self.events.get(index).cloned() else {
+            return if self.finished.is_some() { Next::Over } else { Next::Nothing };
+        };
+        self.unread -= 1;
+        self.forget();
+        self.changed.notify_waiters();
+        Next::Event(event)
+    }
+
+    pub(super) fn leave(&mut self, own: u64) {
+        if self.listener == Some(own) {
+            self.listener = None;
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Returns `true` if a listener has so much to read that no more notifications are added.
+    pub(super) fn is_full(&self) -> bool {
+        self.listener.is_some() && self.unread >= MOST_UNREAD && self.finished.is_none()
+    }
+
+    /// Returns `true` if the stream has ended and nobody listens to it.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.finished.is_some() && self.listener.is_none()
+    }
+
+    pub(super) fn is_old(&self) -> bool {
+        self.finished.is_some_and(|finished| finished.elapsed() > PATIENCE)
+    }
+
+    pub(super) fn is_read_to_its_end(&self) -> bool {
+        self.is_abandoned() && self.unread == 0
+    }
+
+    /// Waits for the next change.
+    pub(super) fn changed(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.changed.clone().notified_owned()
+    }
+}

@@ -1,0 +1,74 @@
+//! The kinds of messages that clients post.
+
+use rmcp::model::RequestId;
+use serde_json::Value;
+
+/// A longer id or method is no request's.
+const LONGEST_NAME: usize = 512;
+
+/// A message of a client.
+pub(super) enum Posted {
+    Request(RequestId, Value),
+    /// A notification, or the response to a request of a server.
+    Other(Value),
+}
+
+impl Posted {
+    /// Tells what kind of JSON-RPC message it is; none if it is no such message.
+    pub(super) fn of(message: Value) -> Option<Self> {
+        let fields = message.as_object()?;
+        if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return None;
+        }
+        let id = fields.get("id");
+        let known = id.and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+        let Some(method) = fields.get("method") else {
+            let is_response = ["result", "error"].iter().filter(|key| fields.contains_key(**key)).count() == 1;
+            return (is_response && (known.is_some() || fields.contains_key("error"))).then_some(Self::Other(message));
+        };
+        let has_params = fields.get("params").is_none_or(Value::is_object);
+        let is_short = |text: &str| text.len() <= LONGEST_NAME;
+        if !has_params || !method.as_str().is_some_and(is_short) {
+            return None;
+        }
+        match (id, known) {
+            (None, _) => Some(Self::Other(message)),
+            (Some(_), Some(RequestId::String(id))) if !is_short(&id) => None,
+            (Some(_), Some(id)) => Some(Self::Request(id, message)),
+            (Some(_), None) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_of_one_kind_or_refused() {
+        let long = "x".repeat(LONGEST_NAME + 1);
+        for (message, is_request) in [
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }), Some(true)),
+            (json!({ "jsonrpc": "2.0", "id": "a", "method": "ping", "params": {} }), Some(true)),
+            (json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }), Some(false)),
+            (json!({ "jsonrpc": "2.0", "id": 1, "result": {} }), Some(false)),
+            (json!({ "jsonrpc": "2.0", "id": null, "error": {} }), Some(false)),
+            (json!({ "jsonrpc": "2.0", "id": 1, "result": {}, "error": {} }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1 }), None),
+            (json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1.5, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": null, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": 1 }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": [] }), None),
+            (json!({ "jsonrpc": "2.0", "id": long, "method": "ping" }), None),
+            (json!({ "jsonrpc": "2.0", "id": 1, "method": long }), None),
+            (json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]), None),
+            (json!(1), None),
+        ] {
+            let kind = Posted::of(message.clone()).map(|posted| matches!(posted, Posted::Request(..)));
+            assert_eq!(kind, is_request, "{message}");
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! What one client is sent over HTTP: a stream of events for each of its requests, and one for everything else.
+//!
+//! Section "Streamable HTTP", "Sending Messages to the Server" and "Resumability and Redelivery".
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::stream::{Stream, unfold};
+use mcp_bindgen_runtime::__private::rpc::{
+    Content, Failure, Incoming, Ledger, Message, Outgoing, Receiving, Sender, Sending, Session, Transport,
+};
+use rmcp::model::RequestId;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::body::Place;
+use super::channel::{Channel, Event, Next};
+use crate::Proxy;
+use crate::visit::Visit;
+
+/// Messages of a client that wait for their turn; over HTTP the next ones wait in their connections.
+const MOST_ARRIVED: usize = 16;
+/// Finished streams that nobody has read to their end.
+const MOST_FINISHED: usize = 16;
+const ENDED: &str = "the client's session ended";
+const CANCELLED: &str = "notifications/cancelled";
+
+/// The streams to one client.
+pub(super) struct Streams {
+    state: Mutex<State>,
+    arriving: mpsc::Sender<Value>,
+    /// Whether a stream that breaks off can be resumed: in sessions.
+    is_resumable: bool,
+}
+
+struct State {
+    /// The stream of what belongs to no request.
+    own: Channel,
+    /// The streams of requests, by their numbers.
+    of_requests: BTreeMap<u64, Channel>,
+    under_way: HashMap<RequestId, UnderWay>,
+    next: u64,
+    listeners: u64,
+}
+
+/// A request that is not answered yet.
+struct UnderWay {
+    stream: u64,
+    visit: Visit,
+    /// It holds its place until it is answered, whoever listens.
+    _place: Option<Place>,
+}
+
+/// Why a request is not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotTaken {
+    /// Another one has its id.
+    InUse,
+    /// The session has ended.
+    Ended,
+}
+
+impl Streams {
+    /// Makes the streams of a client and the receiving side of its session, which must be polled. Its subscriptions end
+    /// with `closing`.
+    pub(super) fn open(
+        proxy: &Proxy,
+        closing: CancellationToken,
+        is_resumable: bool,
+    ) -> io::Result<(Arc<Self>, Receiving)> {
+        let (arriving, arrived) = mpsc::channel(MOST_ARRIVED);
+        let state = State {
+            own: Channel::new(is_resumable),
+            of_requests: BTreeMap::new(),
+            under_way: HashMap::new(),
+            next: 0,
+            listeners: 0,
+        };
+        let streams = Arc::new(Self { state: Mutex::new(state), arriving, is_resumable });
+        let known = Arc::downgrade(&streams);
+        let client = proxy.client(Some(Box::new(move |id| known.upgrade()?.visit(id))), closing);
+        let (_, receiving) = Session::with_client(
+            |ledger| Ok((streams.clone(), Box::new(Arrivals { ledger, arrived, streams: streams.clone() }))),
+            client,
+        )?;
+        Ok((streams, receiving))
+    }
+
+    /// Takes a request, and gives the stream of what it is answered.
+    /// Cancel safe: dropped before it is taken, it is not.
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        id: RequestId,
+        message: Value,
+        visit: Visit,
+        place: Option<Place>,
+    ) -> Result<Listener, NotTaken> {
+        let turn = self.arriving.reserve().await.map_err(|_| NotTaken::Ended)?;
+        let mut state = self.state();
+        if state.under_way.contains_key(&id) {
+            return Err(NotTaken::InUse);
+        }
+        let number = state.next;
+        state.next += 1;
+        let mut channel = Channel::new(self.is_resumable);
+        if self.is_resumable {
+            channel.prime(number);
+        }
+        state.forget_finished();
+        state.of_requests.insert(number, channel);
+        state.under_way.insert(id, UnderWay { stream: number, visit, _place: place });
+        let own = state.listener();
+        turn.send(message);
+        Ok(Listener::new(self, Some(number), own))
+    }
+
+    /// Takes a notification or a response; `false` if the session has ended.
+    pub(super) async fn take(&self, message: Value) -> bool {
+        if message.get("method").and_then(Value::as_str) == Some(CANCELLED)
+            && let Some(id) = message.pointer("/params/requestId")
+            && let Ok(id) = serde_json::from_value(id.clone())
+        {
+            let mut state = self.state();
+            if let Some(cancelled) = state.under_way.remove(&id)
+                && let Some(channel) = state.of_requests.get_mut(&cancelled.stream)
+            {
+                channel.finish();
+            }
+        }
+        self.arriving.send(message).await.is_ok()
+    }
+
+    /// The stream of what belongs to no request. Of several listeners one at a time gets it.
+    pub(super) fn own(self: &Arc<Self>) -> Listener {
+        let own = self.state().listener();
+        Listener::new(self, None, own)
+    }
+
+    /// The rest of a stream that broke off after an event; none where there is no such.
+    pub(super) fn resumed(self: &Arc<Self>, last: &str) -> Option<Listener> {
+        let mut state = self.state();
+        let (index, number) = match last.split_once('/') {
+            Some((index, number)) => (index, Some(number.parse().ok()?)),
+            None => (last, None),
+        };
+        let index = index.parse().ok()?;
+        let own = state.listener();
+        let channel = state.channel(number)?;
+        let is_there = channel.go_back_to(index);
+        if is_there {
+            channel.is_taken_by(own);
+        }
+        drop(state);
+        is_there.then(|| Listener::new(self, number, own))
+    }
+
+    /// How many requests are not answered yet.
+    pub(super) fn under_way(&self) -> usize {
+        self.state().under_way.len()
+    }
+
+    fn visit(&self, id: &RequestId) -> Option<Visit> {
+        self.state().under_way.get(id).map(|request| request.visit.clone())
+    }
+
+    /// Ends all streams.
+    fn end(&self) {
+        let mut state = self.state();
+        state.own.finish();
+        state.of_requests.values_mut().for_each(Channel::finish);
+        let under_way = std::mem::take(&mut state.under_way);
+        drop(state);
+        // Dropped without the lock.
+        drop(under_way);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a stream has room for another notification.
+    /// Cancel safe.
+    async fn room(&self, about: Option<&RequestId>) {
+        loop {
+            let changed = {
+                let mut state = self.state();
+                let number = state.stream_of(about);
+                match state.channel(number) {
+                    Some(channel) if channel.is_full() => channel.changed(),
+                    _ => return,
+                }
+            };
+            changed.await;
+        }
+    }
+
+    fn push(&self, message: Message) {
+        let mut state = self.state();
+        let (number, is_answer) = match &message {
+            Message::Response { id, .. } => match state.under_way.remove(id) {
+                Some(request) => (Some(request.stream), true),
+                // The client has cancelled it.
+                None => return,
+            },
+            Message::Request { content, .. } | Message::Notification(content) => {
+                (state.stream_of(content.about.as_ref()), false)
+            }
+        };
+        if let Some(channel) = state.channel(number) {
+            channel.push(message, number);
+            if is_answer {
+                channel.finish();
+            }
+        }
+    }
+}
+
+impl State {
+    /// The number of the next listener.
+    fn listener(&mut self) -> u64 {
+        self.listeners += 1;
+        self.listeners
+    }
+
+    fn channel(&mut self, number: Option<u64>) -> Option<&mut Channel> {
+        match number {
+            Some(number) => self.of_requests.get_mut(&number),
+            None => Some(&mut self.own),
+        }
+    }
+
+    /// The stream of a request that is under way.
+    fn stream_of(&self, about: Option<&RequestId>) -> Option<u64> {
+        Some(self.under_way.get(about?)?.stream)
+    }
+
+    /// Forgets the oldest of the streams that have ended and that nobody came back for.
+    fn forget_finished(&mut self) {
+        let finished = self.of_requests.iter().filter(|(_, channel)| channel.is_abandoned());
+        let numbers: Vec<u64> = finished.map(|(number, _)| *number).collect();
+        for number in numbers.iter().take(numbers.len().saturating_sub(MOST_FINISHED)) {
+            self.of_requests.remove(number);
+        }
+        let is_old = |channel: &Channel| channel.is_abandoned() && channel.is_old();
+        self.of_requests.retain(|_, channel| !is_old(channel));
+    }
+}
+
+impl Sender for Streams {
+    fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
+        Box::pin(async move {
+            if let Message::Request { content: Content { about, .. }, .. }
+            | Message::Notification(Content { about, .. }) = &message
+            {
+                self.room(about.as_ref()).await;
+            }
+            if !outgoing.begin_write(None) {
+                return Err(Failure::not_sent(ENDED));
+            }
+            self.push(message);
+            outgoing.written();
+            Ok(())
+        })
+    }
+}
+
+/// What a client sends.
+struct Arrivals {
+    ledger: Arc<Ledger>,
+    arrived: mpsc::Receiver<Value>,
+    streams: Arc<Streams>,
+}
+
+impl Transport for Arrivals {
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(async move {
+            loop {
+                let message = self.arrived.recv().await?;
+                if let Some(incoming) = self.ledger.received(message, None) {
+                    return Some(incoming);
+                }
+            }
+        })
+    }
+
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.ledger.close(&Failure::lost(ENDED), None);
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Drop for Arrivals {
+    fn drop(&mut self) {
+        self.streams.end();
+    }
+}
+
+/// Listens to a stream.
+pub(super) struct Listener {
+    streams: Arc<Streams>,
+    number: Option<u64>,
+    own: u64,
+    has_begun: bool,
+}
+
+impl Listener {
+    fn new(streams: &Arc<Streams>, number: Option<u64>, own: u64) -> Self {
+        Self { streams: streams.clone(), number, own, has_begun: false }
+    }
+
+    /// The next event; none once the stream has ended, or somebody else has taken it over. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        loop {
+            let changed = {
+                let mut state = self.streams.state();
+                let channel = state.channel(self.number)?;
+                match channel.next(self.own, &mut self.has_begun) {
+                    Next::Event(event) => return Some(event),
+                    Next::Over => return None,
+                    Next::Nothing => channel.changed(),
+                }
+            };
+            changed.await;
+        }
+    }
+
+    /// The answer to the request.
+    pub(super) async fn answer(mut self) -> Option<Arc<Message>> {
+        loop {
+            let message = self.next().await?.message;
+            if let Some(message) = message.filter(|message| matches!(**message, Message::Response { .. })) {
+                return Some(message);
+            }
+        }
+    }
+
+    pub(super) fn events(self) -> impl Stream<Item = Event> + Send {
+        unfold(self, async |mut listener| Some((listener.next().await?, listener)))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = self.streams.state();
+        let Some(channel) = state.channel(self.number) else { return };
+        channel.leave(self.own);
+        if let Some(number) = self.number
+            && channel.is_read_to_its_end()
+        {
+            state.of_requests.remove(&number);
+        }
+    }
+}

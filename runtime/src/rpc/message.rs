@@ -1,0 +1,187 @@
+//! Messages that are sent: JSON-RPC, of either side.
+
+use std::borrow::Cow;
+
+use rmcp::model::{ErrorData, RequestId, RequestMetaObject};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use crate::ground::wire::size_of_members;
+
+const META: &str = "_meta";
+const PROGRESS_TOKEN: &str = "progressToken";
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The content of a request or a notification.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// The method: `tools/call`.
+    pub method: Cow<'static, str>,
+    /// The parameters; none are sent where there are none.
+    pub params: Map<String, Value>,
+    /// The request of the other side that it belongs to. A transport with a stream for each request sends it there.
+    pub about: Option<RequestId>,
+}
+
+impl Content {
+    /// A method with its parameters.
+    pub fn new(method: impl Into<Cow<'static, str>>, params: Map<String, Value>) -> Self {
+        Self { method: method.into(), params, about: None }
+    }
+
+    /// A method with the fields of an object as its parameters.
+    pub fn with(method: impl Into<Cow<'static, str>>, params: Value) -> Self {
+        let params = match params {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        Self::new(method, params)
+    }
+
+    /// Has it belong to a request of the other side.
+    #[must_use]
+    pub fn about(mut self, request: Option<RequestId>) -> Self {
+        self.about = request;
+        self
+    }
+
+    /// Adds to `_meta`.
+    pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
+        if !stamp.is_empty() {
+            self.meta().extend(stamp.0.0);
+        }
+    }
+
+    pub(super) fn set_progress_token(&mut self, id: RequestId) {
+        self.meta().insert(PROGRESS_TOKEN.to_owned(), id.into_json_value());
+    }
+
+    /// The protocol version that a request says by itself, where there was no handshake.
+    #[cfg(feature = "http")]
+    pub(crate) fn version(&self) -> Option<&str> {
+        self.params.get(META)?.get(VERSION)?.as_str()
+    }
+
+    /// About how long it is as text.
+    pub(super) fn size(&self) -> usize {
+        const ENVELOPE: usize = 256;
+        size_of_members(&self.params).saturating_add(ENVELOPE)
+    }
+
+    fn meta(&mut self) -> &mut Map<String, Value> {
+        let meta = self.params.entry(META).or_insert_with(|| Map::new().into());
+        if !meta.is_object() {
+            *meta = Map::new().into();
+        }
+        match meta {
+            Value::Object(meta) => meta,
+            _ => unreachable!("it is an object since the line before"),
+        }
+    }
+}
+
+/// A message that is sent.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A request.
+    Request {
+        /// Its id.
+        id: RequestId,
+        /// Its method and parameters.
+        content: Content,
+    },
+    /// A notification.
+    Notification(Content),
+    /// The response to a request of the other side.
+    Response {
+        /// The id of the request.
+        id: RequestId,
+        /// The result or the error.
+        outcome: Result<Value, ErrorData>,
+    },
+}
+
+impl Message {
+    /// The content of a request.
+    #[cfg(feature = "http")]
+    pub(crate) fn as_request(&self) -> Option<(&RequestId, &Content)> {
+        match self {
+            Self::Request { id, content } => Some((id, content)),
+            Self::Notification(_) | Self::Response { .. } => None,
+        }
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("jsonrpc", "2.0")?;
+        match self {
+            Self::Request { id, .. } | Self::Response { id, .. } => fields.serialize_entry("id", id)?,
+            Self::Notification(_) => {}
+        }
+        match self {
+            Self::Request { content, .. } | Self::Notification(content) => {
+                fields.serialize_entry("method", &content.method)?;
+                if !content.params.is_empty() {
+                    fields.serialize_entry("params", &content.params)?;
+                }
+            }
+            Self::Response { outcome: Ok(result), .. } => fields.serialize_entry("result", result)?,
+            Self::Response { outcome: Err(error), .. } => fields.serialize_entry("error", error)?,
+        }
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ErrorCode;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_message_has_the_fields_of_its_kind_and_no_others() {
+        let content = |params: Value| Content::new("m", params.as_object().cloned().unwrap_or_default());
+        let (number, text) = (RequestId::Number(7), RequestId::String("7".into()));
+        let error = ErrorData::new(ErrorCode(-1), "no", None);
+        for (message, expected) in [
+            (
+                Message::Request { id: number.clone(), content: content(json!({ "k": 1 })) },
+                json!({ "jsonrpc": "2.0", "id": 7, "method": "m", "params": { "k": 1 } }),
+            ),
+            (
+                Message::Notification(content(json!({})).about(Some(number.clone()))),
+                json!({ "jsonrpc": "2.0", "method": "m" }),
+            ),
+            (
+                Message::Response { id: text, outcome: Ok(Value::Null) },
+                json!({ "jsonrpc": "2.0", "id": "7", "result": null }),
+            ),
+            (
+                Message::Response { id: number, outcome: Err(error) },
+                json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": -1, "message": "no" } }),
+            ),
+        ] {
+            assert_eq!(serde_json::to_value(&message).expect("JSON"), expected);
+        }
+    }
+
+    #[test]
+    fn a_stamp_adds_to_the_meta_of_a_request_and_replaces_what_is_no_meta() {
+        let mut stamp = RequestMetaObject::default();
+        stamp.insert(VERSION.to_owned(), "2026-07-28".into());
+        for own in [json!({}), json!({ "_meta": { "own": 1 } }), json!({ "_meta": 3 })] {
+            let has_own = own.pointer("/_meta/own").is_some();
+            let mut content = Content::new("m", own.as_object().cloned().expect("an object"));
+            content.stamp(stamp.clone());
+            content.set_progress_token(RequestId::Number(3));
+            let mut expected = json!({ VERSION: "2026-07-28", "progressToken": 3 });
+            if has_own {
+                expected["own"] = 1.into();
+            }
+            assert_eq!(content.params.get("_meta"), Some(&expected));
+        }
+    }
+}
