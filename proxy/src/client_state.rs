@@ -28,7 +28,7 @@ const LONGEST_CLIENT: usize = 200;
 /// One client: of a session, or of one request where there is none.
 pub(crate) struct ClientState {
     pub(super) proxy: Arc<Shared>,
-    /// What it said in its handshake, if it has a session.
+    /// The parameters of its handshake, if it has a session.
     pub(super) client: OnceLock<InitializeRequestParams>,
     /// Who sends its requests; over stdio nobody is known.
     visits: Option<Visits>,

@@ -12,7 +12,7 @@ pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilitie
 /// The key of a result that has the name of its server.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// What is known of a request besides its method and parameters.
+/// A request, besides its method and parameters.
 pub(crate) struct Context {
     pub(crate) id: RequestId,
     /// The session of the client.

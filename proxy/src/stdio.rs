@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mcp_bindgen_runtime::__private::rpc::{Session, with_client};
+use mcp_bindgen_runtime::__private::rpc::{serve, with_client};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
@@ -48,8 +48,8 @@ impl Proxy {
             return Err(ServeError::AccessWithoutNames);
         }
         let client = self.client(None, CancellationToken::new());
-        let session = Session::with_client(|ledger| with_client(input, output, LONGEST_MESSAGE, ledger), client);
-        let (_, receiving) = session.map_err(|error| ServeError::Connection { message: error.to_string() })?;
+        let receiving = serve(|ledger| with_client(input, output, LONGEST_MESSAGE, ledger), client);
+        let receiving = receiving.map_err(|error| ServeError::Connection { message: error.to_string() })?;
         receiving.run(CancellationToken::new()).await;
         Ok(())
     }

@@ -42,8 +42,8 @@ pub mod __private {
         pub use crate::rpc::ledger::{Ledger, Outgoing};
         pub use crate::rpc::message::{Content, Message};
         pub use crate::rpc::messages::{Incoming, Question};
-        pub use crate::rpc::questions::{OpenLimits, Respond};
-        pub use crate::rpc::receiving::Receiving;
+        pub use crate::rpc::questions::{IN_USE, OpenLimits, Respond};
+        pub use crate::rpc::receiving::{Receiving, serve};
         pub use crate::rpc::request::RequestError;
         pub use crate::rpc::session::Session;
         #[cfg(feature = "stdio")]

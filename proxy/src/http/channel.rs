@@ -41,7 +41,7 @@ pub(super) struct Channel {
     changed: Arc<Notify>,
 }
 
-/// What there is for a listener.
+/// The next step of a listener.
 pub(super) enum Next {
     Event(Event),
     Nothing,
@@ -150,12 +150,93 @@ impl Channel {
         self.finished.is_some_and(|finished| finished.elapsed() > PATIENCE)
     }
 
-    pub(super) fn is_read_to_its_end(&self) -> bool {
-        self.is_abandoned() && self.unread == 0
+    /// About how many bytes of it were read, and are kept for a client that lost its connection meanwhile.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let read = self.events.iter().take(self.events.len() - self.unread);
+        read.filter_map(|event| event.message.as_ref()).map(|message| message.size()).sum()
     }
 
     /// Waits for the next change.
     pub(super) fn changed(&self) -> impl Future<Output = ()> + Send + 'static {
         self.changed.clone().notified_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_bindgen_runtime::__private::rpc::Content;
+    use serde_json::Map;
+
+    use super::*;
+
+    /// A stream with so many events, and the ids of what a listener gets of it at once.
+    fn channel(events: usize) -> Channel {
+        let mut channel = Channel::new(true);
+        for _ in 0..events {
+            channel.push(Message::Notification(Content::new("m", Map::new())), Some(3));
+        }
+        channel
+    }
+
+    fn read(channel: &mut Channel, listener: u64, has_begun: &mut bool) -> Vec<String> {
+        let mut ids = Vec::new();
+        while let Next::Event(event) = channel.next(listener, has_begun) {
+            ids.push(event.id.unwrap_or_default());
+        }
+        ids
+    }
+
+    #[test]
+    fn an_event_that_nobody_was_there_to_read_waits_for_the_client() {
+        let mut channel = channel(2);
+        channel.finish();
+        assert!(channel.is_abandoned() && channel.kept_bytes() == 0);
+        assert_eq!(read(&mut channel, 1, &mut false), ["0/3", "1/3"]);
+        channel.leave(1);
+        assert!(channel.is_abandoned() && channel.kept_bytes() > 0);
+    }
+
+    #[test]
+    fn a_listener_that_resumes_gets_what_comes_after_its_last_event() {
+        let mut channel = channel(4);
+        let mut first = false;
+        assert_eq!(read(&mut channel, 1, &mut first).len(), 4);
+        assert!(channel.go_back_to(1) && !channel.go_back_to(4));
+        channel.is_taken_by(2);
+        assert!(matches!(channel.next(1, &mut first), Next::Over), "it was taken over");
+        assert_eq!(read(&mut channel, 2, &mut false), ["2/3", "3/3"]);
+    }
+
+    #[test]
+    fn a_second_listener_waits_until_the_first_has_left() {
+        let mut channel = channel(1);
+        let (mut first, mut second) = (false, false);
+        assert_eq!(read(&mut channel, 1, &mut first).len(), 1);
+        channel.push(Message::Notification(Content::new("m", Map::new())), Some(3));
+        assert!(matches!(channel.next(2, &mut second), Next::Nothing));
+        channel.leave(1);
+        assert_eq!(read(&mut channel, 2, &mut second), ["1/3"]);
+    }
+
+    #[test]
+    fn a_stream_without_a_listener_keeps_its_latest_events_alone() {
+        let mut channel = channel(KEPT + 5);
+        assert!(!channel.is_full());
+        let ids = read(&mut channel, 1, &mut false);
+        assert_eq!((ids.len(), ids.last().map(String::as_str)), (KEPT, Some("20/3")));
+    }
+
+    #[test]
+    fn a_listener_that_reads_nothing_fills_its_stream() {
+        let mut channel = channel(0);
+        let mut has_begun = false;
+        assert!(matches!(channel.next(1, &mut has_begun), Next::Nothing));
+        for _ in 0..MOST_UNREAD {
+            assert!(!channel.is_full());
+            channel.push(Message::Notification(Content::new("m", Map::new())), None);
+        }
+        assert!(channel.is_full());
+        read(&mut channel, 1, &mut has_begun);
+        assert!(!channel.is_full());
     }
 }

@@ -9,7 +9,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use mcp_bindgen_model::hex_digest;
-use mcp_bindgen_runtime::__private::rpc::Message;
+use mcp_bindgen_runtime::__private::rpc::{IN_USE, Message};
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::ErrorCode;
 use serde_json::Value;
@@ -40,8 +40,6 @@ use crate::visit::Visit;
 
 /// The JSON values of all requests that are under way: what they hold is memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
-
-const IN_USE: &str = "duplicate request id: a request with this id is pending";
 
 /// So much of the digest of a session's id tells it from others.
 const SESSION_DIGITS: usize = 16;

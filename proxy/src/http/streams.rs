@@ -1,4 +1,4 @@
-//! What one client is sent over HTTP: a stream of events for each of its requests, and one for everything else.
+//! The streams to one client over HTTP: one for each of its requests, and one for everything else.
 //!
 //! Section "Streamable HTTP", "Sending Messages to the Server" and "Resumability and Redelivery".
 
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::stream::{Stream, unfold};
 use mcp_bindgen_runtime::__private::rpc::{
-    Content, Failure, Incoming, Ledger, Message, Outgoing, Receiving, Sender, Sending, Session, Transport,
+    Content, Failure, Incoming, Ledger, Message, Outgoing, Receiving, Sender, Sending, Transport, serve,
 };
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -23,8 +23,10 @@ use crate::visit::Visit;
 
 /// Messages of a client that wait for their turn; over HTTP the next ones wait in their connections.
 const MOST_ARRIVED: usize = 16;
-/// Finished streams that nobody has read to their end.
+/// Finished streams that are kept for a client whose connection broke off, and about how many bytes of them that it may
+/// have read.
 const MOST_FINISHED: usize = 16;
+const MOST_KEPT: usize = 64 * 1024;
 const ENDED: &str = "the client's session ended";
 const CANCELLED: &str = "notifications/cancelled";
 
@@ -82,7 +84,7 @@ impl Streams {
         let streams = Arc::new(Self { state: Mutex::new(state), arriving, is_resumable });
         let known = Arc::downgrade(&streams);
         let client = proxy.client(Some(Box::new(move |id| known.upgrade()?.visit(id))), closing);
-        let (_, receiving) = Session::with_client(
+        let receiving = serve(
             |ledger| Ok((streams.clone(), Box::new(Arrivals { ledger, arrived, streams: streams.clone() }))),
             client,
         )?;
@@ -237,15 +239,20 @@ impl State {
         Some(self.under_way.get(about?)?.stream)
     }
 
-    /// Forgets the oldest of the streams that have ended and that nobody came back for.
+    /// Forgets the oldest of the streams that have ended: clients come back soon for what they lost, or not at all.
     fn forget_finished(&mut self) {
-        let finished = self.of_requests.iter().filter(|(_, channel)| channel.is_abandoned());
-        let numbers: Vec<u64> = finished.map(|(number, _)| *number).collect();
-        for number in numbers.iter().take(numbers.len().saturating_sub(MOST_FINISHED)) {
-            self.of_requests.remove(number);
+        let (mut streams, mut bytes) = (0, 0);
+        let finished = self.of_requests.iter().rev().filter(|(_, channel)| channel.is_abandoned());
+        let mut is_forgotten = |channel: &Channel| {
+            streams += 1;
+            bytes += channel.kept_bytes();
+            streams > MOST_FINISHED || bytes > MOST_KEPT || channel.is_old()
+        };
+        let forgotten: Vec<u64> =
+            finished.filter(|(_, channel)| is_forgotten(channel)).map(|(number, _)| *number).collect();
+        for number in forgotten {
+            self.of_requests.remove(&number);
         }
-        let is_old = |channel: &Channel| channel.is_abandoned() && channel.is_old();
-        self.of_requests.retain(|_, channel| !is_old(channel));
     }
 }
 
@@ -267,7 +274,7 @@ impl Sender for Streams {
     }
 }
 
-/// What a client sends.
+/// The messages that a client sends.
 struct Arrivals {
     ledger: Arc<Ledger>,
     arrived: mpsc::Receiver<Value>,
@@ -345,12 +352,9 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = self.streams.state();
-        let Some(channel) = state.channel(self.number) else { return };
-        channel.leave(self.own);
-        if let Some(number) = self.number
-            && channel.is_read_to_its_end()
-        {
-            state.of_requests.remove(&number);
+        if let Some(channel) = state.channel(self.number) {
+            channel.leave(self.own);
         }
+        state.forget_finished();
     }
 }

@@ -11,6 +11,7 @@ mod jwt;
 #[cfg(feature = "redis")]
 mod replicas;
 mod secrets;
+mod streams;
 mod support;
 mod team;
 mod toolset;

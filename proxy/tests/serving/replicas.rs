@@ -158,7 +158,7 @@ async fn a_session_is_used_answered_cancelled_and_ended_at_any_instance() {
     let [first, second, third] = &instances;
     let session = begin(first).await;
     let listed = request(&session, 1, "tools/list", json!({})).of(second).await.json();
-    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(4), "{listed}");
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(5), "{listed}");
 
     // The question comes where the call was made, and the answer goes somewhere else.
     let mut stream = call(&session, 2, "desk_mark", json!({ "marker": "x" })).begin(second.address()).await;
@@ -250,7 +250,7 @@ async fn a_session_goes_on_without_its_instance_only_where_no_server_keeps_anyth
         assert!(text.contains("the outcome is unknown"), "{text}");
         let listed = request(&session, 2, "tools/list", json!({})).of(&second).await;
         if can_move {
-            assert_eq!(listed.json()["result"]["tools"].as_array().map(Vec::len), Some(4), "{listed:?}");
+            assert_eq!(listed.json()["result"]["tools"].as_array().map(Vec::len), Some(5), "{listed:?}");
             assert_eq!(call(&session, 3, "desk_mark", json!({})).of(&second).await.status, 200);
         } else {
             assert_eq!(listed.status, 404, "{listed:?}");

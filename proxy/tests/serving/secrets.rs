@@ -15,7 +15,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{Asking, Lines, initialize};
+use crate::support::{Asking, Desk, Lines, initialize};
 
 /// Each is in no other text.
 const HEADER: &str = "up-header-5a7c9e1b3d5f7091";
@@ -24,6 +24,8 @@ const ENV: &str = "up-env-7c9e1b3d5f709142";
 const BEARER: &str = "down-bearer-8d0f2a4c6e801357";
 const COOKIE: &str = "down-cookie-9e1b3d5f70914268";
 const KEY: &str = "down-key-a0c2e4f6b8d01357";
+/// What a user types.
+const TYPED: &str = "typed-password-b1d3f5a7c9e02468";
 /// What servers are reached by.
 const OF_SERVERS: [&str; 3] = [HEADER, TEAM, ENV];
 /// What clients bring along.
@@ -222,6 +224,29 @@ async fn asked_over_a_stream(proxy: &Proxy, said: &mut Vec<String>) {
     }
 }
 
+/// A client with a session answers what a server asks in the middle of a call.
+async fn answered_over_a_stream() -> Value {
+    let proxy = Desk::default().proxy();
+    let (near, far) = tokio::io::duplex(1 << 20);
+    tokio::spawn(async move { proxy.serve_over(far).await });
+    let mut lines = Lines::over(near);
+    let mut hello = initialize();
+    hello["params"]["capabilities"] = json!({ "elicitation": {} });
+    lines.tell(hello).await;
+    lines.hear().await;
+    let params = json!({ "name": "desk_ask", "arguments": { "note": TYPED } });
+    lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
+    loop {
+        let heard = lines.hear().await;
+        if heard["method"] == "elicitation/create" {
+            let answer = json!({ "action": "accept", "content": { "name": TYPED } });
+            lines.tell(json!({ "jsonrpc": "2.0", "id": heard["id"], "result": answer })).await;
+        } else if heard["id"] == 1 {
+            return heard;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_lets_in_crosses_or_is_shown() {
     tracing::subscriber::set_global_default(&RECORDER).expect("the first one");
@@ -242,6 +267,8 @@ async fn nothing_that_lets_in_crosses_or_is_shown() {
     let mut said = Vec::new();
     asked_over_http(&server, &mut said).await;
     asked_over_a_stream(&proxy, &mut said).await;
+    let answered = answered_over_a_stream().await;
+    assert!(answered.to_string().contains(TYPED), "{answered}");
     shown.push(format!("{proxy:?} {proxy:#?} {server:?} {server:#?}"));
     let mut told = Vec::new();
     while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(200), events.next()).await {
@@ -255,13 +282,12 @@ async fn nothing_that_lets_in_crosses_or_is_shown() {
     assert!(seen.contains(HEADER) && seen.contains(TEAM), "{seen}");
     assert!(said.iter().filter(|text| text.contains("worked")).count() == 3, "{said:#?}");
     assert!(said.iter().filter(|text| text.contains("refused: ")).count() >= 3, "{said:#?}");
-    assert!(told.len() > 10 && logged.len() > 100, "{} events, {} records", told.len(), logged.len());
+    assert!(told.len() > 10 && logged.len() > 20, "{} events, {} records", told.len(), logged.len());
     assert!(logged.iter().any(|line| line.contains("server_stderr")), "no stderr of servers");
-    assert!(logged.iter().any(|line| line.starts_with("rmcp")), "nothing of rmcp");
 
     let found = |text: &str, secrets: &[&str]| secrets.iter().any(|secret| text.contains(secret));
     assert!(!found(&seen, &OF_CLIENTS), "a server has seen what a client is let in by: {seen}");
-    let all = [OF_SERVERS, OF_CLIENTS].concat();
+    let all = [&OF_SERVERS[..], &OF_CLIENTS[..], &[TYPED]].concat();
     let mut looked = 0;
     for (what, texts) in [("an answer", said), ("Debug", shown), ("an event", told), ("the log", logged)] {
         for text in texts {

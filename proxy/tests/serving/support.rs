@@ -76,11 +76,16 @@ impl Desk {
             write: Arc::new(tokio::sync::Mutex::new(Some(write))),
             state: Arc::default(),
             released: self.released.subscribe(),
+            answered: Arc::default(),
         };
         let mut lines = BufReader::new(read).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             let message: Value = serde_json::from_str(&line).expect("a client writes JSON");
             self.seen.lock().unwrap().push(line);
+            if message.get("method").is_none() {
+                let name = message.pointer("/result/content/name").cloned().unwrap_or_default();
+                connection.answered.send_replace(Some(name));
+            }
             if message.get("id").is_none() || message.get("method").is_none() {
                 continue;
             }
@@ -99,6 +104,8 @@ struct Connection {
     write: Arc<tokio::sync::Mutex<Option<WriteHalf<DuplexStream>>>>,
     state: Arc<Mutex<(Option<String>, usize)>>,
     released: watch::Receiver<bool>,
+    /// The name that the user gave, when asked.
+    answered: Arc<watch::Sender<Option<Value>>>,
 }
 
 impl Connection {
@@ -111,7 +118,7 @@ impl Connection {
                     "serverInfo": { "name": "desk", "version": "1" },
                 })),
                 ("tools/list", _) => {
-                    let tools = ["mark", "wait", "hold", "die"];
+                    let tools = ["mark", "wait", "hold", "die", "ask"];
                     let tools = tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
                     Some(json!({ "tools": tools }))
                 }
@@ -129,6 +136,18 @@ impl Connection {
                 ("tools/call", Some("hold")) => {
                     let _ = self.released.wait_for(|is_released| *is_released).await;
                     Some(json!({ "content": [{ "type": "text", "text": "held" }] }))
+                }
+                ("tools/call", Some("ask")) => {
+                    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+                    let params = json!({ "message": "Who are you?", "requestedSchema": schema });
+                    let asked =
+                        json!({ "jsonrpc": "2.0", "id": "asked", "method": "elicitation/create", "params": params });
+                    if let Some(write) = self.write.lock().await.as_mut() {
+                        let _ = write.write_all(format!("{asked}\n").as_bytes()).await;
+                    }
+                    let mut answered = self.answered.subscribe();
+                    let name = answered.wait_for(Option::is_some).await.expect("an answer").clone();
+                    Some(json!({ "content": [], "structuredContent": { "name": name } }))
                 }
                 ("ping", _) => Some(json!({})),
                 _ => None,

@@ -27,9 +27,9 @@ use crate::rpc::failure::Failure;
 #[cfg(feature = "stdio")]
 use crate::rpc::notes::Notes;
 use crate::rpc::notices::Notices;
+use crate::rpc::receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::server_requests::Answers;
-use crate::rpc::session::Session;
 #[cfg(feature = "stdio")]
 use crate::rpc::transports::duplex::{SPENT, Streams};
 #[cfg(feature = "http")]
@@ -193,7 +193,7 @@ async fn attempt(
         })?;
         let stamp = client.stamp(ProtocolVersion::LATEST);
         let (mut session, mut receiving) =
-            Session::new(opened.sides, link.ledger.clone(), answers.clone(), Some(stamp));
+            receiving::open(opened.sides, link.ledger.clone(), answers.clone(), Some(stamp));
         let begun = handshake::begin(&mut session, &mut receiving, &client, attempts, &state).await;
         #[cfg(feature = "stdio")]
         if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)

@@ -6,7 +6,7 @@ use rmcp::model::{ErrorData, RequestId, RequestMetaObject};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use crate::ground::wire::size_of_members;
+use crate::ground::wire::{size_of_members, size_of_value};
 
 const META: &str = "_meta";
 const PROGRESS_TOKEN: &str = "progressToken";
@@ -48,12 +48,12 @@ impl Content {
     /// Adds to `_meta`.
     pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
         if !stamp.is_empty() {
-            self.meta().extend(stamp.0.0);
+            self.extend_meta(stamp.0.0);
         }
     }
 
     pub(super) fn set_progress_token(&mut self, id: RequestId) {
-        self.meta().insert(PROGRESS_TOKEN.to_owned(), id.into_json_value());
+        self.extend_meta([(PROGRESS_TOKEN.to_owned(), id.into_json_value())]);
     }
 
     /// The protocol version that a request says by itself, where there was no handshake.
@@ -68,14 +68,12 @@ impl Content {
         size_of_members(&self.params).saturating_add(ENVELOPE)
     }
 
-    fn meta(&mut self) -> &mut Map<String, Value> {
-        let meta = self.params.entry(META).or_insert_with(|| Map::new().into());
-        if !meta.is_object() {
-            *meta = Map::new().into();
-        }
-        match meta {
-            Value::Object(meta) => meta,
-            _ => unreachable!("it is an object since the line before"),
+    fn extend_meta(&mut self, fields: impl IntoIterator<Item = (String, Value)>) {
+        match self.params.get_mut(META) {
+            Some(Value::Object(meta)) => meta.extend(fields),
+            _ => {
+                self.params.insert(META.to_owned(), fields.into_iter().collect::<Map<_, _>>().into());
+            }
         }
     }
 }
@@ -102,6 +100,17 @@ pub enum Message {
 }
 
 impl Message {
+    /// About how long it is as text.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Request { content, .. } | Self::Notification(content) => content.size(),
+            Self::Response { outcome: Ok(result), .. } => size_of_value(result),
+            Self::Response { outcome: Err(error), .. } => {
+                error.message.len() + error.data.as_ref().map_or(0, size_of_value)
+            }
+        }
+    }
+
     /// The content of a request.
     #[cfg(feature = "http")]
     pub(crate) fn as_request(&self) -> Option<(&RequestId, &Content)> {

@@ -28,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const ENVELOPE: usize = 2048;
 
 const TOO_MANY: i32 = -32000;
-const IN_USE: &str = "duplicate request id: a request with this id is pending";
+/// The error for a request whose id another one has that is open.
+pub const IN_USE: &str = "duplicate request id: a request with this id is pending";
 
 /// Answers the requests of the other side.
 pub trait Respond: Send + Sync {

@@ -1,15 +1,20 @@
 //! Receives the messages of the other side, and answers its requests, until the connection ends.
 
 use std::future::pending;
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use rmcp::model::RequestMetaObject;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{CLOSED, Failure};
+use super::ledger::{Ledger, Limits};
 use super::messages::Incoming;
 use super::questions::{Questions, Respond};
 use super::session::Session;
-use super::transports::Transport;
+use super::transports::{Sides, Transport};
+use crate::ground::redact::Redactor;
 
 const UNREAD: &str = "the server keeps sending requests without reading the responses";
 
@@ -20,11 +25,32 @@ pub struct Receiving {
     session: Session,
 }
 
-impl Receiving {
-    pub(super) fn new(session: Session, transport: Box<dyn Transport>, responder: Arc<dyn Respond>) -> Self {
-        Self { transport, questions: Questions::new(responder), session }
-    }
+/// Creates a session and its receiving side, which must be polled.
+pub(crate) fn open(
+    (sender, transport): Sides,
+    ledger: Arc<Ledger>,
+    responder: Arc<dyn Respond>,
+    stamp: Option<RequestMetaObject>,
+) -> (Session, Receiving) {
+    let session = Session::new(sender, ledger, stamp);
+    let receiving = Receiving { transport, questions: Questions::new(responder), session: session.clone() };
+    (session, receiving)
+}
 
+/// Serves a client over a transport that is made for it: gives the receiving side, which must be polled by the current
+/// runtime, and answers what the client asks.
+///
+/// # Errors
+/// Why there is no transport.
+pub fn serve(
+    transport: impl FnOnce(Arc<Ledger>) -> io::Result<Sides>,
+    responder: Arc<dyn Respond>,
+) -> io::Result<Receiving> {
+    let ledger = Ledger::new(Limits::default(), Duration::MAX, Redactor::default());
+    Ok(open(transport(ledger.clone())?, ledger, responder, None).1)
+}
+
+impl Receiving {
     /// Receives until nothing more comes. Cancel safe.
     pub(crate) async fn until_end(&mut self) {
         loop {

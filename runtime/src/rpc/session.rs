@@ -1,6 +1,5 @@
 //! Requests to the other side, from the caller to the transport and back.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,17 +11,14 @@ use tokio::sync::oneshot;
 use super::background::Background;
 use super::clock::run_out;
 use super::failure::{CLOSED, Failure};
-use super::ledger::{Ledger, Limits};
+use super::ledger::Ledger;
 use super::message::{Content, Message};
-use super::questions::Respond;
-use super::receiving::Receiving;
 use super::request::{RequestError, Terms};
 use super::ticket::{State, Ticket, TicketTerms};
-use super::transports::{Sender, Sending, Sides};
+use super::transports::{Sender, Sending};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::deadline::Patience;
-use crate::ground::redact::Redactor;
 use crate::ground::task::{cancelled, task};
 
 /// The request that a session begins with, before anything is agreed on: it is not cancelled.
@@ -39,29 +35,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session and its receiving side, which must be polled.
-    pub(crate) fn new(
-        (sender, transport): Sides,
-        ledger: Arc<Ledger>,
-        responder: Arc<dyn Respond>,
-        stamp: Option<RequestMetaObject>,
-    ) -> (Self, Receiving) {
+    /// Creates the sending side of a session, in the runtime of its receiving side.
+    pub(super) fn new(sender: Arc<dyn Sender>, ledger: Arc<Ledger>, stamp: Option<RequestMetaObject>) -> Self {
         let background = Arc::new(Background::new(Handle::current()));
-        let session = Self { ledger, sender, background, stamp: stamp.map(Arc::new) };
-        (session.clone(), Receiving::new(session, transport, responder))
-    }
-
-    /// Creates a session with a client, over a transport that is made for it, and its receiving side. It needs the runtime
-    /// that polls that.
-    ///
-    /// # Errors
-    /// Why there is no transport.
-    pub fn with_client(
-        transport: impl FnOnce(Arc<Ledger>) -> io::Result<Sides>,
-        responder: Arc<dyn Respond>,
-    ) -> io::Result<(Self, Receiving)> {
-        let ledger = Ledger::new(Limits::default(), Duration::MAX, Redactor::default());
-        Ok(Self::new(transport(ledger.clone())?, ledger, responder, None))
+        Self { ledger, sender, background, stamp: stamp.map(Arc::new) }
     }
 
     /// Puts this into the `_meta` of every request from now on.

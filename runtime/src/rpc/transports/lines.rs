@@ -43,7 +43,7 @@ pub(crate) struct LineTransport<E, R> {
     reader: BufReader<R>,
     framer: Framer,
     ledger: Arc<Ledger>,
-    /// What is known of a server; of a client nothing is noted.
+    /// The notes about a server; about a client there are none.
     notes: Option<Notes>,
     longest: usize,
 }
