@@ -8,7 +8,7 @@ use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ListTerms, Too
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
 use super::linked::Linked;
@@ -35,9 +35,12 @@ pub(super) struct News {
     pub(super) resources: u64,
 }
 
+/// Tells other instances of the proxy which list of which server has changed.
+pub(super) type Changes = broadcast::Sender<(Arc<str>, Kind)>;
+
 /// The kinds of a server's lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
     Tools,
     Prompts,
     Resources,
@@ -49,12 +52,12 @@ impl Kind {
     const ALL: [Self; 5] = [Self::Tools, Self::Prompts, Self::Resources, Self::ResourceTemplates, Self::Skills];
 
     /// Returns the kind that a method lists.
-    pub(super) fn listed_by(method: &str) -> Option<Self> {
+    pub(crate) fn listed_by(method: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
     /// Returns the method that lists it.
-    fn method(self) -> &'static str {
+    pub(crate) fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",
@@ -188,6 +191,7 @@ pub(super) struct Attached {
     pub(super) upstream: Arc<Upstream>,
     lists: Mutex<Lists>,
     news: Arc<watch::Sender<News>>,
+    changes: Changes,
     /// Ends with this, and so holds nothing but what it needs.
     watching: Mutex<Option<JoinSet<()>>>,
 }
@@ -198,9 +202,16 @@ impl Attached {
         (client, calls): (Client, Calls),
         open: Open,
         news: Arc<watch::Sender<News>>,
+        changes: Changes,
     ) -> Self {
         let (linked, lists, watching) = (Linked::default(), Mutex::default(), Mutex::default());
-        Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, watching }
+        Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, changes, watching }
+    }
+
+    /// Notes that its server has told of a change.
+    pub(super) fn announce(&self, kind: Kind) {
+        // Nobody listens where there is one instance.
+        let _ = self.changes.send((self.name.clone(), kind));
     }
 
     /// Returns the known part of a list.
@@ -424,6 +435,7 @@ async fn watch_tools(attached: Weak<Attached>, mut changes: ToolChanges, mut is_
         match changed {
             Ok(tools) => {
                 pause = FIRST_PAUSE;
+                attached.announce(Kind::Tools);
                 attached.set(Kind::Tools, tools, true);
             }
             Err(error) if error.kind == ConnectErrorKind::ShutDown => return,

@@ -62,6 +62,8 @@ use std::sync::Arc;
 
 pub use approval::{ApprovalStore, ApprovalStoreError, MemoryApprovalStore};
 pub use approval_question::ask_client;
+#[cfg(feature = "redis")]
+use attached::Kind;
 pub use builder::ProxyBuilder;
 use client_state::ClientState;
 pub use error::{ProxyError, ProxyFault};
@@ -78,6 +80,8 @@ pub use redis::{RedisState, RedisStateError};
 use serde_json::{Map, Value};
 pub use serve_error::ServeError;
 use shared::Shared;
+#[cfg(feature = "redis")]
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use visit::Visits;
 
@@ -127,6 +131,18 @@ impl Proxy {
     #[cfg(feature = "redis")]
     pub(crate) fn redis(&self) -> Option<RedisState> {
         self.shared.redis.clone()
+    }
+
+    /// Listens to changes that servers tell of.
+    #[cfg(feature = "redis")]
+    pub(crate) fn changes(&self) -> broadcast::Receiver<(Arc<str>, Kind)> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Asks for a list anew that has changed as another instance says.
+    #[cfg(feature = "redis")]
+    pub(crate) async fn list_anew(&self, server: &str, kind: Kind) {
+        self.shared.list_anew(server, kind).await;
     }
 
     /// Returns `true` if no server keeps anything of a session.

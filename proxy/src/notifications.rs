@@ -39,8 +39,14 @@ async fn take(
             announced.send_modify(|(prompts, resources)| (*prompts, *resources) = (*prompts + 1, *resources + 1));
         }
         match method.as_str() {
-            PROMPTS_CHANGED => announced.send_modify(|(prompts, _)| *prompts += 1),
-            RESOURCES_CHANGED => announced.send_modify(|(_, resources)| *resources += 1),
+            PROMPTS_CHANGED => {
+                announced.send_modify(|(prompts, _)| *prompts += 1);
+                attached.upgrade().inspect(|attached| attached.announce(Kind::Prompts));
+            }
+            RESOURCES_CHANGED => {
+                announced.send_modify(|(_, resources)| *resources += 1);
+                attached.upgrade().inspect(|attached| attached.announce(Kind::Resources));
+            }
             LOGGED => {
                 let Some(session) = &session else { continue };
                 if session.notify(Content::new(LOGGED, params)).await.is_err() {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::approval::{ApprovalStore, Signer};
 use super::approval_question::ask_client;
-use super::attached::{Attached, Open};
+use super::attached::{Attached, Changes, Kind, Open};
 use super::downstream::Downstream;
 use super::events::Bus;
 use super::health::ServerState;
@@ -30,6 +30,8 @@ use super::upstream::Upstream;
 const MOST_OPEN_APPROVALS: usize = 4096;
 /// Of these so many of one caller.
 const MOST_OPEN_APPROVALS_OF_ONE: usize = 64;
+/// So many changes wait for whoever tells other instances.
+const MOST_CHANGES: usize = 256;
 /// The extension for skills (SEP-2640).
 const SKILLS: &str = "io.modelcontextprotocol/skills";
 /// Its place in the capabilities of a server.
@@ -51,6 +53,8 @@ pub(crate) struct Shared {
     pub(super) bus: Bus,
     /// The connections of all clients that keep no session.
     pool: OnceCell<Arc<Scope>>,
+    /// The changes that servers tell of, for other instances.
+    pub(super) changes: Changes,
     /// All connections that are there.
     scopes: Mutex<Vec<Weak<Scope>>>,
 }
@@ -77,6 +81,7 @@ impl Shared {
             open_approvals: Shares::new(MOST_OPEN_APPROVALS, MOST_OPEN_APPROVALS_OF_ONE),
             bus: Bus::default(),
             pool: OnceCell::new(),
+            changes: Changes::new(MOST_CHANGES),
             scopes: Mutex::default(),
         }
     }
@@ -200,7 +205,7 @@ impl Shared {
     ) -> Arc<Scope> {
         let news = Arc::new(watch::Sender::default());
         let level = Arc::new(watch::Sender::default());
-        let (bus, for_all) = (self.bus.clone(), self.options.clone());
+        let (bus, for_all, changes) = (self.bus.clone(), self.options.clone(), self.changes.clone());
         let (own_news, own_level) = (news.clone(), level.clone());
         let attach = move |upstream: &Arc<Upstream>, tasks: &mut JoinSet<()>| {
             let open = Open::default();
@@ -212,7 +217,7 @@ impl Shared {
                 tasks.spawn(bus.clone().pass_on(made.0.events()));
             }
             let told = made.0.notifications();
-            let attached = Arc::new(Attached::new(upstream.clone(), made, open, own_news.clone()));
+            let attached = Arc::new(Attached::new(upstream.clone(), made, open, own_news.clone(), changes.clone()));
             // The log of a server that is for all is not for one.
             let session = session.clone().filter(|_| !is_shared);
             if session.is_some() {
@@ -229,6 +234,13 @@ impl Shared {
         scopes.retain(|scope| scope.strong_count() > 0);
         scopes.push(Arc::downgrade(&scope));
         scope
+    }
+
+    /// Asks for a list anew that has changed as another instance says, over each connection whose clients were told of it.
+    pub(super) async fn list_anew(&self, server: &str, kind: Kind) {
+        let all = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
+        let attached: Vec<Arc<Attached>> = all.filter(|one| &*one.name == server).collect();
+        join_all(attached.iter().map(|one| one.changed(kind))).await;
     }
 
     pub(super) async fn close(&self) {

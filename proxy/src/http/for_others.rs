@@ -1,18 +1,20 @@
 //! Works for other instances: answers their requests, and tells them that this one is alive.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use hyper::{HeaderMap, Method};
 use mcp_bindgen_runtime::Caller;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
 use super::body::{Answer, Payload};
 use super::door::{Door, busy};
 use super::replicas::{Forwarded, Message, Replicas, headers, texts};
-use crate::redis::HEARTBEAT;
+use crate::redis::{HEARTBEAT, KnownChanges};
 
 /// Records of sessions are kept alive once in so many heartbeats.
 const BEATS: u32 = 10;
@@ -52,6 +54,8 @@ impl Door {
 }
 
 async fn beat(door: &Door, replicas: &Replicas) {
+    let (mut changes, mut known) = (door.proxy.changes(), KnownChanges::default());
+    let mut own = HashSet::new();
     for beat in 0_u32.. {
         if let Err(error) = replicas.beat().await {
             tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
@@ -60,6 +64,23 @@ async fn beat(door: &Door, replicas: &Replicas) {
             for session in replicas.renew().await {
                 door.sessions.end(&session);
             }
+        }
+        loop {
+            match changes.try_recv() {
+                Ok(change) => drop(own.insert(change)),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(_) => break,
+            }
+        }
+        match replicas.changes(&own, &mut known).await {
+            Ok(changed) => {
+                own.clear();
+                let proxy = door.proxy.clone();
+                tokio::spawn(async move {
+                    join_all(changed.iter().map(|(kind, server)| proxy.list_anew(server, *kind))).await;
+                });
+            }
+            Err(error) => tracing::debug!(target: "mcp_bindgen_proxy", "changes of lists are told later: {error}"),
         }
         tokio::time::sleep(HEARTBEAT).await;
     }

@@ -1,5 +1,6 @@
 //! The state that several instances of a proxy share, in Redis or Valkey.
 
+mod changes;
 mod connection;
 mod inbox;
 mod rates;
@@ -13,6 +14,7 @@ use futures_util::future::BoxFuture;
 use redis::cmd;
 use ring::rand::SystemRandom;
 
+pub(crate) use self::changes::KnownChanges;
 use self::connection::Connection;
 pub(crate) use self::inbox::Inbox;
 pub(crate) use self::sessions::{Holder, SessionRecord};

@@ -158,7 +158,7 @@ async fn a_session_is_used_answered_cancelled_and_ended_at_any_instance() {
     let [first, second, third] = &instances;
     let session = begin(first).await;
     let listed = request(&session, 1, "tools/list", json!({})).of(second).await.json();
-    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(5), "{listed}");
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(6), "{listed}");
 
     // The question comes where the call was made, and the answer goes somewhere else.
     let mut stream = call(&session, 2, "desk_mark", json!({ "marker": "x" })).begin(second.address()).await;
@@ -230,6 +230,22 @@ async fn progress_and_a_resumed_stream_come_from_the_instance_of_the_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
+async fn a_list_that_changes_for_one_instance_changes_for_all() {
+    let (store, desk) = (Store::start().await, Desk::default());
+    let (first, second) = (store.instance(desk.builder()).await, store.instance(desk.builder()).await);
+    let (teacher, other) = (begin(&first).await, begin(&second).await);
+    let listed = request(&other, 1, "tools/list", json!({})).of(&second).await;
+    assert!(!listed.body.contains("desk_learned"), "{listed:?}");
+    let mut told = Asking::new("").by("GET").with("Mcp-Session-Id", &other).begin(second.address()).await;
+    call(&teacher, 1, "desk_learn", json!({})).of(&first).await;
+    let changed = tokio::time::timeout(Duration::from_secs(20), event(&mut told, &mut String::new())).await;
+    assert_eq!(changed.expect("it is told")["method"], "notifications/tools/list_changed");
+    let listed = request(&other, 2, "tools/list", json!({})).of(&second).await;
+    assert!(listed.body.contains("desk_learned"), "{listed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_session_goes_on_without_its_instance_only_where_no_server_keeps_anything() {
     let (store, desk) = (Store::start().await, Desk::default());
     for can_move in [true, false] {
@@ -250,7 +266,7 @@ async fn a_session_goes_on_without_its_instance_only_where_no_server_keeps_anyth
         assert!(text.contains("the outcome is unknown"), "{text}");
         let listed = request(&session, 2, "tools/list", json!({})).of(&second).await;
         if can_move {
-            assert_eq!(listed.json()["result"]["tools"].as_array().map(Vec::len), Some(5), "{listed:?}");
+            assert_eq!(listed.json()["result"]["tools"].as_array().map(Vec::len), Some(6), "{listed:?}");
             assert_eq!(call(&session, 3, "desk_mark", json!({})).of(&second).await.status, 200);
         } else {
             assert_eq!(listed.status, 404, "{listed:?}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub(crate) struct Desk {
     pub(crate) ended: Arc<AtomicUsize>,
     /// Whether calls of `hold` are answered.
     released: Arc<watch::Sender<bool>>,
+    /// Whether it has another tool, of which it tells the connection alone that had it learn.
+    learned: Arc<AtomicBool>,
 }
 
 impl Desk {
@@ -76,6 +78,7 @@ impl Desk {
             write: Arc::new(tokio::sync::Mutex::new(Some(write))),
             state: Arc::default(),
             released: self.released.subscribe(),
+            learned: self.learned.clone(),
             answered: Arc::default(),
         };
         let mut lines = BufReader::new(read).lines();
@@ -104,6 +107,7 @@ struct Connection {
     write: Arc<tokio::sync::Mutex<Option<WriteHalf<DuplexStream>>>>,
     state: Arc<Mutex<(Option<String>, usize)>>,
     released: watch::Receiver<bool>,
+    learned: Arc<AtomicBool>,
     /// The name that the user gave, when asked.
     answered: Arc<watch::Sender<Option<Value>>>,
 }
@@ -111,53 +115,64 @@ struct Connection {
 impl Connection {
     async fn answer(mut self, message: Value) {
         let arguments = message.pointer("/params/arguments").cloned().unwrap_or_default();
-        let result =
-            match (message["method"].as_str().unwrap(), message.pointer("/params/name").and_then(Value::as_str)) {
-                ("initialize", _) => Some(json!({
-                    "protocolVersion": message.pointer("/params/protocolVersion"), "capabilities": { "tools": {} },
-                    "serverInfo": { "name": "desk", "version": "1" },
-                })),
-                ("tools/list", _) => {
-                    let tools = ["mark", "wait", "hold", "die", "ask"];
-                    let tools = tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
-                    Some(json!({ "tools": tools }))
-                }
-                ("tools/call", Some("mark")) => {
-                    let mut state = self.state.lock().unwrap();
-                    state.1 += 1;
-                    let said = arguments["marker"].as_str().unwrap_or_default().to_owned();
-                    let marker = state.0.get_or_insert(said).clone();
-                    Some(json!({ "content": [], "structuredContent": { "marker": marker, "calls": state.1 } }))
-                }
-                ("tools/call", Some("wait")) => {
-                    tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
-                    Some(json!({ "content": [{ "type": "text", "text": "waited" }] }))
-                }
-                ("tools/call", Some("hold")) => {
-                    let _ = self.released.wait_for(|is_released| *is_released).await;
-                    Some(json!({ "content": [{ "type": "text", "text": "held" }] }))
-                }
-                ("tools/call", Some("ask")) => {
-                    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
-                    let params = json!({ "message": "Who are you?", "requestedSchema": schema });
-                    let asked =
-                        json!({ "jsonrpc": "2.0", "id": "asked", "method": "elicitation/create", "params": params });
-                    if let Some(write) = self.write.lock().await.as_mut() {
-                        let _ = write.write_all(format!("{asked}\n").as_bytes()).await;
-                    }
-                    let mut answered = self.answered.subscribe();
-                    let name = answered.wait_for(Option::is_some).await.expect("an answer").clone();
-                    Some(json!({ "content": [], "structuredContent": { "name": name } }))
-                }
-                ("ping", _) => Some(json!({})),
-                _ => None,
-            };
+        let result = match (
+            message["method"].as_str().unwrap(),
+            message.pointer("/params/name").and_then(Value::as_str),
+        ) {
+            ("initialize", _) => Some(json!({
+                "protocolVersion": message.pointer("/params/protocolVersion"), "capabilities": { "tools": { "listChanged": true } },
+                "serverInfo": { "name": "desk", "version": "1" },
+            })),
+            ("tools/list", _) => {
+                let learned = self.learned.load(Ordering::SeqCst).then_some("learned");
+                let tools = ["mark", "wait", "hold", "die", "ask", "learn"].into_iter().chain(learned);
+                let tools: Vec<Value> =
+                    tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect();
+                Some(json!({ "tools": tools }))
+            }
+            ("tools/call", Some("mark")) => {
+                let mut state = self.state.lock().unwrap();
+                state.1 += 1;
+                let said = arguments["marker"].as_str().unwrap_or_default().to_owned();
+                let marker = state.0.get_or_insert(said).clone();
+                Some(json!({ "content": [], "structuredContent": { "marker": marker, "calls": state.1 } }))
+            }
+            ("tools/call", Some("wait")) => {
+                tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
+                Some(json!({ "content": [{ "type": "text", "text": "waited" }] }))
+            }
+            ("tools/call", Some("hold")) => {
+                let _ = self.released.wait_for(|is_released| *is_released).await;
+                Some(json!({ "content": [{ "type": "text", "text": "held" }] }))
+            }
+            ("tools/call", Some("learn")) => {
+                self.learned.store(true, Ordering::SeqCst);
+                self.write(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" })).await;
+                Some(json!({ "content": [] }))
+            }
+            ("tools/call", Some("ask")) => {
+                let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+                let params = json!({ "message": "Who are you?", "requestedSchema": schema });
+                let asked =
+                    json!({ "jsonrpc": "2.0", "id": "asked", "method": "elicitation/create", "params": params });
+                self.write(&asked).await;
+                let mut answered = self.answered.subscribe();
+                let name = answered.wait_for(Option::is_some).await.expect("an answer").clone();
+                Some(json!({ "content": [], "structuredContent": { "name": name } }))
+            }
+            ("ping", _) => Some(json!({})),
+            _ => None,
+        };
         let answer = match result {
             Some(result) => json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }),
             None => json!({ "jsonrpc": "2.0", "id": message["id"], "error": { "code": -32601, "message": "unknown" } }),
         };
+        self.write(&answer).await;
+    }
+
+    async fn write(&self, message: &Value) {
         if let Some(write) = self.write.lock().await.as_mut() {
-            let _ = write.write_all(format!("{answer}\n").as_bytes()).await;
+            let _ = write.write_all(format!("{message}\n").as_bytes()).await;
         }
     }
 }

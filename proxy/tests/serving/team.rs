@@ -58,9 +58,12 @@ async fn callers_see_and_call_only_what_access_shows_them() {
     let server = serve(builder, |options| options).await;
 
     let list = |token| by(Asking::modern(1, "tools/list", json!({})), token);
-    assert_eq!(names(&list("ann").of(&server).await), ["desk_ask", "desk_hold", "desk_mark", "desk_wait"]);
+    assert_eq!(
+        names(&list("ann").of(&server).await),
+        ["desk_ask", "desk_hold", "desk_learn", "desk_mark", "desk_wait"]
+    );
     let bobs = names(&list("bob").of(&server).await);
-    assert!(bobs.len() == 5 && bobs.iter().all(|name| name.starts_with("other_")), "{bobs:?}");
+    assert!(bobs.len() == 6 && bobs.iter().all(|name| name.starts_with("other_")), "{bobs:?}");
     assert_eq!(list("eve").of(&server).await.status, 401);
 
     for (token, tool, may) in [
@@ -94,7 +97,7 @@ async fn a_session_is_of_the_principal_that_began_it() {
     assert_eq!(by(told.with("Mcp-Session-Id", &session), "ann").of(&server).await.status, 202);
     assert_eq!(by(list.clone(), "bob").of(&server).await.status, 404);
     assert_eq!(by(list.clone().by("DELETE"), "bob").of(&server).await.status, 404);
-    assert_eq!(names(&by(list, "ann").of(&server).await).len(), 5);
+    assert_eq!(names(&by(list, "ann").of(&server).await).len(), 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -251,7 +254,7 @@ async fn a_reload_changes_what_is_served_and_ends_no_session() {
     let session = crate::support::session(&server).await;
     let list =
         Asking::new(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).with("Mcp-Session-Id", &session);
-    assert_eq!(names(&list.of(&server).await).len(), 5);
+    assert_eq!(names(&list.of(&server).await).len(), 6);
     let mut stream = Asking::new("").by("GET").with("Mcp-Session-Id", &session).begin(server.address()).await;
 
     let own = Arc::new(other.clone());
@@ -261,9 +264,9 @@ async fn a_reload_changes_what_is_served_and_ends_no_session() {
     };
     assert_eq!(proxy.reload(both()).unwrap(), ["desk", "other"]);
     let all = names(&list.of(&server).await);
-    assert!(all.len() == 10 && all.contains(&"other_mark".to_owned()), "{all:?}");
+    assert!(all.len() == 12 && all.contains(&"other_mark".to_owned()), "{all:?}");
     assert!(proxy.reload(both().server(mcp_bindgen_model::ServerConfig::stdio("desk", "x"))).is_err());
-    assert_eq!(names(&list.of(&server).await).len(), 10, "a fault changes nothing");
+    assert_eq!(names(&list.of(&server).await).len(), 12, "a fault changes nothing");
     let mut buffer = vec![0; 64 * 1024];
     let told = tokio::time::timeout(Duration::from_secs(20), async {
         let mut text = String::new();

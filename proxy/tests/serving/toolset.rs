@@ -32,7 +32,7 @@ async fn functions_of_the_program_are_served_beside_servers() {
     let listed = Asking::modern(1, "tools/list", json!({})).of(&server).await.json();
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["double", "erase", "desk_ask", "desk_die", "desk_hold", "desk_mark", "desk_wait"]);
+    assert_eq!(names, ["double", "erase", "desk_ask", "desk_die", "desk_hold", "desk_learn", "desk_mark", "desk_wait"]);
     assert_eq!(tools[0]["description"], "Doubles a number.");
 
     let call =

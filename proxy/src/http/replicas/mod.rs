@@ -5,10 +5,10 @@
 mod forward;
 mod message;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lru::LruCache;
@@ -23,7 +23,8 @@ pub(super) use self::message::Forwarded;
 pub(super) use self::message::{Message, headers, texts};
 use super::body::Payload;
 use super::sessions::SessionId;
-use crate::redis::{Holder, Inbox, RedisState, RedisStateError, SessionRecord};
+use crate::attached::Kind;
+use crate::redis::{Holder, Inbox, KnownChanges, RedisState, RedisStateError, SessionRecord};
 
 /// The record of a session outlives the time after which the session ends by itself by so much.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -129,6 +130,24 @@ impl Replicas {
     /// Tells the others that this instance is alive.
     pub(super) async fn beat(&self) -> Result<(), RedisStateError> {
         self.state.beat().await
+    }
+
+    /// Tells the other instances of lists that have changed, and returns those that have changed as they say: each by its
+    /// method and its server.
+    pub(super) async fn changes(
+        &self,
+        own: &HashSet<(Arc<str>, Kind)>,
+        known: &mut KnownChanges,
+    ) -> Result<Vec<(Kind, String)>, RedisStateError> {
+        for (server, kind) in own {
+            self.state.count_change(&format!("{} {server}", kind.method()), known).await?;
+        }
+        let changed = self.state.changed_lists(known).await?;
+        let list = |list: String| {
+            let (method, server) = list.split_once(' ')?;
+            Some((Kind::listed_by(method)?, server.to_owned()))
+        };
+        Ok(changed.into_iter().filter_map(list).collect())
     }
 
     /// Keeps the records of the sessions that are held here, and returns the sessions that another instance holds now, which
