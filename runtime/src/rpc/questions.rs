@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, pending};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -165,10 +166,14 @@ impl Questions {
     }
 
     /// Notes that an answer is on its way.
-    pub(super) fn send(&mut self, size: usize, sending: Sending) {
+    pub(super) fn send(&mut self, size: usize, mut sending: Sending) {
+        self.on_their_way += 1;
+        // Most have left already. The task that waits for another one asks again, and is woken then.
+        if let Poll::Ready(outcome) = sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return self.sent(size, outcome.is_ok());
+        }
         let sending: Boxed<_> = Box::pin(async move { Done::Sent { size, has_left: sending.await.is_ok() } });
         self.tasks.spawn(sending);
-        self.on_their_way += 1;
     }
 
     /// Returns `true` if more may be read of the server.

@@ -8,6 +8,8 @@
 //! has written nothing. On Windows a `write` that is dropped while it flushes has written what it does not report.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::process::ChildStdin;
@@ -59,7 +61,11 @@ impl Sink {
     pub(super) fn write_at_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Child(pipe) => pipe.write_at_once(bytes),
-            Self::Given(_) => Ok(0),
+            // Whoever writes the rest asks again, and is woken then.
+            Self::Given(stream) => match Pin::new(stream).poll_write(&mut Context::from_waker(Waker::noop()), bytes) {
+                Poll::Ready(written) => written,
+                Poll::Pending => Ok(0),
+            },
             #[cfg(test)]
             Self::Simulated(sink) => sink.write_at_once(bytes),
         }
@@ -71,6 +77,17 @@ impl Sink {
             Self::Given(stream) => stream.write(bytes).await,
             #[cfg(test)]
             Self::Simulated(sink) => sink.write(bytes).await,
+        }
+    }
+
+    /// Sends off what was written if that takes no time; `false` if it does.
+    pub(super) fn flush_at_once(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Given(stream) => match Pin::new(stream).poll_flush(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(flushed) => flushed.map(|()| true),
+                Poll::Pending => Ok(false),
+            },
+            _ => Ok(true),
         }
     }
 

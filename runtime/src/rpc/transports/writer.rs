@@ -159,7 +159,7 @@ impl Sender for Writer {
             return Box::pin(ready(Err(withdrawn())));
         }
         match stream.write_at_once(&line) {
-            Ok(written) if written < line.len() => {
+            Ok((written, is_flushed)) if written < line.len() || !is_flushed => {
                 let writing = self.clone();
                 self.by_task(async move {
                     let rest = line.get(written..).unwrap_or_default();
@@ -187,11 +187,12 @@ impl Stream {
         self.position.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX))
     }
 
-    /// Writes as much of a line as there is room for, and says how much that was.
-    fn write_at_once(&mut self, line: &[u8]) -> io::Result<usize> {
-        let written = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_at_once(line)?;
+    /// Writes as much of a line as there is room for. Says how much that was, and whether all that was written is on its way.
+    fn write_at_once(&mut self, line: &[u8]) -> io::Result<(usize, bool)> {
+        let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        let written = sink.write_at_once(line)?;
         self.position += u64::try_from(written).unwrap_or_default();
-        Ok(written)
+        Ok((written, sink.flush_at_once()?))
     }
 
     /// Not cancel safe: half of a line may have been written. A task runs it, and drops it only when the pipe closes.
