@@ -4,6 +4,7 @@ use std::io;
 
 use mcp_bindgen_runtime::__private::rpc::{serve, with_client};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Proxy, ServeError};
@@ -50,7 +51,10 @@ impl Proxy {
         let client = self.client(None, CancellationToken::new());
         let receiving = serve(|ledger| with_client(input, output, LONGEST_MESSAGE, ledger), client);
         let receiving = receiving.map_err(|error| ServeError::Connection { message: error.to_string() })?;
-        receiving.run(CancellationToken::new()).await;
+        // On a task, which needs no thread to be woken for each message; it ends if this future is dropped.
+        let mut serving = JoinSet::new();
+        serving.spawn(receiving.run(CancellationToken::new()));
+        let _ = serving.join_next().await;
         Ok(())
     }
 }
