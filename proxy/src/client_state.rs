@@ -52,8 +52,17 @@ impl ClientState {
         Self { proxy, client, visits, closing, own, subscriptions }
     }
 
-    pub(super) fn visit(&self, request: &RequestId) -> Visit {
-        self.visits.as_ref().and_then(|visits| visits(request)).unwrap_or_default()
+    /// Returns who sent a request; `None` if it was cancelled.
+    pub(super) fn visit(&self, request: &RequestId) -> Option<Visit> {
+        match &self.visits {
+            Some(visits) => visits(request),
+            None => Some(Visit::default()),
+        }
+    }
+
+    /// Returns `true` if whoever takes the requests holds them to limits.
+    pub(super) fn is_limited(&self) -> bool {
+        self.visits.is_some()
     }
 
     /// The caller of a request: what the transport knows, and what the client says of itself.

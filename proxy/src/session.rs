@@ -9,10 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::client_state::ClientState;
 use super::context::{CAPABILITIES, Context, SERVER_INFO, VERSION, is_modern};
+use super::outcome::cancelled;
 use super::requests::parsed;
 use super::shared::Shared;
 
-/// How much of one client is worked on at once, and how long after its last message. Over HTTP there are tighter limits.
+/// How much of one client is worked on at once, and how long after its last message. Over HTTP the limits are those of the
+/// options.
 const OPEN: OpenLimits = OpenLimits { requests: 1024, bytes: 64 * 1024 * 1024, at_the_end: Duration::from_secs(5) };
 
 /// The methods that requests without a session do not have.
@@ -21,7 +23,7 @@ const LISTEN: &str = "subscriptions/listen";
 
 impl Respond for ClientState {
     fn limits(&self) -> OpenLimits {
-        OPEN
+        if self.is_limited() { OpenLimits { requests: usize::MAX, bytes: usize::MAX, ..OPEN } } else { OPEN }
     }
 
     fn at_once(&self, _: &str) -> Option<Result<Value, ErrorData>> {
@@ -62,7 +64,7 @@ impl ClientState {
         if is_removed {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
-        let visit = self.visit(&id);
+        let visit = self.visit(&id).ok_or_else(cancelled)?;
         let is_modern = version.is_some_and(is_modern);
         self.dispatch(&method, params, &Context { id, session, meta, is_modern, visit }).await
     }
@@ -104,17 +106,11 @@ impl ClientState {
 
 /// Checks that a request without a session says what it must.
 fn complete(meta: &Map<String, Value>) -> Result<(), ErrorData> {
-    let is_there = |key: &str| match meta.get(key) {
-        Some(value) => {
-            if key == VERSION {
-                value.is_string()
-            } else {
-                value.is_object()
-            }
-        }
-        None => false,
-    };
-    let missing: Vec<&str> = [VERSION, CAPABILITIES].into_iter().filter(|key| !is_there(key)).collect();
+    let there = [
+        (VERSION, meta.get(VERSION).is_some_and(Value::is_string)),
+        (CAPABILITIES, meta.get(CAPABILITIES).is_some_and(Value::is_object)),
+    ];
+    let missing: Vec<&str> = there.into_iter().filter_map(|(key, is_there)| (!is_there).then_some(key)).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -1,10 +1,10 @@
-//! The streams of a session: what a client gets that comes back for it.
+//! Sessions over HTTP and over a stream: what a client gets that comes back for it, and what it takes back.
 
 use mcp_bindgen_proxy::HttpOptions;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
-use crate::support::{Asking, Desk, eventually, session};
+use crate::support::{Asking, Desk, Lines, eventually, initialize, session};
 
 #[tokio::test]
 async fn an_answer_waits_for_a_client_that_was_away() {
@@ -39,4 +39,53 @@ async fn an_answer_waits_for_a_client_that_was_away() {
         let nothing = resume(gone).of(&server).await;
         assert_eq!((nothing.status, nothing.body.contains("data: {")), (200, false), "{gone}: {nothing:?}");
     }
+}
+
+#[tokio::test]
+async fn a_cancelled_request_is_not_answered_and_its_id_is_free() {
+    let desk = Desk::default();
+    let proxy = desk.proxy();
+    let (near, far) = tokio::io::duplex(1 << 20);
+    tokio::spawn(async move { proxy.serve_over(far).await });
+    let mut lines = Lines::over(near);
+    lines.tell(initialize()).await;
+    lines.hear().await;
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "desk_hold" } });
+    lines.tell(&call).await;
+    desk.sees("\"hold\"").await;
+    lines.tell(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } })).await;
+    lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
+    assert_eq!(lines.hear().await, json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    desk.sees("notifications/cancelled").await;
+    desk.release();
+    lines.tell(json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" })).await;
+    assert_eq!(lines.hear().await["id"], 2, "nothing comes of the call");
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_is_no_answer_to_a_question() {
+    let proxy = Desk::default().proxy();
+    let (near, far) = tokio::io::duplex(1 << 20);
+    tokio::spawn(async move { proxy.serve_over(far).await });
+    let mut lines = Lines::over(near);
+    let mut hello = initialize();
+    hello["params"]["capabilities"] = json!({ "elicitation": {} });
+    lines.tell(hello).await;
+    lines.hear().await;
+    lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "desk_ask" } })).await;
+    let mut asked = lines.hear().await;
+    while asked["method"] != "elicitation/create" {
+        asked = lines.hear().await;
+    }
+    // A request of the client with the same id as the question.
+    let long = "x".repeat(17 * 1024 * 1024);
+    let params = json!({ "name": "desk_mark", "arguments": { "marker": long } });
+    lines.tell(json!({ "jsonrpc": "2.0", "id": asked["id"], "method": "tools/call", "params": params })).await;
+    let answer = json!({ "action": "accept", "content": { "name": "Ann" } });
+    lines.tell(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer })).await;
+    let mut answered = lines.hear().await;
+    while answered["id"] != 1 {
+        answered = lines.hear().await;
+    }
+    assert_eq!(answered["result"]["structuredContent"]["name"], "Ann", "{answered}");
 }

@@ -116,9 +116,13 @@ impl Questions {
 
     /// The other side wants no answer any more.
     pub(super) fn cancel(&mut self, id: &RequestId) {
-        if let Some(open) = self.open.values().find(|open| open.id == *id) {
-            open.task.abort();
-        }
+        self.open.retain(|_, open| {
+            let stays = open.id != *id;
+            if !stays {
+                open.task.abort();
+            }
+            stays
+        });
     }
 
     /// The next answer to send, as soon as there is one; none where one has left, or nobody wants it any more. Cancel safe.
@@ -134,16 +138,20 @@ impl Questions {
                 self.answered(id, answer, size);
                 self.next_ready()
             }
-            // It was cancelled.
-            (Some(_), _) => None,
+            (Some(Open { id, .. }), _) => {
+                self.answered(id, Err(ErrorData::internal_error("failed to handle the request", None)), 0);
+                self.next_ready()
+            }
             (None, Ok((_, Done::Sent { size, has_left }))) => {
                 self.sent(size, has_left);
                 None
             }
-            (None, _) => {
+            (None, Err(error)) if error.is_panic() => {
                 self.sent(0, false);
                 None
             }
+            // It was cancelled, or nobody wants its answer any more.
+            (None, _) => None,
         }
     }
 

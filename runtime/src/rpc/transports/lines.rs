@@ -60,17 +60,18 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         Self { far_end, writer, reader, framer: Framer::new(longest), ledger, notes: None, longest }
     }
 
-    /// Takes what the framer found. What cannot be read costs the request that it answers, and no other.
+    /// Takes what the framer found. What cannot be read of a server costs the request that it answers, and no other; of a
+    /// client nobody knows whether it is an answer.
     fn take(&mut self, frame: Frame) -> Option<Incoming> {
         let message = match frame {
             Frame::Noise(line) => return self.noise(&String::from_utf8_lossy(&line)),
             Frame::Object { text, id } => match (messages::parse(&text), id) {
                 (Some(message), _) if messages::is_message(&message) => message,
-                (None, Some(id)) => messages::unreadable(&id, "the response is not valid JSON"),
+                (None, Some(id)) if self.notes.is_some() => messages::unreadable(&id, "the response is not valid JSON"),
                 _ => return self.noise(&String::from_utf8_lossy(&text)),
             },
-            Frame::TooLarge { id: Some(id) } => messages::unreadable(&id, &self.too_large()),
-            Frame::TooLarge { id: None } => return self.noise(&self.too_large()),
+            Frame::TooLarge { id: Some(id) } if self.notes.is_some() => messages::unreadable(&id, &self.too_large()),
+            Frame::TooLarge { .. } => return self.noise(&self.too_large()),
         };
         self.ledger.received(message, None)
     }
