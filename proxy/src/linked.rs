@@ -15,7 +15,10 @@ pub(super) struct Linked(Mutex<LruCache<(String, String), ()>>);
 
 impl Default for Linked {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MOST)))
+        // `LruCache::new` takes the memory of all of them at once.
+        let mut latest = LruCache::unbounded();
+        latest.resize(MOST);
+        Self(Mutex::new(latest))
     }
 }
 

@@ -108,7 +108,12 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     let Ok(body) = serde_json::to_vec(value) else {
         return text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error: failed to serialize the response");
     };
-    let mut answer = with(status, Full::new(Bytes::from(body)).boxed_unsync());
+    json_text(status, body.into())
+}
+
+/// JSON that is text already.
+pub(super) fn json_text(status: StatusCode, text: Bytes) -> Answer {
+    let mut answer = with(status, Full::new(text).boxed_unsync());
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
@@ -132,7 +137,7 @@ pub(super) fn events(
             () = closing.cancelled() => return None,
         };
         let bytes = match next {
-            Ok(Some(message)) => event(&message)?,
+            Ok(Some(message)) => event(&message),
             Ok(None) => return None,
             Err(_) => Bytes::from_static(b":\n\n"),
         };
@@ -159,16 +164,13 @@ pub(super) fn held_with(answer: Answer, held: impl Send + 'static) -> Answer {
 }
 
 /// An event, as it is sent.
-fn event(event: &Event) -> Option<Bytes> {
-    let data = match &event.message {
-        Some(message) => serde_json::to_string(&**message).ok()?,
-        // Only tells where to resume.
-        None => String::new(),
-    };
-    let mut sse = Sse::default().data(data);
+fn event(event: &Event) -> Bytes {
+    // Only tells where to resume, if there is nothing in it.
+    let text = event.data.as_ref().map(|data| String::from_utf8_lossy(&data.text).into_owned());
+    let mut sse = Sse::default().data(text.unwrap_or_default());
     sse.id.clone_from(&event.id);
     sse.retry = event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
-    Some(sse.into())
+    sse.into()
 }
 
 fn with(status: StatusCode, body: Body) -> Answer {

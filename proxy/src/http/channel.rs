@@ -5,7 +5,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyper::body::Bytes;
 use mcp_bindgen_runtime::__private::rpc::Message;
+use rmcp::model::ErrorCode;
 use tokio::sync::Notify;
 
 /// So many events are kept for a client whose connection broke off.
@@ -24,7 +26,25 @@ pub(super) struct Event {
     pub(super) id: Option<String>,
     pub(super) retry: Option<Duration>,
     /// The message; none in an event that only says where to resume.
-    pub(super) message: Option<Arc<Message>>,
+    pub(super) data: Option<Data>,
+}
+
+/// A message as text, which takes a tenth of the memory.
+#[derive(Clone)]
+pub(super) struct Data {
+    pub(super) text: Bytes,
+    /// For the answer to a request: whether it is an error.
+    pub(super) answer: Option<Result<(), ErrorCode>>,
+}
+
+impl Data {
+    pub(super) fn of(message: &Message) -> serde_json::Result<Self> {
+        let answer = match message {
+            Message::Response { outcome, .. } => Some(outcome.as_ref().map(drop).map_err(|error| error.code)),
+            Message::Request { .. } | Message::Notification(_) => None,
+        };
+        Ok(Self { text: serde_json::to_vec(message)?.into(), answer })
+    }
 }
 
 pub(super) struct Channel {
@@ -59,11 +79,11 @@ impl Channel {
         self.add(None, Some(number));
     }
 
-    pub(super) fn push(&mut self, message: Message, number: Option<u64>) {
-        self.add(Some(Arc::new(message)), number);
+    pub(super) fn push(&mut self, data: Data, number: Option<u64>) {
+        self.add(Some(data), number);
     }
 
-    fn add(&mut self, message: Option<Arc<Message>>, number: Option<u64>) {
+    fn add(&mut self, data: Option<Data>, number: Option<u64>) {
         if self.finished.is_some() {
             return;
         }
@@ -71,8 +91,8 @@ impl Channel {
             Some(number) => format!("{}/{number}", self.next),
             None => self.next.to_string(),
         });
-        let retry = message.is_none().then_some(RETRY);
-        self.events.push_back(Event { id, retry, message });
+        let retry = data.is_none().then_some(RETRY);
+        self.events.push_back(Event { id, retry, data });
         self.next += 1;
         self.unread += 1;
         self.forget();
@@ -150,10 +170,10 @@ impl Channel {
         self.finished.is_some_and(|finished| finished.elapsed() > PATIENCE)
     }
 
-    /// About how many bytes of it were read, and are kept for a client that lost its connection meanwhile.
+    /// How many bytes of it were read, and are kept for a client that lost its connection meanwhile.
     pub(super) fn kept_bytes(&self) -> usize {
         let read = self.events.iter().take(self.events.len() - self.unread);
-        read.filter_map(|event| event.message.as_ref()).map(|message| message.size()).sum()
+        read.filter_map(|event| event.data.as_ref()).map(|data| data.text.len()).sum()
     }
 
     /// Waits for the next change.
@@ -173,9 +193,13 @@ mod tests {
     fn channel(events: usize) -> Channel {
         let mut channel = Channel::new(true);
         for _ in 0..events {
-            channel.push(Message::Notification(Content::new("m", Map::new())), Some(3));
+            channel.push(notification(), Some(3));
         }
         channel
+    }
+
+    fn notification() -> Data {
+        Data::of(&Message::Notification(Content::new("m", Map::new()))).expect("JSON")
     }
 
     fn read(channel: &mut Channel, listener: u64, has_begun: &mut bool) -> Vec<String> {
@@ -212,7 +236,7 @@ mod tests {
         let mut channel = channel(1);
         let (mut first, mut second) = (false, false);
         assert_eq!(read(&mut channel, 1, &mut first).len(), 1);
-        channel.push(Message::Notification(Content::new("m", Map::new())), Some(3));
+        channel.push(notification(), Some(3));
         assert!(matches!(channel.next(2, &mut second), Next::Nothing));
         channel.leave(1);
         assert_eq!(read(&mut channel, 2, &mut second), ["1/3"]);
@@ -233,7 +257,7 @@ mod tests {
         assert!(matches!(channel.next(1, &mut has_begun), Next::Nothing));
         for _ in 0..MOST_UNREAD {
             assert!(!channel.is_full());
-            channel.push(Message::Notification(Content::new("m", Map::new())), None);
+            channel.push(notification(), None);
         }
         assert!(channel.is_full());
         read(&mut channel, 1, &mut has_begun);

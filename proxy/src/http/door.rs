@@ -9,7 +9,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use mcp_bindgen_model::hex_digest;
-use mcp_bindgen_runtime::__private::rpc::{IN_USE, Message};
+use mcp_bindgen_runtime::__private::rpc::IN_USE;
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::ErrorCode;
 use serde_json::Value;
@@ -21,7 +21,7 @@ use super::auth::Principal;
 #[cfg(feature = "redis")]
 use super::body::held_with;
 use super::body::{
-    Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json, read, refused, text, values,
+    Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json_text, read, refused, text, values,
 };
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
@@ -281,14 +281,14 @@ impl Door {
             Err(NotBegun::Full) => return Err(busy("sessions")),
             Err(NotBegun::Failed) => return Err(failed("failed to start the session")),
         };
-        if matches!(*answer, Message::Response { outcome: Err(_), .. }) {
+        if answer.answer.is_some_and(|answer| answer.is_err()) {
             self.sessions.end(&id);
-            return Ok(json(StatusCode::OK, &*answer));
+            return Ok(json_text(StatusCode::OK, answer.text));
         }
         #[cfg(feature = "redis")]
         self.record(&id, caller, initialize).await?;
         let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no id"))?;
-        let mut answer = json(StatusCode::OK, &*answer);
+        let mut answer = json_text(StatusCode::OK, answer.text);
         answer.headers_mut().insert(headers::SESSION, name);
         Ok(answer)
     }

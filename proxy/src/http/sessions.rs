@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_bindgen_runtime::__private::rpc::Message;
 use mcp_bindgen_runtime::Caller;
 use ring::rand::SystemRandom;
 use rmcp::model::RequestId;
@@ -15,6 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Place;
+use super::channel::Data;
 use super::options::Limits;
 use super::streams::{Listener, NotTaken, Streams};
 use crate::Proxy;
@@ -103,7 +103,7 @@ impl Sessions {
         (request, initialize): (RequestId, Value),
         caller: &Caller,
         known_as: Option<SessionId>,
-    ) -> Result<(SessionId, Arc<Message>), NotBegun> {
+    ) -> Result<(SessionId, Data), NotBegun> {
         let share = match &caller.principal {
             Some(principal) => Some(self.share_of(principal).ok_or(NotBegun::Full)?),
             None => None,

@@ -1,16 +1,15 @@
 //! Requests without a session: 2026-07-28 and later.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{StreamExt, iter};
 use hyper::StatusCode;
-use mcp_bindgen_runtime::__private::rpc::Message;
 use rmcp::model::{ErrorCode, RequestId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::body::{Answer, Place, events, failed, json};
+use super::body::{Answer, Place, events, failed, json_text};
+use super::channel::{Data, Event};
 use super::streams::Streams;
 use crate::Proxy;
 use crate::visit::Visit;
@@ -38,25 +37,24 @@ pub(super) async fn answer(
     let mut listener = streams.request(id, request, visit, None).await.map_err(|_| unanswered())?;
     let first = match tokio::time::timeout(ALONE, listener.next()).await {
         Ok(None) => return Err(unanswered()),
-        Ok(Some(first)) => match &first.message {
-            Some(message) if matches!(**message, Message::Response { .. }) => {
-                return Ok(json(status(message), &**message));
-            }
-            _ => Some(first),
-        },
+        Ok(Some(Event { data: Some(Data { text, answer: Some(answer) }), .. })) => {
+            return Ok(json_text(status(answer), text));
+        }
+        Ok(Some(first)) => Some(first),
         Err(_) => None,
     };
     Ok(events(iter(first).chain(listener.events()), ending.clone(), held))
 }
 
 /// The status that goes with an error (streamable HTTP, section "Sending Messages to the Server").
-fn status(answer: &Arc<Message>) -> StatusCode {
-    let Message::Response { outcome: Err(error), .. } = &**answer else { return StatusCode::OK };
-    match error.code {
-        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
-        | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
-        | ErrorCode::HEADER_MISMATCH => StatusCode::BAD_REQUEST,
-        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+fn status(answer: Result<(), ErrorCode>) -> StatusCode {
+    match answer {
+        Err(
+            ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+            | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | ErrorCode::HEADER_MISMATCH,
+        ) => StatusCode::BAD_REQUEST,
+        Err(ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         _ => StatusCode::OK,
     }
 }

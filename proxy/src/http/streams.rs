@@ -17,14 +17,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Place;
-use super::channel::{Channel, Event, Next};
+use super::channel::{Channel, Data, Event, Next};
 use crate::Proxy;
 use crate::visit::Visit;
 
 /// Messages of a client that wait for their turn; over HTTP the next ones wait in their connections.
 const MOST_ARRIVED: usize = 16;
-/// Finished streams that are kept for a client whose connection broke off, and about how many bytes of them that it may
-/// have read.
+/// Finished streams that are kept for a client whose connection broke off, and how many bytes of them that it may have
+/// read.
 const MOST_FINISHED: usize = 16;
 const MOST_KEPT: usize = 64 * 1024;
 const ENDED: &str = "the client's session ended";
@@ -199,9 +199,9 @@ impl Streams {
         }
     }
 
-    fn push(&self, message: Message) {
+    fn push(&self, message: &Message, data: Data) {
         let mut state = self.state();
-        let (number, is_answer) = match &message {
+        let (number, is_answer) = match message {
             Message::Response { id, .. } => match state.under_way.remove(id) {
                 Some(request) => (Some(request.stream), true),
                 // The client has cancelled it.
@@ -212,7 +212,7 @@ impl Streams {
             }
         };
         if let Some(channel) = state.channel(number) {
-            channel.push(message, number);
+            channel.push(data, number);
             if is_answer {
                 channel.finish();
             }
@@ -264,10 +264,11 @@ impl Sender for Streams {
             {
                 self.room(about.as_ref()).await;
             }
+            let data = Data::of(&message).map_err(|error| Failure::not_sent(error.to_string()))?;
             if !outgoing.begin_write(None) {
                 return Err(Failure::not_sent(ENDED));
             }
-            self.push(message);
+            self.push(&message, data);
             outgoing.written();
             Ok(())
         })
@@ -335,11 +336,10 @@ impl Listener {
     }
 
     /// The answer to the request.
-    pub(super) async fn answer(mut self) -> Option<Arc<Message>> {
+    pub(super) async fn answer(mut self) -> Option<Data> {
         loop {
-            let message = self.next().await?.message;
-            if let Some(message) = message.filter(|message| matches!(**message, Message::Response { .. })) {
-                return Some(message);
+            if let Some(data) = self.next().await?.data.filter(|data| data.answer.is_some()) {
+                return Some(data);
             }
         }
     }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::starts::Starts;
 use crate::ground::limiter::Limiter;
+use crate::ground::recent::recent;
 
 /// The limits of one server for several clients, which then count together: `limit` of its configuration,
 /// [`ClientOptions::max_concurrent_requests`](crate::ClientOptions::max_concurrent_requests), and the starts of a child
@@ -43,7 +44,7 @@ const MOST_CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 impl Default for Limits {
     fn default() -> Self {
-        let turns = Mutex::new(LruCache::new(MOST_CALLERS));
+        let turns = Mutex::new(recent(MOST_CALLERS));
         let (limiter, places, counter) = Default::default();
         Self { limiter, places, starts: Starts::default(), counter, turns }
     }

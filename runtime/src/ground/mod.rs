@@ -4,6 +4,7 @@ pub(crate) mod contained;
 pub(crate) mod deadline;
 pub(crate) mod limiter;
 pub(crate) mod percent;
+pub(crate) mod recent;
 pub(crate) mod redact;
 pub(crate) mod task;
 pub(crate) mod wire;

@@ -12,6 +12,7 @@ use super::layer::Called;
 use super::tools::names;
 use crate::call::Place;
 use crate::ground::contained::contained;
+use crate::ground::recent::recent;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// How many scopes are remembered.
@@ -66,7 +67,7 @@ impl SequentialDependency {
             tool: tool.into(),
             after: after.into_iter().map(Into::into).collect(),
             scope: None,
-            seen: Arc::new(Mutex::new(LruCache::new(SCOPES))),
+            seen: Arc::new(Mutex::new(recent(SCOPES))),
         }
     }
 

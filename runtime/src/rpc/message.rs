@@ -6,7 +6,7 @@ use rmcp::model::{ErrorData, RequestId, RequestMetaObject};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
-use crate::ground::wire::{size_of_members, size_of_value};
+use crate::ground::wire::size_of_members;
 
 const META: &str = "_meta";
 const PROGRESS_TOKEN: &str = "progressToken";
@@ -100,17 +100,6 @@ pub enum Message {
 }
 
 impl Message {
-    /// About how long it is as text.
-    pub fn size(&self) -> usize {
-        match self {
-            Self::Request { content, .. } | Self::Notification(content) => content.size(),
-            Self::Response { outcome: Ok(result), .. } => size_of_value(result),
-            Self::Response { outcome: Err(error), .. } => {
-                error.message.len() + error.data.as_ref().map_or(0, size_of_value)
-            }
-        }
-    }
-
     /// The content of a request.
     #[cfg(feature = "http")]
     pub(crate) fn as_request(&self) -> Option<(&RequestId, &Content)> {

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::ground::deadline::Deadline;
+use crate::ground::recent::recent;
 use crate::{CallError, ToolResult};
 
 /// The identity of a call.
@@ -87,7 +88,7 @@ impl Shared {
         Self(Arc::new(Mutex::new(Kept {
             servers: HashMap::new(),
             cleared: 0,
-            entries: LruCache::new(entries),
+            entries: recent(entries),
             bytes: 0,
             max_bytes,
             flights: HashMap::new(),
