@@ -299,7 +299,7 @@ impl Attached {
     /// Keeps a list, and tells of it where it is not what clients were told. A server that says nothing of changes has none
     /// told of: its lists may be others each time, and whoever is told asks for them again.
     fn set(&self, kind: Kind, items: Vec<Value>, is_announced: bool) {
-        let items = self.fit(kind, items);
+        let items = self.upstream.once(kind.method(), self.fit(kind, items));
         let mut lists = self.lists();
         let list = lists.get(kind);
         list.failed = None;

@@ -1,11 +1,12 @@
 //! A server behind the proxy, and how to create its clients.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mcp_bindgen_model::{ServerConfig, Snapshot, Transport};
 use mcp_bindgen_runtime::{Client, ClientOptions, DynCallTool, SharedLimits};
-
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::events::Bus;
@@ -24,6 +25,8 @@ pub(super) struct Upstream {
     /// The configuration and the snapshot, by which it is known again.
     known: Option<(ServerConfig, Option<Snapshot>)>,
     make: Make,
+    /// The lists that a connection to it got last, by their methods.
+    lists: Mutex<HashMap<&'static str, Arc<[Value]>>>,
     /// The task that passes on the events of a client for all.
     passing: OnceLock<JoinSet<()>>,
 }
@@ -38,6 +41,18 @@ enum Make {
 }
 
 impl Upstream {
+    /// Returns a list that a connection got, so that equal lists of several connections are in memory once.
+    pub(super) fn once(&self, method: &'static str, items: Arc<[Value]>) -> Arc<[Value]> {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        match lists.get(method) {
+            Some(known) if *known == items => known.clone(),
+            _ => {
+                lists.insert(method, items.clone());
+                items
+            }
+        }
+    }
+
     /// A server with a configuration: `shared` of it makes one client for all.
     pub(super) fn configured(
         (config, snapshot): (&ServerConfig, Option<&Snapshot>),
@@ -71,7 +86,8 @@ impl Upstream {
 
     fn new(name: &str, is_child: bool, make: Make) -> Self {
         let can_move = matches!(make, Make::Shared { .. });
-        Self { name: name.into(), is_child, can_move, known: None, make, passing: OnceLock::new() }
+        let (lists, passing) = Default::default();
+        Self { name: name.into(), is_child, can_move, known: None, make, lists, passing }
     }
 
     /// Returns `true` if both are the same server, reached in the same way.
