@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{printable, visible};
+pub(crate) use mcp_bindgen_runtime::__private::Listing as Kind;
 use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ListTerms, ToolChanges};
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
@@ -38,53 +39,12 @@ pub(super) struct News {
 /// Tells other instances of the proxy which list of which server has changed.
 pub(super) type Changes = broadcast::Sender<(Arc<str>, Kind)>;
 
-/// The kinds of a server's lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    Tools,
-    Prompts,
-    Resources,
-    ResourceTemplates,
-    Skills,
-}
-
-impl Kind {
-    const ALL: [Self; 5] = [Self::Tools, Self::Prompts, Self::Resources, Self::ResourceTemplates, Self::Skills];
-
-    /// Returns the kind that a method lists.
-    pub(crate) fn listed_by(method: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.method() == method)
-    }
-
-    /// Returns the method that lists it.
-    pub(crate) fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::ResourceTemplates => "resources/templates/list",
-            Self::Skills => "skills/list",
-        }
-    }
-
-    /// Returns the key of its items in a result.
-    pub(super) fn items(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources => "resources",
-            Self::ResourceTemplates => "resourceTemplates",
-            Self::Skills => "skills",
-        }
-    }
-
-    /// Returns the key that tells its items apart.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources | Self::Skills => "uri",
-            Self::ResourceTemplates => "uriTemplate",
-        }
+/// Returns the key that tells the items of a list apart.
+pub(super) fn identity(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tools | Kind::Prompts => "name",
+        Kind::Resources | Kind::Skills => "uri",
+        Kind::ResourceTemplates => "uriTemplate",
     }
 }
 
@@ -317,7 +277,7 @@ impl Attached {
 
     /// Returns the items of a list that can be served: each thing once, and no tool that would be refused whatever its arguments.
     fn fit(&self, kind: Kind, mut items: Vec<Value>) -> Arc<[Value]> {
-        let key = kind.key();
+        let key = identity(kind);
         let listed = items.len();
         items.retain(|item| text(item, key).is_some());
         items.truncate(MOST_ITEMS);
@@ -398,7 +358,7 @@ fn are_same(kind: Kind, one: &[Value], other: &[Value]) -> bool {
         items.sort_by(|a, b| text(a, key).cmp(&text(b, key)));
         items
     }
-    one.len() == other.len() && sorted(one, kind.key()) == sorted(other, kind.key())
+    one.len() == other.len() && sorted(one, identity(kind)) == sorted(other, identity(kind))
 }
 
 /// Removes from an item of a list what people cannot see: from its texts, and from those of its schemas, arguments and annotations.

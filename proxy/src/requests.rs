@@ -83,7 +83,7 @@ impl ClientState {
         params: Map<String, Value>,
         context: &Context,
     ) -> Result<Value, ErrorData> {
-        if let Some(kind) = Kind::listed_by(method) {
+        if let Some(kind) = Kind::of_method(method) {
             return self.list(kind, parsed(method, params)?, context).await;
         }
         let (result, is_cacheable) = match method {
@@ -115,7 +115,7 @@ impl ClientState {
             Kind::Prompts => scope.prompts(&sees).await,
             Kind::Resources | Kind::ResourceTemplates | Kind::Skills => scope.resources(kind, &sees).await,
         };
-        let mut list = json!({ kind.items(): items });
+        let mut list = json!({ kind.key().0: items });
         if context.is_modern
             && let Some(fields) = list.as_object_mut()
         {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::attached::Kind;
+use super::attached::{Kind, identity};
 
 /// The items of all lists, each once. What two servers list is that of the first, in their order, and somebody is told.
 pub(super) fn merged<'a>(
@@ -13,7 +13,7 @@ pub(super) fn merged<'a>(
     kind: Kind,
     on_twice: impl Fn(&str, &str, &str),
 ) -> Vec<Value> {
-    let key = kind.key();
+    let key = identity(kind);
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut all = Vec::new();
     for (server, item) in lists.flat_map(|(server, list)| list.iter().map(move |item| (server, item))) {

@@ -31,6 +31,7 @@ pub mod events {
 /// them.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::connect::connection::Listing;
     pub use crate::generated::*;
     #[cfg(feature = "http")]
     pub use crate::rpc::transports::http::documents::fetch_json;

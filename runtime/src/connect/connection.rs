@@ -24,9 +24,10 @@ use crate::rpc::session::{Session, Subscription};
 #[cfg(feature = "http")]
 const HEADER_MISMATCH: i32 = -32020;
 
-/// The kinds of lists.
-#[derive(Clone, Copy)]
-pub(crate) enum Listing {
+/// The kinds of a server's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of the protocol")]
+pub enum Listing {
     Tools,
     Prompts,
     Resources,
@@ -35,8 +36,15 @@ pub(crate) enum Listing {
 }
 
 impl Listing {
+    const ALL: [Self; 5] = [Self::Tools, Self::Prompts, Self::Resources, Self::ResourceTemplates, Self::Skills];
+
+    /// Returns the kind that a method lists.
+    pub fn of_method(method: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.method() == method)
+    }
+
     /// The key of the items in a result, and the capability that promises them.
-    pub(crate) fn key(self) -> (&'static str, &'static str) {
+    pub fn key(self) -> (&'static str, &'static str) {
         match self {
             Self::Tools => ("tools", "tools"),
             Self::Prompts => ("prompts", "prompts"),
@@ -46,7 +54,8 @@ impl Listing {
         }
     }
 
-    pub(crate) fn method(self) -> &'static str {
+    /// The method that lists it.
+    pub fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",

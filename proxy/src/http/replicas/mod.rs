@@ -145,7 +145,7 @@ impl Replicas {
         let changed = self.state.changed_lists(known).await?;
         let list = |list: String| {
             let (method, server) = list.split_once(' ')?;
-            Some((Kind::listed_by(method)?, server.to_owned()))
+            Some((Kind::of_method(method)?, server.to_owned()))
         };
         Ok(changed.into_iter().filter_map(list).collect())
     }
