@@ -2,6 +2,7 @@
 //! section on security requires the first two of local servers.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -11,11 +12,15 @@ use serde_json::json;
 
 use super::auth::{Authentication, NotAuthenticated, Principal};
 use super::body::{Answer, empty, text};
+use super::headers;
 use super::options::Checked;
 use super::origin::{Host, Origin};
 
 /// The place of the metadata of the protected resource.
 const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// How often it is looked whether the token of a stream is still good.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 
 /// The rules.
 pub(super) struct Admission {
@@ -61,6 +66,26 @@ impl Admission {
         request.headers.remove(header::AUTHORIZATION);
         request.headers.remove(header::COOKIE);
         principal.map_err(|why| self.refused(request, why))
+    }
+
+    /// For a request whose answer has no end of its own: waits until its token is no longer good. None where tokens are good
+    /// for ever.
+    pub(super) fn revocation(&self, request: &Parts) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let is_lasting = request.method == Method::GET
+            || request.headers.get(headers::METHOD).is_some_and(|method| method == "subscriptions/listen");
+        let token = request.headers.get(header::AUTHORIZATION)?.clone();
+        let authentication = self.authentication.clone();
+        (is_lasting && authentication.has_names()).then_some(async move {
+            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, token)]);
+            loop {
+                tokio::time::sleep(BETWEEN_LOOKS).await;
+                if let Err(NotAuthenticated::Invalid | NotAuthenticated::MissingScopes(_)) =
+                    authentication.authenticate(&headers).await
+                {
+                    return;
+                }
+            }
+        })
     }
 
     fn refused(&self, request: &Parts, why: NotAuthenticated) -> Answer {

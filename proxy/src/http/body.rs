@@ -152,6 +152,19 @@ pub(super) fn events(
     answer
 }
 
+/// An answer that ends with something else, if not before.
+pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'static) -> Answer {
+    let (head, body) = answer.into_parts();
+    let frames = unfold((body, Box::pin(end)), async |(mut body, mut end)| {
+        let frame = tokio::select! {
+            frame = body.frame() => frame?,
+            () = &mut end => return None,
+        };
+        Some((frame, (body, end)))
+    });
+    Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
+}
+
 /// An answer that holds something until its end.
 #[cfg(feature = "redis")]
 pub(super) fn held_with(answer: Answer, held: impl Send + 'static) -> Answer {

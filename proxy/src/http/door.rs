@@ -21,7 +21,7 @@ use super::auth::Principal;
 #[cfg(feature = "redis")]
 use super::body::held_with;
 use super::body::{
-    Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json_text, read, refused, text, values,
+    Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json_text, read, refused, text, until, values,
 };
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
@@ -125,6 +125,7 @@ impl Door {
             }
             _ => {}
         }
+        let revocation = self.admission.revocation(parts);
         let principal = self.admission.authenticate(parts).await?;
         if is_get && parts.uri.path() == METRICS {
             let requests = self.limits.requests.saturating_sub(self.requests.available_permits());
@@ -132,7 +133,11 @@ impl Door {
             return Ok(pages::metrics(&self.proxy, counts));
         }
         let caller = self.caller(parts, principal, ends.remote);
-        self.admitted(parts, caller, body).await
+        let answer = self.admitted(parts, caller, body).await?;
+        Ok(match revocation {
+            Some(revocation) => until(answer, revocation),
+            None => answer,
+        })
     }
 
     /// The caller of a request.

@@ -13,7 +13,7 @@ use crate::context::{CAPABILITIES, VERSION as SAID, is_modern};
 pub(super) const SESSION: &str = "mcp-session-id";
 pub(super) const LAST_EVENT: &str = "last-event-id";
 pub(super) const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
+pub(super) const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 const ARGUMENT: &str = "mcp-param-";
 

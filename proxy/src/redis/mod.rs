@@ -70,8 +70,9 @@ impl RedisStateError {
 
 impl From<redis::RedisError> for RedisStateError {
     fn from(error: redis::RedisError) -> Self {
+        let source = || std::error::Error::source(&error).map(ToString::to_string);
         // The text of other errors may contain the URL.
-        Self::new(match error.detail() {
+        Self::new(match error.detail().map(str::to_owned).or_else(source) {
             Some(detail) if !detail.contains("://") => format!("{} ({detail})", error.category()),
             _ => error.category().to_owned(),
         })

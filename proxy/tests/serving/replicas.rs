@@ -9,7 +9,7 @@ use mcp_bindgen_proxy::{HttpOptions, HttpServer, Proxy, ProxyBuilder, RedisState
 use mcp_bindgen_runtime::middleware::{Approval, Stack};
 use mcp_bindgen_runtime::{Client, ClientOptions};
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::{Asking, Desk, eventually, initialize};
@@ -32,11 +32,15 @@ impl Store {
     }
 
     fn process(port: u16) -> Child {
+        Self::process_with(port, &[])
+    }
+
+    fn process_with(port: u16, more: &[&str]) -> Child {
         let program = ["valkey-server", "redis-server"].into_iter().find(|program| {
             Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
         });
         let mut command = Command::new(program.expect("valkey-server or redis-server"));
-        command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
+        command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]).args(more);
         command.stdout(Stdio::null()).spawn().expect("it starts")
     }
 
@@ -58,9 +62,39 @@ impl Store {
         self.is_up().await;
     }
 
+    /// Makes it a cluster of one node, whose nodes file is in a folder.
+    async fn start_cluster(folder: &tempfile::TempDir) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // The bus of a cluster has a port of its own, which is this one and 10,000.
+        let port = if port > 50_000 { port - 20_000 } else { port };
+        let folder = folder.path().to_string_lossy();
+        let process = Self::process_with(port, &["--cluster-enabled", "yes", "--dir", &folder]);
+        let store = Self { port, process };
+        store.is_up().await;
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        stream.write_all(b"CLUSTER ADDSLOTSRANGE 0 16383\r\n").await.unwrap();
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"+OK\r\n");
+        let since = Instant::now();
+        while RedisState::connect(&store.url("redis+cluster")).await.is_err() {
+            assert!(since.elapsed() < Duration::from_secs(20), "the cluster does not work");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        store
+    }
+
+    fn url(&self, scheme: &str) -> String {
+        format!("{scheme}://127.0.0.1:{}", self.port)
+    }
+
     /// Another instance of a proxy.
     async fn instance(&self, builder: ProxyBuilder) -> HttpServer {
-        let state = RedisState::connect(&format!("redis://127.0.0.1:{}", self.port)).await.unwrap();
+        self.instance_by(builder, "redis").await
+    }
+
+    async fn instance_by(&self, builder: ProxyBuilder, scheme: &str) -> HttpServer {
+        let state = RedisState::connect(&self.url(scheme)).await.unwrap();
         let proxy = builder.state(state).key(KEY).build().unwrap();
         proxy.serve_http(HttpOptions::new()).await.unwrap()
     }
@@ -226,6 +260,26 @@ async fn progress_and_a_resumed_stream_come_from_the_instance_of_the_call() {
         seen.push(message["params"]["progress"].as_f64().unwrap());
     }
     assert!(!seen.is_empty() && seen.is_sorted(), "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server or valkey-server"]
+async fn instances_share_a_cluster_as_they_share_one_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, desk) = (Store::start_cluster(&folder).await, Desk::default());
+    let builder = || desk.builder();
+    let first = store.instance_by(builder(), "redis+cluster").await;
+    let second = store.instance_by(builder(), "redis+cluster").await;
+    let session = begin(&first).await;
+    for (id, server) in [(1, &first), (2, &second)] {
+        let answered = call(&session, id, "desk_mark", json!({ "marker": "m" })).of(server).await;
+        let marked = answered.json()["result"]["structuredContent"].clone();
+        assert_eq!(marked, json!({ "marker": "m", "calls": id }), "one session: {answered:?}");
+    }
+    let ended = Asking::new("").by("DELETE").with("Mcp-Session-Id", &session).of(&second).await;
+    assert_eq!(ended.status, 204, "{ended:?}");
+    let gone = request(&session, 3, "tools/list", json!({})).of(&first).await;
+    assert_eq!(gone.status, 404, "{gone:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,7 @@ use mcp_bindgen_runtime::Client;
 use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::middleware::{Approval, Policy, SequentialDependency, Stack, Verdict};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 use crate::support::{Answered, Asking, Desk, LEGACY, eventually, initialize};
 
@@ -43,6 +44,34 @@ fn names(answered: &Answered) -> Vec<String> {
 fn access(entries: &str) -> Config {
     let text = format!("[servers.desk]\ncommand = \"x\"\n[servers.other]\ncommand = \"x\"\n[access]\n{entries}");
     Config::parse_toml(&text, "mcp.toml".as_ref()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_token_ends_its_streams_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = tokens(&folder);
+    let desk = Desk::default();
+    let server = desk.proxy().serve_http(HttpOptions::new().tokens(file)).await.unwrap();
+    let listen = |name: &str| {
+        let params = json!({ "notifications": { "toolsListChanged": true } });
+        by(Asking::modern(1, "subscriptions/listen", params), name)
+    };
+    let began = by(Asking::new(initialize()), "ann").of(&server).await;
+    let session = began.headers["mcp-session-id"].clone();
+    let own = by(Asking::new("").by("GET").with("Mcp-Session-Id", &session), "ann");
+    let mut streams = [own.begin(server.address()).await, listen("ann").begin(server.address()).await];
+    let mut others = listen("bob").begin(server.address()).await;
+    let path = folder.path().join("tokens.json");
+    let without = TokenFile::changed(&path, "ann", None).unwrap();
+    mcp_bindgen_model::write_private(&path, without.as_bytes()).unwrap();
+    for stream in &mut streams {
+        let mut text = String::new();
+        let ended = tokio::time::timeout(Duration::from_secs(20), stream.read_to_string(&mut text)).await;
+        assert!(ended.is_ok() && text.starts_with("HTTP/1.1 200"), "{text}");
+    }
+    let mut text = String::new();
+    let open = tokio::time::timeout(Duration::from_secs(1), others.read_to_string(&mut text)).await;
+    assert!(open.is_err(), "bob's token is good: {text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
