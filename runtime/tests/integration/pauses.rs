@@ -145,16 +145,17 @@ async fn server_that_ends_right_after_its_handshake_is_started_five_times_too() 
     let script = r#"echo x >> "$1"; read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; exit 3"#;
     let config = ServerConfig::stdio("fleeting", "sh").args(["-c", script, "sh", &starts.to_string_lossy()]);
     let client = Client::new(config);
-    let end = Instant::now() + Duration::from_secs(3);
-    let mut last = None;
-    while Instant::now() < end {
-        last = client.call("add", Map::new()).await.err();
+    let since = Instant::now();
+    let mut refusals = 0;
+    // Starts take as long as the machine is slow; after the fifth one there is no other.
+    while refusals < 50 {
+        let last = client.call("add", Map::new()).await.expect_err("the server is not there").to_string();
+        refusals += usize::from(last.contains("because it ended at each of the last 5 starts"));
+        assert!(since.elapsed() < Duration::from_secs(30), "{last}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let count = std::fs::read_to_string(&starts).expect("it was started").lines().count();
-    assert_eq!(count, 5, "{last:?}");
-    let last = last.expect("the server is not there").to_string();
-    assert!(last.contains("because it ended at each of the last 5 starts"), "{last}");
+    assert_eq!(count, 5);
     client.close().await;
 }
 
