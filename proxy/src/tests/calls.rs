@@ -135,7 +135,6 @@ async fn sessions_have_connections_of_their_own_and_requests_without_one_share_o
 }
 
 #[tokio::test]
-#[ignore = "takes 3 seconds: a thousand calls"]
 async fn many_clients_are_never_mixed_up() {
     const CLIENTS: usize = 32;
     const CALLS: usize = 32;
