@@ -26,8 +26,11 @@ impl Respond for ClientState {
         if self.is_limited() { OpenLimits { requests: usize::MAX, bytes: usize::MAX, ..OPEN } } else { OPEN }
     }
 
-    fn at_once(&self, _: &str) -> Option<Result<Value, ErrorData>> {
-        None
+    /// Requests may follow the handshake before it is answered.
+    fn at_once(&self, Question { method, params, .. }: &Question) -> Option<Result<Value, ErrorData>> {
+        let version = params.get("_meta").and_then(|meta| meta.get(VERSION)).and_then(Value::as_str);
+        let begins = method == "initialize" && !version.is_some_and(is_modern);
+        begins.then(|| self.initialize(parsed(method, params.as_object().cloned().unwrap_or_default())?))
     }
 
     fn respond(self: Arc<Self>, session: Session, question: Question) -> Boxed<Result<Value, ErrorData>> {
@@ -47,9 +50,6 @@ impl ClientState {
             _ => Map::new(),
         };
         let version = meta.get(VERSION).and_then(Value::as_str);
-        if method == "initialize" && !version.is_some_and(is_modern) {
-            return self.initialize(parsed(&method, params)?);
-        }
         if let Some(version) = version
             && !ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == version)
         {

@@ -89,3 +89,19 @@ async fn a_message_beyond_the_limit_is_no_answer_to_a_question() {
     }
     assert_eq!(answered["result"]["structuredContent"]["name"], "Ann", "{answered}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_may_follow_the_handshake_before_it_is_answered() {
+    for _ in 0..20 {
+        let proxy = Desk::default().proxy();
+        let (near, far) = tokio::io::duplex(1 << 20);
+        tokio::spawn(async move { proxy.serve_over(far).await });
+        let mut lines = Lines::over(near);
+        lines.tell(initialize()).await;
+        lines.tell(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await;
+        let (first, second) = (lines.hear().await, lines.hear().await);
+        assert_eq!((&first["id"], first["result"].is_object()), (&json!(0), true), "{first}");
+        assert!(second["result"]["tools"].is_array(), "{second}");
+    }
+}

@@ -37,8 +37,8 @@ pub trait Respond: Send + Sync {
     /// The limits of requests that are open at once.
     fn limits(&self) -> OpenLimits;
 
-    /// The answer to a request that takes no time, if it is one.
-    fn at_once(&self, method: &str) -> Option<Result<Value, ErrorData>>;
+    /// The answer to a request that takes no time, if it is one. Requests after it see its effect.
+    fn at_once(&self, question: &Question) -> Option<Result<Value, ErrorData>>;
 
     /// Answers a request. Dropped before its end: nobody wants the answer any more.
     fn respond(self: Arc<Self>, session: Session, question: Question) -> Boxed<Result<Value, ErrorData>>;
@@ -95,7 +95,7 @@ impl Questions {
     /// Takes in a request. One whose id is in use already is refused, and the other one goes on.
     pub(super) fn ask(&mut self, session: &Session, question: Question) {
         let id = question.id.clone();
-        if let Some(answer) = self.responder.at_once(&question.method) {
+        if let Some(answer) = self.responder.at_once(&question) {
             return self.answered(id, answer, 0);
         }
         if self.open.values().any(|open| open.id == id) {
