@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_bindgen_runtime::__private::rpc::Content;
+use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::{
     Annotations, CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult,
 };
@@ -207,7 +207,7 @@ async fn report(mut reports: ProgressStream, token: &Value, context: &Context) {
             ("message", message.map(Value::from)),
         ];
         let params = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
-        let report = Content::new("notifications/progress", params).about(Some(context.id.clone()));
+        let report = MethodCall::new("notifications/progress", params).about(Some(context.id.clone()));
         if context.session.notify(report).await.is_err() {
             // Nobody listens; the call goes on until somebody cancels it.
             return;

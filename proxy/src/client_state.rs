@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_bindgen_model::printable;
-use mcp_bindgen_runtime::__private::rpc::{Content, Session};
+use mcp_bindgen_runtime::__private::rpc::{MethodCall, Session};
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{InitializeRequestParams, RequestId};
 use serde_json::Map;
@@ -30,7 +30,7 @@ pub(crate) struct ClientState {
     pub(super) proxy: Arc<Shared>,
     /// The parameters of its handshake, if it has a session.
     pub(super) client: OnceLock<InitializeRequestParams>,
-    /// Who sends its requests; over stdio nobody is known.
+    /// Finds who sends its requests; over stdio nobody is known.
     visits: Option<Visits>,
     /// Cancelled when subscriptions are to end.
     pub(super) closing: CancellationToken,
@@ -120,7 +120,7 @@ async fn tell(mut news: watch::Receiver<News>, session: Session) {
     while news.changed().await.is_ok() {
         let now = *news.borrow_and_update();
         for method in now.since(&told) {
-            if session.notify(Content::new(method, Map::new())).await.is_err() {
+            if session.notify(MethodCall::new(method, Map::new())).await.is_err() {
                 return;
             }
         }

@@ -1,6 +1,6 @@
 //! A client of the proxy with a session, which alone receives its servers' requests.
 
-use mcp_bindgen_runtime::__private::rpc::{Content, RequestError, Session};
+use mcp_bindgen_runtime::__private::rpc::{MethodCall, RequestError, Session};
 use mcp_bindgen_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
 use rmcp::model::RequestId;
 use serde_json::{Map, Value, json};
@@ -50,7 +50,7 @@ impl Downstream {
         params: Value,
         during: Option<RequestId>,
     ) -> Result<Value, RequestError> {
-        let answer = self.session.ask(Content::with(method, params).about(during)).await?;
+        let answer = self.session.ask(MethodCall::with(method, params).about(during)).await?;
         if answer.is_object() { Ok(answer) } else { Err(RequestError::invalid("the answer is not an object")) }
     }
 

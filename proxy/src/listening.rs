@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::pending;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use mcp_bindgen_runtime::__private::rpc::Content;
+use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::{CallError, Caller, Client, ResourceUpdates};
 use rmcp::model::{ErrorData, SubscriptionFilter};
 use serde::Deserialize;
@@ -170,7 +170,7 @@ async fn tell(context: &Context, method: &'static str, mut params: Value) -> Res
     if let Some(params) = params.as_object_mut() {
         params.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID: context.id }));
     }
-    let sent = context.session.notify(Content::with(method, params).about(Some(context.id.clone()))).await;
+    let sent = context.session.notify(MethodCall::with(method, params).about(Some(context.id.clone()))).await;
     sent.map_err(|_| ErrorData::internal_error("the client does not listen any more", None))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Weak;
 
-use mcp_bindgen_runtime::__private::rpc::{Content, Session};
+use mcp_bindgen_runtime::__private::rpc::{MethodCall, Session};
 use mcp_bindgen_runtime::{CallOptions, Client, ConnectionState, Notification, Notifications};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
@@ -49,7 +49,7 @@ async fn take(
             }
             LOGGED => {
                 let Some(session) = &session else { continue };
-                if session.notify(Content::new(LOGGED, params)).await.is_err() {
+                if session.notify(MethodCall::new(LOGGED, params)).await.is_err() {
                     return;
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mcp_bindgen_runtime::__private::rpc::Content;
+use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::PassedInput;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Deserialize;
@@ -234,7 +234,7 @@ impl ClientState {
         let mut telling = JoinSet::new();
         telling.spawn(async move {
             while watched.changed().await {
-                if session.notify(Content::new("notifications/resources/updated", params.clone())).await.is_err() {
+                if session.notify(MethodCall::new("notifications/resources/updated", params.clone())).await.is_err() {
                     return;
                 }
             }

@@ -55,13 +55,18 @@ impl ClientState {
         {
             return Err(unsupported(version));
         }
-        let is_in_session = self.client.get().is_some() && method != "server/discover" || method == "ping";
-        let is_alone = !is_in_session || version.is_some_and(is_modern);
-        if is_alone {
+        let may_be_in_session = match method.as_str() {
+            // It may come before the handshake.
+            "ping" => true,
+            "server/discover" => false,
+            _ => self.client.get().is_some(),
+        };
+        let is_stateless = !may_be_in_session || version.is_some_and(is_modern);
+        if is_stateless {
             complete(&meta)?;
         }
-        let is_removed = if is_alone { OF_SESSIONS.contains(&method.as_str()) } else { method == LISTEN };
-        if is_removed {
+        let is_of_other_era = if is_stateless { OF_SESSIONS.contains(&method.as_str()) } else { method == LISTEN };
+        if is_of_other_era {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }
         let visit = self.visit(&id).ok_or_else(cancelled)?;

@@ -1,7 +1,5 @@
 //! A proxy for one client: over stdin and stdout, or any stream.
 
-use std::io;
-
 use mcp_bindgen_runtime::__private::rpc::{serve, with_client};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
@@ -61,7 +59,7 @@ impl Proxy {
 
 /// Stdin and stdout where both are pipes, opened again: what makes them not block stays with this process.
 #[cfg(target_os = "linux")]
-fn pipes() -> io::Result<(tokio::net::unix::pipe::Receiver, tokio::net::unix::pipe::Sender)> {
+fn pipes() -> std::io::Result<(tokio::net::unix::pipe::Receiver, tokio::net::unix::pipe::Sender)> {
     let options = tokio::net::unix::pipe::OpenOptions::new();
     Ok((options.open_receiver("/proc/self/fd/0")?, options.open_sender("/proc/self/fd/1")?))
 }

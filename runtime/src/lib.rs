@@ -41,11 +41,11 @@ pub mod __private {
         pub use crate::ground::task::Boxed;
         pub use crate::rpc::failure::Failure;
         pub use crate::rpc::ledger::{Ledger, Outgoing};
-        pub use crate::rpc::message::{Content, Message};
         pub use crate::rpc::messages::{Incoming, Question};
         pub use crate::rpc::questions::{IN_USE, OpenLimits, Respond};
         pub use crate::rpc::receiving::{Receiving, serve};
         pub use crate::rpc::request::RequestError;
+        pub use crate::rpc::sent::{Message, MethodCall};
         pub use crate::rpc::session::Session;
         #[cfg(feature = "stdio")]
         pub use crate::rpc::transports::duplex::with_client;

@@ -73,9 +73,12 @@ impl Admission {
     pub(super) fn revocation(&self, request: &Parts) -> Option<impl Future<Output = ()> + Send + 'static> {
         let is_lasting = request.method == Method::GET
             || request.headers.get(headers::METHOD).is_some_and(|method| method == "subscriptions/listen");
+        if !is_lasting || !self.authentication.has_names() {
+            return None;
+        }
         let token = request.headers.get(header::AUTHORIZATION)?.clone();
         let authentication = self.authentication.clone();
-        (is_lasting && authentication.has_names()).then_some(async move {
+        Some(async move {
             let headers = HeaderMap::from_iter([(header::AUTHORIZATION, token)]);
             loop {
                 tokio::time::sleep(BETWEEN_LOOKS).await;

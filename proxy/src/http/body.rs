@@ -165,15 +165,11 @@ pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'stat
     Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
 }
 
-/// An answer that holds something until its end.
+/// Holds something, and never ends.
 #[cfg(feature = "redis")]
-pub(super) fn held_with(answer: Answer, held: impl Send + 'static) -> Answer {
-    let (head, body) = answer.into_parts();
-    let frames = unfold((body, held), async |(mut body, held)| {
-        let frame = body.frame().await?;
-        Some((frame, (body, held)))
-    });
-    Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
+pub(super) async fn holding(held: impl Send) {
+    let _held = held;
+    std::future::pending().await
 }
 
 /// An event, as it is sent.

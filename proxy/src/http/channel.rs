@@ -29,7 +29,7 @@ pub(super) struct Event {
     pub(super) data: Option<Data>,
 }
 
-/// A message as text, which takes a tenth of the memory.
+/// A message as text: a `Message` takes much more memory.
 #[derive(Clone)]
 pub(super) struct Data {
     pub(super) text: Bytes,
@@ -53,7 +53,7 @@ pub(super) struct Channel {
     next: usize,
     /// How many of the events nobody has taken.
     unread: usize,
-    /// Who takes them.
+    /// The listener that takes them.
     listener: Option<u64>,
     /// When the stream ended.
     finished: Option<Instant>,
@@ -184,7 +184,7 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
-    use mcp_bindgen_runtime::__private::rpc::Content;
+    use mcp_bindgen_runtime::__private::rpc::MethodCall;
     use serde_json::Map;
 
     use super::*;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn notification() -> Data {
-        Data::of(&Message::Notification(Content::new("m", Map::new()))).expect("JSON")
+        Data::of(&Message::Notification(MethodCall::new("m", Map::new()))).expect("JSON")
     }
 
     fn read(channel: &mut Channel, listener: u64, has_begun: &mut bool) -> Vec<String> {

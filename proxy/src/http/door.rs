@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::admission::{Admission, share};
 use super::auth::Principal;
 #[cfg(feature = "redis")]
-use super::body::held_with;
+use super::body::holding;
 use super::body::{
     Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json_text, read, refused, text, until, values,
 };
@@ -171,7 +171,7 @@ impl Door {
                 }
                 Route::Forwarded(holder, text) => {
                     if let Some(answer) = self.forward(&holder, (&parts.method, headers), (&caller, &text)).await? {
-                        return Ok(held_with(answer, (permit, share)));
+                        return Ok(until(answer, holding((permit, share))));
                     }
                     // It was never taken: the session may go on elsewhere.
                     body = Payload::Whole(text.into());
@@ -358,7 +358,7 @@ impl Door {
     }
 }
 
-/// Who sends a request, and how to give up its place.
+/// The sender of a request, and how to give up its place.
 pub(super) fn visit(caller: Caller, place: &Place) -> Visit {
     let place = place.clone();
     Visit::new(caller, move || place.leave())

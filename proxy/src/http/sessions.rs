@@ -67,11 +67,9 @@ impl Drop for Presence {
 }
 
 /// Why there is no new session.
-#[derive(Debug, thiserror::Error)]
 pub(super) enum NotBegun {
-    #[error("session limit reached")]
+    /// There are as many as there may be, and none of them is idle.
     Full,
-    #[error("the session could not be started")]
     Failed,
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::stream::{Stream, unfold};
 use mcp_bindgen_runtime::__private::rpc::{
-    Content, Failure, Incoming, Ledger, Message, Outgoing, Receiving, Sender, Sending, Transport, serve,
+    Failure, Incoming, Ledger, Message, MethodCall, Outgoing, Receiving, Sender, Sending, Transport, serve,
 };
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -207,8 +207,8 @@ impl Streams {
                 // The client has cancelled it.
                 None => return,
             },
-            Message::Request { content, .. } | Message::Notification(content) => {
-                (state.stream_of(content.about.as_ref()), false)
+            Message::Request { call, .. } | Message::Notification(call) => {
+                (state.stream_of(call.about.as_ref()), false)
             }
         };
         if let Some(channel) = state.channel(number) {
@@ -259,8 +259,8 @@ impl State {
 impl Sender for Streams {
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         Box::pin(async move {
-            if let Message::Request { content: Content { about, .. }, .. }
-            | Message::Notification(Content { about, .. }) = &message
+            if let Message::Request { call: MethodCall { about, .. }, .. }
+            | Message::Notification(MethodCall { about, .. }) = &message
             {
                 self.room(about.as_ref()).await;
             }

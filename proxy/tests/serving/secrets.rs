@@ -24,7 +24,7 @@ const ENV: &str = "up-env-7c9e1b3d5f709142";
 const BEARER: &str = "down-bearer-8d0f2a4c6e801357";
 const COOKIE: &str = "down-cookie-9e1b3d5f70914268";
 const KEY: &str = "down-key-a0c2e4f6b8d01357";
-/// What a user types.
+/// The text that a user types.
 const TYPED: &str = "typed-password-b1d3f5a7c9e02468";
 /// What servers are reached by.
 const OF_SERVERS: [&str; 3] = [HEADER, TEAM, ENV];
@@ -205,10 +205,7 @@ async fn asked_over_http(server: &HttpServer, said: &mut Vec<String>) {
 }
 
 async fn asked_over_a_stream(proxy: &Proxy, said: &mut Vec<String>) {
-    let (near, far) = tokio::io::duplex(1 << 20);
-    let served = proxy.clone();
-    tokio::spawn(async move { served.serve_over(far).await });
-    let mut lines = Lines::over(near);
+    let mut lines = Lines::to(proxy.clone());
     lines.tell(initialize()).await;
     said.push(lines.hear().await.to_string());
     lines.tell(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
@@ -226,14 +223,7 @@ async fn asked_over_a_stream(proxy: &Proxy, said: &mut Vec<String>) {
 
 /// A client with a session answers what a server asks in the middle of a call.
 async fn answered_over_a_stream() -> Value {
-    let proxy = Desk::default().proxy();
-    let (near, far) = tokio::io::duplex(1 << 20);
-    tokio::spawn(async move { proxy.serve_over(far).await });
-    let mut lines = Lines::over(near);
-    let mut hello = initialize();
-    hello["params"]["capabilities"] = json!({ "elicitation": {} });
-    lines.tell(hello).await;
-    lines.hear().await;
+    let mut lines = Lines::answering(Desk::default().proxy()).await;
     let params = json!({ "name": "desk_ask", "arguments": { "note": TYPED } });
     lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
     loop {

@@ -44,10 +44,7 @@ async fn an_answer_waits_for_a_client_that_was_away() {
 #[tokio::test]
 async fn a_cancelled_request_is_not_answered_and_its_id_is_free() {
     let desk = Desk::default();
-    let proxy = desk.proxy();
-    let (near, far) = tokio::io::duplex(1 << 20);
-    tokio::spawn(async move { proxy.serve_over(far).await });
-    let mut lines = Lines::over(near);
+    let mut lines = Lines::to(desk.proxy());
     lines.tell(initialize()).await;
     lines.hear().await;
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "desk_hold" } });
@@ -64,14 +61,7 @@ async fn a_cancelled_request_is_not_answered_and_its_id_is_free() {
 
 #[tokio::test]
 async fn a_message_beyond_the_limit_is_no_answer_to_a_question() {
-    let proxy = Desk::default().proxy();
-    let (near, far) = tokio::io::duplex(1 << 20);
-    tokio::spawn(async move { proxy.serve_over(far).await });
-    let mut lines = Lines::over(near);
-    let mut hello = initialize();
-    hello["params"]["capabilities"] = json!({ "elicitation": {} });
-    lines.tell(hello).await;
-    lines.hear().await;
+    let mut lines = Lines::answering(Desk::default().proxy()).await;
     lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "desk_ask" } })).await;
     let mut asked = lines.hear().await;
     while asked["method"] != "elicitation/create" {
@@ -93,10 +83,7 @@ async fn a_message_beyond_the_limit_is_no_answer_to_a_question() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_may_follow_the_handshake_before_it_is_answered() {
     for _ in 0..20 {
-        let proxy = Desk::default().proxy();
-        let (near, far) = tokio::io::duplex(1 << 20);
-        tokio::spawn(async move { proxy.serve_over(far).await });
-        let mut lines = Lines::over(near);
+        let mut lines = Lines::to(Desk::default().proxy());
         lines.tell(initialize()).await;
         lines.tell(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
         lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await;

@@ -328,6 +328,23 @@ impl Lines {
         Self { read: BufReader::new(read), write }
     }
 
+    /// A client of a proxy that has said nothing yet.
+    pub(crate) fn to(proxy: Proxy) -> Self {
+        let (near, far) = tokio::io::duplex(1 << 20);
+        tokio::spawn(async move { proxy.serve_over(far).await });
+        Self::over(near)
+    }
+
+    /// A client with a session that answers elicitations.
+    pub(crate) async fn answering(proxy: Proxy) -> Self {
+        let mut lines = Self::to(proxy);
+        let mut hello = initialize();
+        hello["params"]["capabilities"] = json!({ "elicitation": {} });
+        lines.tell(hello).await;
+        lines.hear().await;
+        lines
+    }
+
     pub(crate) async fn tell(&mut self, line: impl ToString) {
         self.write.write_all(format!("{}\n", line.to_string()).as_bytes()).await.expect("the proxy reads");
     }

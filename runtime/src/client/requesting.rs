@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::Client;
 use crate::connect::ask::Ask;
 use crate::ground::task::cancelled;
-use crate::rpc::message::Content;
 use crate::rpc::messages::is_of_protocol;
 use crate::rpc::request::RequestError;
+use crate::rpc::sent::MethodCall;
 use crate::{CallError, CallOptions, Dispatched};
 
 /// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
@@ -122,7 +122,7 @@ impl Client {
             return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
         }
         let (connection, patience) = self.ready(method, &options).await?;
-        let notification = Content::new(method.to_owned(), params);
+        let notification = MethodCall::new(method.to_owned(), params);
         let outcome = tokio::select! {
             biased;
             () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 
-use crate::rpc::message::Content;
+use crate::rpc::sent::MethodCall;
 
 /// One request to a server, sent again with what it wanted to know in between.
 pub(crate) struct Ask {
@@ -52,8 +52,8 @@ impl Ask {
         }
     }
 
-    pub(super) fn request(&self) -> Content {
-        let mut request = Content::new(self.method.clone(), self.params.clone());
+    pub(super) fn request(&self) -> MethodCall {
+        let mut request = MethodCall::new(self.method.clone(), self.params.clone());
         request.stamp(self.meta.clone());
         request
     }

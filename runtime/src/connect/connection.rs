@@ -14,10 +14,10 @@ use crate::connect::handshake::{Agreed, known_version};
 use crate::connect::kept_lists::KeptLists;
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
-use crate::rpc::message::Content;
 use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
+use crate::rpc::sent::MethodCall;
 use crate::rpc::server_requests::Answers;
 use crate::rpc::session::{Session, Subscription};
 
@@ -65,9 +65,9 @@ impl Listing {
         }
     }
 
-    pub(crate) fn request(self, cursor: Option<String>) -> Content {
+    pub(crate) fn request(self, cursor: Option<String>) -> MethodCall {
         let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor.into()));
-        Content::new(self.method(), cursor.into_iter().collect())
+        MethodCall::new(self.method(), cursor.into_iter().collect())
     }
 }
 
@@ -138,7 +138,7 @@ impl Connection {
     pub(crate) async fn answers(&self, patience: Duration) -> bool {
         let question = if self.is_modern() { "server/discover" } else { "ping" };
         let patience = Patience::strictly(patience);
-        match self.session.request(Content::new(question, Map::new()), patience.into()).await {
+        match self.session.request(MethodCall::new(question, Map::new()), patience.into()).await {
             Ok(_) | Err(RequestError::Rpc(_)) => true,
             // Any response counts.
             Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
@@ -154,7 +154,7 @@ impl Connection {
         patience: Patience,
     ) -> Result<(), RequestError> {
         let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
-        let request = Content::with(method, json!({ "uri": uri }));
+        let request = MethodCall::with(method, json!({ "uri": uri }));
         self.session.request(request, patience.into()).await.map(drop)
     }
 

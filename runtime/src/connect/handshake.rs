@@ -18,9 +18,9 @@ use tokio::time::timeout;
 
 use crate::Dispatched;
 use crate::ground::deadline::Patience;
-use crate::rpc::message::Content;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
+use crate::rpc::sent::MethodCall;
 use crate::rpc::session::Session;
 
 /// Time for a server that is ending to close its output, so that the error can quote it.
@@ -248,7 +248,7 @@ impl Handshake<'_> {
         let ClientInfo { name, capabilities, version } = self.client;
         let params = InitializeRequestParams::new(capabilities.clone(), name.clone());
         let params = serde_json::to_value(params.with_protocol_version(version.clone())).unwrap_or_default();
-        let answer = self.ask(Content::with("initialize", params)).await;
+        let answer = self.ask(MethodCall::with("initialize", params)).await;
         let answer = answer.map_err(|error| refused(HandshakeErrorKind::Failed(error)))?;
         let Some(version) = answer.get("protocolVersion").and_then(Value::as_str) else {
             return Err(refused(HandshakeErrorKind::Unclear));
@@ -256,7 +256,7 @@ impl Handshake<'_> {
         let Some(version) = known_version(version) else {
             return Err(refused(HandshakeErrorKind::UnknownVersion(version.to_owned())));
         };
-        let begun = Content::new("notifications/initialized", Map::new());
+        let begun = MethodCall::new("notifications/initialized", Map::new());
         let told = self.session.notify(begun).await;
         told.map_err(|failure| refused(HandshakeErrorKind::Failed(RequestError::Failed(failure))))?;
         Ok(Agreed { version, answer })
@@ -266,7 +266,7 @@ impl Handshake<'_> {
         self.state.asks(HandshakeMethod::Discover);
         let refused = |kind| HandshakeError { method: HandshakeMethod::Discover, kind };
         let version = ProtocolVersion::LATEST;
-        let request = || Content::new("server/discover", Map::new());
+        let request = || MethodCall::new("server/discover", Map::new());
         let mut answer = self.ask(request()).await;
         if let Err(RequestError::Rpc(error)) = &answer
             && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
@@ -290,7 +290,7 @@ impl Handshake<'_> {
     }
 
     /// Has no timeout of its own: the caller of [`begin`] sets one.
-    async fn ask(&self, request: Content) -> Result<Value, RequestError> {
+    async fn ask(&self, request: MethodCall) -> Result<Value, RequestError> {
         self.session.request(request, Patience::strictly(Duration::MAX).into()).await
     }
 }

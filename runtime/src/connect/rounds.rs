@@ -15,8 +15,8 @@ use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::task::cancelled;
 use crate::rpc::handlers::Unanswered;
-use crate::rpc::message::Content;
 use crate::rpc::request::{RequestError, Terms};
+use crate::rpc::sent::MethodCall;
 use crate::{CallOptions, Dispatched};
 
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -163,7 +163,7 @@ impl Connection {
                             && let Some(answers) = self.answers_to(asked, options, &mut time).await?
                         {
                             let update =
-                                Content::with("tasks/update", json!({ "taskId": id, "inputResponses": answers }));
+                                MethodCall::with("tasks/update", json!({ "taskId": id, "inputResponses": answers }));
                             let terms = self.terms(options, time.patience.renewed(), None);
                             self.session.request(update, terms).await?;
                         }
@@ -171,7 +171,7 @@ impl Connection {
                     _ => {}
                 }
                 pause(&task, options, time.patience).await?;
-                let poll = Content::with("tasks/get", json!({ "taskId": id }));
+                let poll = MethodCall::with("tasks/get", json!({ "taskId": id }));
                 task = self.session.request(poll, self.terms(options, time.patience.renewed(), None)).await?;
             }
         };
@@ -219,7 +219,7 @@ impl Drop for AbandonedTask<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             let session = self.connection.session.clone();
-            let cancel = Content::with("tasks/cancel", json!({ "taskId": id }));
+            let cancel = MethodCall::with("tasks/cancel", json!({ "taskId": id }));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
             self.connection.session.in_background(async move {
                 // A server that does not answer it keeps nothing alive here.

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use super::message::Message;
 use super::messages::Question;
+use super::sent::Message;
 use super::session::Session;
 use super::transports::Sending;
 use crate::ground::task::Boxed;

@@ -12,8 +12,8 @@ use super::background::Background;
 use super::clock::run_out;
 use super::failure::{CLOSED, Failure};
 use super::ledger::Ledger;
-use super::message::{Content, Message};
 use super::request::{RequestError, Terms};
+use super::sent::{Message, MethodCall};
 use super::ticket::{State, Ticket, TicketTerms};
 use super::transports::{Sender, Sending};
 use crate::Dispatched;
@@ -48,7 +48,7 @@ impl Session {
 
     /// Sends a request and waits for its raw result. Dropping the future cancels the request: one that has not left never
     /// will, and of another the server is told.
-    pub(crate) async fn request(&self, request: Content, mut terms: Terms) -> Result<Value, RequestError> {
+    pub(crate) async fn request(&self, request: MethodCall, mut terms: Terms) -> Result<Value, RequestError> {
         let ticket_terms = TicketTerms {
             deadline: terms.patience.first,
             listener: terms.listener.take(),
@@ -73,7 +73,7 @@ impl Session {
     ///
     /// # Errors
     /// The error of the other side, or why there is no answer.
-    pub async fn ask(&self, request: Content) -> Result<Value, RequestError> {
+    pub async fn ask(&self, request: MethodCall) -> Result<Value, RequestError> {
         self.request(request, Patience::strictly(Duration::MAX).into()).await
     }
 
@@ -82,7 +82,7 @@ impl Session {
         let (acknowledged, mut told) = oneshot::channel();
         let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
         let mut sent =
-            self.send(Content::with("subscriptions/listen", json!({ "notifications": filter })), None, terms)?;
+            self.send(MethodCall::with("subscriptions/listen", json!({ "notifications": filter })), None, terms)?;
         tokio::select! {
             biased;
             Ok(told) = &mut told => Ok(Subscription { sent, told }),
@@ -97,7 +97,7 @@ impl Session {
     ///
     /// # Errors
     /// Why it has not left.
-    pub async fn notify(&self, notification: Content) -> Result<(), Failure> {
+    pub async fn notify(&self, notification: MethodCall) -> Result<(), Failure> {
         let message = Message::Notification(notification);
         let outgoing = self.ledger.queued(&message);
         self.sender.clone().send(message, outgoing).await
@@ -121,7 +121,7 @@ impl Session {
 
     fn send(
         &self,
-        mut request: Content,
+        mut request: MethodCall,
         stamp: Option<RequestMetaObject>,
         terms: TicketTerms,
     ) -> Result<Sent, RequestError> {
@@ -133,7 +133,7 @@ impl Session {
             request.stamp(stamp.unwrap_or_default());
             request.set_progress_token(ticket.id());
         }
-        let message = Message::Request { id: ticket.id(), content: request };
+        let message = Message::Request { id: ticket.id(), call: request };
         let outgoing = self.ledger.queued_request(&message, &ticket);
         let sending = self.sender.clone().send(message, outgoing);
         Ok(Sent { pending: Pending { session: self.clone(), ticket, is_handshake, about }, sending: Some(sending) })
@@ -220,7 +220,7 @@ impl Pending {
     fn tell_the_server(&self) {
         if matches!(self.ticket.state(), State::GivenUp(Dispatched::Unknown)) && !self.is_handshake {
             let params = json!({ "requestId": self.ticket.id(), "reason": "the caller no longer waits" });
-            let cancelled = Content::with("notifications/cancelled", params).about(self.about.clone());
+            let cancelled = MethodCall::with("notifications/cancelled", params).about(self.about.clone());
             let session = self.session.clone();
             self.session.in_background(async move {
                 // Failing to cancel changes nothing for the caller.

@@ -22,9 +22,9 @@ use self::pipes::{Pipes, SimulatedReader};
 use self::server::Server;
 use super::handlers::Handlers;
 use super::ledger::{Ledger, Limits};
-use super::message::Content;
 use super::notes::Notes;
 use super::request::{RequestError, Terms};
+use super::sent::MethodCall;
 use super::server_requests::Answers;
 use super::transports::duplex::Stranger;
 use super::transports::lines::LineTransport;
@@ -117,7 +117,7 @@ impl Simulation {
         let padding = "x".repeat(self.chance.below(60));
         let arguments = Map::from_iter([("call".to_owned(), json!(number)), ("padding".to_owned(), padding.into())]);
         let params = [("name".to_owned(), json!("t")), ("arguments".to_owned(), arguments.into())];
-        let request = Content::new("tools/call", Map::from_iter(params));
+        let request = MethodCall::new("tools/call", Map::from_iter(params));
         let patience = match self.chance.below(4) {
             0 => Patience::strictly(Duration::MAX),
             1 => Patience::strictly(Duration::from_millis(1 + self.chance.next() % 150)),

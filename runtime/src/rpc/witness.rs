@@ -3,7 +3,7 @@
 use rmcp::model::RequestId;
 use serde_json::{Map, Value};
 
-use super::message::Message;
+use super::sent::Message;
 
 /// Is told of messages as they are on the wire, secrets and all.
 pub(crate) trait Witness: Send + Sync {

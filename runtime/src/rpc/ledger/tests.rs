@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::ground::deadline::Deadline;
-use crate::rpc::message::Content;
+use crate::rpc::sent::MethodCall;
 
 const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
 
@@ -17,11 +17,11 @@ fn ledger() -> Arc<Ledger> {
 
 fn message(ticket: &Ticket) -> Message {
     let params = Map::from_iter([("name".to_owned(), json!("t"))]);
-    Message::Request { id: ticket.id(), content: Content::new("tools/call", params) }
+    Message::Request { id: ticket.id(), call: MethodCall::new("tools/call", params) }
 }
 
 fn notification() -> Message {
-    Message::Notification(Content::new("notifications/initialized", Map::new()))
+    Message::Notification(MethodCall::new("notifications/initialized", Map::new()))
 }
 
 fn admitted(ledger: &Ledger) -> Ticket {

@@ -24,8 +24,8 @@ use crate::Cause;
 use crate::ground::task::Boxed;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::message::Message;
 use crate::rpc::messages::Incoming;
+use crate::rpc::sent::Message;
 
 /// Resolves once the message has left. The outcome of a request is in the ledger.
 pub type Sending = Boxed<Result<(), Failure>>;

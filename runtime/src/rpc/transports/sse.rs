@@ -17,9 +17,9 @@ use super::http::refusals::{HttpError, HttpErrorKind};
 use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::message::Message;
 use crate::rpc::messages;
 use crate::rpc::messages::Incoming;
+use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending, Transport};
 
 /// The transport; dropping it ends its requests.

@@ -14,7 +14,7 @@ use super::pipe::Sink;
 use crate::ground::task::task;
 use crate::rpc::failure::{Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::message::Message;
+use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending};
 
 const BROKEN: &str = "the server stopped reading";

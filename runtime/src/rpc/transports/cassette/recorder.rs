@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Cassette;
 use super::exchange::{Exchange, Heard, Request};
 use crate::ground::redact::Redactor;
-use crate::rpc::message::Message;
+use crate::rpc::sent::Message;
 use crate::rpc::witness::Witness;
 
 /// Open until somebody closes it: its answer is no answer to anything.

@@ -18,8 +18,8 @@ use super::recorder::SUBSCRIPTION;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::message::Message;
 use crate::rpc::messages::Incoming;
+use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending, Transport};
 
 /// Both sides of a transport that replays a cassette.

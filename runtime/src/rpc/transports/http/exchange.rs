@@ -15,7 +15,7 @@ use super::refusals::HttpError;
 use super::requests::{Conversation, Requests};
 use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::message::Message;
+use crate::rpc::sent::Message;
 
 /// How often the rest of an answer is asked for, and how long before where the server does not say.
 const RESUMPTIONS: usize = 5;

@@ -16,9 +16,9 @@ use super::refusals::{HttpError, HttpErrorKind, is_lost_session};
 use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
-use crate::rpc::message::{Content, Message};
 use crate::rpc::messages;
 use crate::rpc::messages::Incoming;
+use crate::rpc::sent::{Message, MethodCall};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -85,7 +85,7 @@ impl Requests {
 
     /// Returns `true` for the first request of a session. A later `server/discover` is a health check.
     pub(super) fn begins(&self, message: &Message) -> bool {
-        match message.as_request().map(|(_, content)| &*content.method) {
+        match message.as_request().map(|(_, call)| &*call.method) {
             Some("initialize") => true,
             Some(DISCOVER) => self.latest.borrow().number == 0,
             _ => false,
@@ -108,8 +108,8 @@ impl Requests {
         outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, HttpError> {
         let mut headers = conversation.headers();
-        if let Some((_, content)) = message.as_request() {
-            self.add_headers(content, &mut headers);
+        if let Some((_, call)) = message.as_request() {
+            self.add_headers(call, &mut headers);
         }
         let body = serde_json::to_vec(message).map_err(|error| HttpError::not_sent(error.to_string()))?;
         let request = self.http.client.post(self.url.clone());
@@ -118,7 +118,7 @@ impl Requests {
     }
 
     /// Adds what a server of a version without a handshake wants to see in headers.
-    fn add_headers(&self, request: &Content, headers: &mut HeaderMap) {
+    fn add_headers(&self, request: &MethodCall, headers: &mut HeaderMap) {
         let Some(version) = request.version() else { return };
         let mut add = |name, text: &str| {
             if let Ok(value) = HeaderValue::from_str(text) {
@@ -174,7 +174,7 @@ impl Requests {
     /// Sends the first request of a session and reads its answer from the response.
     /// Dropped before the answer: the server may have a session that nobody uses, and nobody ends.
     pub(super) async fn begin(&self, message: &Message, id: &RequestId, outgoing: &Outgoing) -> Result<(), HttpError> {
-        let own_version = message.as_request().and_then(|(_, content)| content.version());
+        let own_version = message.as_request().and_then(|(_, call)| call.version());
         // Only one `initialize` may be pending; `server/discover` requests may overlap.
         let mut initialize = if own_version.is_none() { Some(self.initialize.lock().await) } else { None };
         let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
@@ -222,7 +222,7 @@ impl Requests {
         let Some(version) = agreed_version(&answer, None) else { return Err(failed("it rejected the handshake")) };
         let version_header = HeaderValue::from_str(version).ok();
         let next = Conversation { session: session.clone(), version: version_header, ..Conversation::default() };
-        let initialized = Message::Notification(Content::new("notifications/initialized", Map::new()));
+        let initialized = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
         let response = self.post(&initialized, &next, None).await.map_err(|error| failed(&error.to_string()))?;
         if !response.status().is_success() {
             return Err(failed(&self.http.refused(response).await.to_string()));
@@ -344,7 +344,7 @@ impl Requests {
             return Err(self.http.fail(HttpError::new(HttpErrorKind::SessionLost(status), message)));
         }
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        if let Some((id, content)) = message.as_request()
+        if let Some((id, call)) = message.as_request()
             && !is_auth
             && !headers.contains_key(RETRY_AFTER)
         {
@@ -352,7 +352,7 @@ impl Requests {
             let body = serde_json::from_slice(&body).ok();
             if let Some(error) = body.filter(|body: &Value| body.get("error").is_some_and(Value::is_object)) {
                 self.take(error, Some(id)).await;
-            } else if content.method == DISCOVER && status.is_client_error() {
+            } else if call.method == DISCOVER && status.is_client_error() {
                 let error = json!({ "code": INVALID_REQUEST, "message": format!("HTTP {status}") });
                 self.take(json!({ "id": id, "error": error }), Some(id)).await;
             }
@@ -391,7 +391,7 @@ fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str
 }
 
 /// The name, URI or task that a request is about, as the header `Mcp-Name` has it.
-fn subject(request: &Content) -> Option<&str> {
+fn subject(request: &MethodCall) -> Option<&str> {
     let key = match &*request.method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",

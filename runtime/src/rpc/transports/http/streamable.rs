@@ -16,8 +16,8 @@ use super::{HttpClient, Life, bodies, on_runtime};
 use crate::ground::task::Boxed;
 use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::message::Message;
 use crate::rpc::messages::Incoming;
+use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending, Transport};
 
 /// Messages beyond this many wait in their connections.

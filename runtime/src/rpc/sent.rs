@@ -1,4 +1,4 @@
-//! Messages that are sent: JSON-RPC, of either side.
+//! Messages that are sent, by either side of a session.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ const META: &str = "_meta";
 const PROGRESS_TOKEN: &str = "progressToken";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// The content of a request or a notification.
+/// A method with its parameters: of a request or a notification.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct MethodCall {
     /// The method: `tools/call`.
     pub method: Cow<'static, str>,
     /// The parameters; none are sent where there are none.
@@ -23,7 +23,7 @@ pub struct Content {
     pub about: Option<RequestId>,
 }
 
-impl Content {
+impl MethodCall {
     /// A method with its parameters.
     pub fn new(method: impl Into<Cow<'static, str>>, params: Map<String, Value>) -> Self {
         Self { method: method.into(), params, about: None }
@@ -86,10 +86,10 @@ pub enum Message {
         /// Its id.
         id: RequestId,
         /// Its method and parameters.
-        content: Content,
+        call: MethodCall,
     },
     /// A notification.
-    Notification(Content),
+    Notification(MethodCall),
     /// The response to a request of the other side.
     Response {
         /// The id of the request.
@@ -100,11 +100,11 @@ pub enum Message {
 }
 
 impl Message {
-    /// The content of a request.
+    /// The id and the method of a request.
     #[cfg(feature = "http")]
-    pub(crate) fn as_request(&self) -> Option<(&RequestId, &Content)> {
+    pub(crate) fn as_request(&self) -> Option<(&RequestId, &MethodCall)> {
         match self {
-            Self::Request { id, content } => Some((id, content)),
+            Self::Request { id, call } => Some((id, call)),
             Self::Notification(_) | Self::Response { .. } => None,
         }
     }
@@ -119,10 +119,10 @@ impl Serialize for Message {
             Self::Notification(_) => {}
         }
         match self {
-            Self::Request { content, .. } | Self::Notification(content) => {
-                fields.serialize_entry("method", &content.method)?;
-                if !content.params.is_empty() {
-                    fields.serialize_entry("params", &content.params)?;
+            Self::Request { call, .. } | Self::Notification(call) => {
+                fields.serialize_entry("method", &call.method)?;
+                if !call.params.is_empty() {
+                    fields.serialize_entry("params", &call.params)?;
                 }
             }
             Self::Response { outcome: Ok(result), .. } => fields.serialize_entry("result", result)?,
@@ -141,16 +141,16 @@ mod tests {
 
     #[test]
     fn a_message_has_the_fields_of_its_kind_and_no_others() {
-        let content = |params: Value| Content::new("m", params.as_object().cloned().unwrap_or_default());
+        let call = |params: Value| MethodCall::new("m", params.as_object().cloned().unwrap_or_default());
         let (number, text) = (RequestId::Number(7), RequestId::String("7".into()));
         let error = ErrorData::new(ErrorCode(-1), "no", None);
         for (message, expected) in [
             (
-                Message::Request { id: number.clone(), content: content(json!({ "k": 1 })) },
+                Message::Request { id: number.clone(), call: call(json!({ "k": 1 })) },
                 json!({ "jsonrpc": "2.0", "id": 7, "method": "m", "params": { "k": 1 } }),
             ),
             (
-                Message::Notification(content(json!({})).about(Some(number.clone()))),
+                Message::Notification(call(json!({})).about(Some(number.clone()))),
                 json!({ "jsonrpc": "2.0", "method": "m" }),
             ),
             (
@@ -172,14 +172,14 @@ mod tests {
         stamp.insert(VERSION.to_owned(), "2026-07-28".into());
         for own in [json!({}), json!({ "_meta": { "own": 1 } }), json!({ "_meta": 3 })] {
             let has_own = own.pointer("/_meta/own").is_some();
-            let mut content = Content::new("m", own.as_object().cloned().expect("an object"));
-            content.stamp(stamp.clone());
-            content.set_progress_token(RequestId::Number(3));
+            let mut call = MethodCall::new("m", own.as_object().cloned().expect("an object"));
+            call.stamp(stamp.clone());
+            call.set_progress_token(RequestId::Number(3));
             let mut expected = json!({ VERSION: "2026-07-28", "progressToken": 3 });
             if has_own {
                 expected["own"] = 1.into();
             }
-            assert_eq!(content.params.get("_meta"), Some(&expected));
+            assert_eq!(call.params.get("_meta"), Some(&expected));
         }
     }
 }
