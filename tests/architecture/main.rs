@@ -3,6 +3,7 @@
 mod circles;
 mod floors;
 mod messages;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -194,33 +195,8 @@ fn source_files_stay_short() -> Fallible<()> {
     Ok(())
 }
 
-/// A test of that name, in the file that a row of the traps names: beside the others of the command line, or from the root.
-/// A doc comment names the item, and does not ask about it: `The reason`, not `What went wrong`.
-#[test]
-fn doc_comments_do_not_begin_with_what() -> Fallible<()> {
-    let mut files = Vec::new();
-    for (_, folder, _) in PACKAGES {
-        collect_sources(&root().join(folder), &mut files)?;
-    }
-    let mut comments = 0;
-    let mut found = Vec::new();
-    for path in &files {
-        let source = fs::read_to_string(path)?;
-        for (number, line) in source.lines().enumerate().take(lines_before_tests(&source)) {
-            let text = line.trim_start();
-            let Some(text) = text.strip_prefix("/// ").or_else(|| text.strip_prefix("//! ")) else { continue };
-            comments += 1;
-            if text.starts_with("What ") {
-                found.push(format!("{}:{}: {text}", path.display(), number + 1));
-            }
-        }
-    }
-    println!("{comments} lines of doc comments");
-    assert!(comments > 5_000, "only {comments} lines of doc comments were read");
-    assert!(found.is_empty(), "{found:#?}");
-    Ok(())
-}
-
+/// Returns `true` if the file that a row of the traps names, next to the other tests of the command line or from the root, has
+/// a test of that name.
 fn is_test(named: &str) -> Fallible<bool> {
     let (file, test) = named.split_once("::").ok_or_else(|| format!("`{named}` is no FILE::NAME"))?;
     let path = if file.contains('/') { root().join(file) } else { root().join("cli/tests/integration").join(file) };
@@ -381,6 +357,12 @@ fn collect_sources(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The Rust files of the repository that git tracks.
+fn rust_files() -> Fallible<Vec<PathBuf>> {
+    let output = Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()).output()?;
+    Ok(String::from_utf8(output.stdout)?.lines().map(|path| root().join(path)).filter(|path| path.exists()).collect())
 }
 
 fn lines_before_tests(source: &str) -> usize {
