@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::toolset::{Function, FunctionContext, Functions, Running, Typed, schema_of};
+use crate::toolset::{Function, FunctionContext, Functions, Running, schema_of, typed};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
 /// A function of the program that a model may call while its section is open.
@@ -37,7 +37,7 @@ pub struct SectionTool {
     input_schema: Value,
     /// The fault in the type of its parameters.
     fault: Option<String>,
-    function: Arc<dyn Function>,
+    function: Function,
     /// Runs it, with the layers around it.
     caller: Arc<dyn DynCallTool>,
 }
@@ -69,8 +69,7 @@ impl SectionTool {
             Ok(schema) => (schema, None),
             Err(fault) => (Value::Null, Some(fault)),
         };
-        let function = Arc::new(Typed::new(function));
-        Self { fault, ..Self::of(PROGRAM, name.into(), description.into(), input_schema, function) }
+        Self { fault, ..Self::of(PROGRAM, name.into(), description.into(), input_schema, typed(function)) }
     }
 
     /// A tool that belongs to prompts themselves.
@@ -78,18 +77,15 @@ impl SectionTool {
         name: &str,
         description: &str,
         input_schema: Value,
-        run: impl Fn(Map<String, Value>) -> Running<'static> + Send + Sync + 'static,
+        run: impl Fn(Map<String, Value>) -> Result<String, String> + Send + Sync + 'static,
     ) -> Self {
+        let run = move |_, arguments| -> Running {
+            Box::pin(std::future::ready(run(arguments).map(|text| Value::String(text).into())))
+        };
         Self::of(SECTIONS, name.to_owned(), description.to_owned(), input_schema, Arc::new(run))
     }
 
-    fn of(
-        group: &'static str,
-        name: String,
-        description: String,
-        input_schema: Value,
-        function: Arc<dyn Function>,
-    ) -> Self {
+    fn of(group: &'static str, name: String, description: String, input_schema: Value, function: Function) -> Self {
         let caller = Functions::alone(group, &name, function.clone());
         Self { group, name, description, input_schema, fault: None, function, caller }
     }

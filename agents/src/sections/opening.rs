@@ -80,15 +80,11 @@ impl Opener {
             "additionalProperties": false
         });
         SectionTool::raw(OPEN_SECTIONS, description, schema, move |arguments| {
-            let opened = keys_of(&arguments).map(|keys| {
-                let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or_default();
-                self.open(&keys, reason).reply
-            });
-            let told = match opened {
-                Ok(ToolReply { success: true, message, .. }) => Ok(Value::String(message).into()),
-                Ok(ToolReply { message, .. }) | Err(message) => Err(message),
-            };
-            Box::pin(std::future::ready(told))
+            let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or_default();
+            match self.open(&keys_of(&arguments)?, reason).reply {
+                ToolReply { success: true, message, .. } => Ok(message),
+                ToolReply { message, .. } => Err(message),
+            }
         })
     }
 
@@ -105,12 +101,9 @@ impl Opener {
             "required": ["section_key"],
             "additionalProperties": false
         });
-        SectionTool::raw(READ_SECTION, description, schema, move |arguments| {
-            let told = match arguments.get("section_key") {
-                Some(Value::String(key)) => self.read(key).map(|text| Value::String(text).into()),
-                _ => Err("expected a string for `section_key`".to_owned()),
-            };
-            Box::pin(std::future::ready(told))
+        SectionTool::raw(READ_SECTION, description, schema, move |arguments| match arguments.get("section_key") {
+            Some(Value::String(key)) => self.read(key),
+            _ => Err("expected a string for `section_key`".to_owned()),
         })
     }
 

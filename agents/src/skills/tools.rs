@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Skill, SkillError};
 use crate::ToolsetBuilder;
 use crate::text::sentence;
-use crate::toolset::{Function, FunctionContext, Output, Running, ServerFunction, message_for_model};
+use crate::toolset::{FunctionContext, Output, ServerFunction, message_for_model, with_state};
 
 /// So many skills are described; the names of all are in the schema.
 const MOST_DESCRIBED: usize = 40;
@@ -65,8 +65,8 @@ fn skill_tools(client: &Client, skills: Vec<Skill>) -> [ServerFunction; 2] {
     });
     let shared = Arc::new(Held { client: client.clone(), skills });
     [
-        ("load_skill", load, load_schema, Arc::new(Load(shared.clone()))),
-        ("read_skill_file", read, read_schema, Arc::new(Read(shared))),
+        ("load_skill", load, load_schema, with_state(shared.clone(), load_skill)),
+        ("read_skill_file", read, read_schema, with_state(shared, read_file)),
     ]
 }
 
@@ -92,36 +92,28 @@ impl Held {
     }
 }
 
-struct Load(Arc<Held>);
-
-impl Function for Load {
-    fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
-        Box::pin(async move {
-            let skill = self.0.find(&arguments)?;
-            let text = skill.load(&self.0.client).await.map_err(|error| in_words(&context, &error))?;
-            Ok(Value::String(format!("{}{text}", Held::origin(skill, "Instructions"))).into())
-        })
-    }
+async fn load_skill(
+    held: Arc<Held>,
+    context: FunctionContext,
+    arguments: Map<String, Value>,
+) -> Result<Output, String> {
+    let skill = held.find(&arguments)?;
+    let text = skill.load(&held.client).await.map_err(|error| in_words(&context, &error))?;
+    Ok(Value::String(format!("{}{text}", Held::origin(skill, "Instructions"))).into())
 }
 
-struct Read(Arc<Held>);
-
-impl Function for Read {
-    fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
-        Box::pin(async move {
-            let skill = self.0.find(&arguments)?;
-            let file = arguments.get("file").and_then(Value::as_str).unwrap_or_default();
-            let contents = skill.read(&self.0.client, file).await.map_err(|error| in_words(&context, &error))?;
-            let origin = Held::origin(skill, &format!("`{}`", printable(file)));
-            Ok(Output::Content(match contents.as_text() {
-                Some(text) => vec![Content::text(format!("{origin}{text}"))],
-                None => {
-                    let resource = json!({ "type": "resource", "resource": contents });
-                    vec![Content::text(origin), Content::from_json(resource)]
-                }
-            }))
-        })
-    }
+async fn read_file(held: Arc<Held>, context: FunctionContext, arguments: Map<String, Value>) -> Result<Output, String> {
+    let skill = held.find(&arguments)?;
+    let file = arguments.get("file").and_then(Value::as_str).unwrap_or_default();
+    let contents = skill.read(&held.client, file).await.map_err(|error| in_words(&context, &error))?;
+    let origin = Held::origin(skill, &format!("`{}`", printable(file)));
+    Ok(Output::Content(match contents.as_text() {
+        Some(text) => vec![Content::text(format!("{origin}{text}"))],
+        None => {
+            let resource = json!({ "type": "resource", "resource": contents });
+            vec![Content::text(origin), Content::from_json(resource)]
+        }
+    }))
 }
 
 fn in_words(context: &FunctionContext, error: &SkillError) -> String {

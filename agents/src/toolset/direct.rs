@@ -43,7 +43,7 @@ impl Toolset {
 impl Entry {
     /// Returns `true` if programs may call it: what answers models with words alone has no result.
     pub(crate) fn has_results(&self) -> bool {
-        !matches!(self.handler, Handler::Reply(_) | Handler::Joined(_))
+        !matches!(self.handler, Handler::Caller(_) | Handler::Joined(_))
     }
 
     /// Returns its name in bindings, which a set cannot use where providers take no such name or another tool has it.

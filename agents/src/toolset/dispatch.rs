@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::contained::{Panicked, contained};
 use super::context::Through;
+use super::find::{Asked, asked};
 use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::provider::{Arguments, with_message};
@@ -85,9 +86,11 @@ impl Toolset {
         options: CallOptions,
         within: Option<&ToolCall>,
     ) -> ToolReply {
-        if let Handler::Reply(replies) = &entry.handler {
-            // Replies check their own arguments.
-            return replies.reply(&entry.public, arguments, options).await;
+        if let Handler::Caller(all) = &entry.handler {
+            return match asked(arguments) {
+                Ok(Asked { name, arguments }) => Box::pin(all.dispatch_with(&name, arguments, options)).await,
+                Err(what) => ToolReply::failure(invalid(&entry.public, &what)),
+            };
         }
         if let Handler::Joined(joined) = &entry.handler {
             return self.call_joined(&entry.public, joined, arguments, options, within).await;
@@ -120,7 +123,7 @@ impl Toolset {
                 caller.call_tool_dyn(call.with_extension(through)).await
             }
             // It has no result, but words for a model.
-            Handler::Reply(_) | Handler::Joined(_) => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
+            Handler::Caller(_) | Handler::Joined(_) => Err(CallError::tool_not_found(&*entry.server, &*entry.tool)),
         }
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::View;
-use mcp_bindgen_runtime::{Annotations, CallOptions, Client, Content, DynCallTool, ServerSpec, ToolReply, ToolSpec};
+use mcp_bindgen_runtime::{Annotations, Client, Content, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
+use super::Toolset;
 use super::answers::Answers;
 use super::context::FunctionContext;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
-use crate::provider::Arguments;
 use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
 
 /// One tool of a set, under the name that models know.
@@ -52,11 +52,14 @@ pub(crate) enum Handler {
     Function(Arc<dyn DynCallTool>),
     /// One of several like tools, which the arguments pick.
     Joined(Joined),
-    /// A call of another tool, which has the reply as it is.
-    Reply(Arc<dyn Replies>),
+    /// A call of a tool of another set, whose reply it has.
+    Caller(Toolset),
 }
 
-pub(crate) type Running<'f> = BoxFuture<'f, Result<Output, String>>;
+/// A function of the program. An error is in words for the model.
+pub(crate) type Function = Arc<dyn Fn(FunctionContext, Map<String, Value>) -> Running + Send + Sync>;
+
+pub(crate) type Running = BoxFuture<'static, Result<Output, String>>;
 
 /// The output of a function.
 #[derive(Debug, PartialEq)]
@@ -75,20 +78,20 @@ impl From<Value> for Output {
     }
 }
 
-/// A function that makes the reply to a call itself.
-pub(crate) trait Replies: Send + Sync {
-    /// Replies to a call under this name, whatever the arguments are.
-    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments, options: CallOptions) -> BoxFuture<'a, ToolReply>;
-}
-
-/// A function of the program.
-pub(crate) trait Function: Send + Sync {
-    /// Runs it; an error is in words for the model.
-    fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_>;
+/// Returns an async function as one that has a state, such as a client.
+pub(crate) fn with_state<S, R>(
+    state: S,
+    run: impl Fn(S, FunctionContext, Map<String, Value>) -> R + Send + Sync + 'static,
+) -> Function
+where
+    S: Clone + Send + Sync + 'static,
+    R: Future<Output = Result<Output, String>> + Send + 'static,
+{
+    Arc::new(move |context, arguments| Box::pin(run(state.clone(), context, arguments)))
 }
 
 /// A function that asks a server: its name, description and parameters.
-pub(crate) type ServerFunction = (&'static str, String, Value, Arc<dyn Function>);
+pub(crate) type ServerFunction = (&'static str, String, Value, Function);
 
 /// Like tools, of which an argument picks one.
 pub(crate) struct Joined {
@@ -136,12 +139,6 @@ impl Entry {
     /// Returns its identity.
     pub(crate) fn identity(&self) -> (&str, &str) {
         (&self.server, &self.tool)
-    }
-}
-
-impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for F {
-    fn run(&self, _: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
-        self(arguments)
     }
 }
 

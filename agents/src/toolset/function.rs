@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::future::ready;
-use std::marker::PhantomData;
+use std::sync::Arc;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::FunctionContext;
-use super::entry::{Function, Output, Running};
+use super::entry::{Function, Output};
 use crate::text::line;
 
 /// The schema of a function's parameters.
@@ -62,38 +62,21 @@ fn may_be_null(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// A function with the types that its arguments are read as.
-pub(crate) struct Typed<P, F> {
-    function: F,
-    parameters: PhantomData<fn() -> P>,
-}
-
-impl<P, F> Typed<P, F> {
-    pub(crate) fn new(function: F) -> Self {
-        Self { function, parameters: PhantomData }
-    }
-}
-
-impl<P, T, E, F, R> Function for Typed<P, F>
+/// Returns the function as one of arguments, which are read as its parameters.
+pub(crate) fn typed<P, T, E, R>(function: impl Fn(FunctionContext, P) -> R + Send + Sync + 'static) -> Function
 where
     P: DeserializeOwned + 'static,
-    F: Fn(FunctionContext, P) -> R + Send + Sync,
     R: Future<Output = Result<T, E>> + Send + 'static,
     T: Serialize,
     E: Display,
 {
-    fn run(&self, context: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
-        let parameters = serde_json::from_value::<P>(Value::Object(arguments));
-        let parameters = match parameters {
-            Ok(parameters) => parameters,
-            Err(error) => {
-                let message = format!("invalid arguments: {}", line(&error.to_string()));
-                return Box::pin(ready(Err(message)));
-            }
-        };
-        let running = (self.function)(context, parameters);
-        Box::pin(async move { outcome(running.await).map(Output::from) })
-    }
+    Arc::new(move |context, arguments| match serde_json::from_value::<P>(Value::Object(arguments)) {
+        Ok(parameters) => {
+            let running = function(context, parameters);
+            Box::pin(async move { outcome(running.await).map(Output::from) })
+        }
+        Err(error) => Box::pin(ready(Err(format!("invalid arguments: {}", line(&error.to_string()))))),
+    })
 }
 
 fn outcome<T: Serialize, E: Display>(outcome: Result<T, E>) -> Result<Value, String> {
@@ -119,14 +102,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_function_answers_or_says_what_does_not_fit() {
-        let double = Typed::new(async |_, numbers: std::collections::BTreeMap<String, i64>| match numbers.get("n") {
+        let double = typed(async |_, numbers: std::collections::BTreeMap<String, i64>| match numbers.get("n") {
             Some(n) if *n < 0 => Err("it is negative"),
             Some(n) => Ok(n * 2),
             None => Err("there is no `n`"),
         });
-        assert_eq!(double.run(context(), object(json!({ "n": 4 }))).await, Ok(Output::Value(json!(8))));
-        assert_eq!(double.run(context(), object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
-        let unfit = double.run(context(), object(json!({ "n": "four" }))).await.unwrap_err();
+        assert_eq!(double(context(), object(json!({ "n": 4 }))).await, Ok(Output::Value(json!(8))));
+        assert_eq!(double(context(), object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
+        let unfit = double(context(), object(json!({ "n": "four" }))).await.unwrap_err();
         assert!(unfit.contains("invalid arguments") && unfit.contains("i64"), "{unfit}");
     }
 

@@ -27,7 +27,7 @@ pub struct Functions {
 struct Added {
     group: Arc<str>,
     name: Arc<str>,
-    function: Arc<dyn Function>,
+    function: Function,
 }
 
 impl Default for Functions {
@@ -38,17 +38,17 @@ impl Default for Functions {
 
 impl Functions {
     /// The service of one function, whose calls are reported as events.
-    pub(crate) fn alone(group: &str, name: &str, function: Arc<dyn Function>) -> Arc<dyn DynCallTool> {
+    pub(crate) fn alone(group: &str, name: &str, function: Function) -> Arc<dyn DynCallTool> {
         let functions = Self::default();
         functions.add(group.into(), name.into(), function);
         Arc::new(Stack::new(functions))
     }
 
-    pub(crate) fn add(&self, group: Arc<str>, name: Arc<str>, function: Arc<dyn Function>) {
+    pub(crate) fn add(&self, group: Arc<str>, name: Arc<str>, function: Function) {
         self.added.lock().unwrap_or_else(PoisonError::into_inner).push(Added { group, name, function });
     }
 
-    fn find(&self, call: &ToolCall) -> Option<Arc<dyn Function>> {
+    fn find(&self, call: &ToolCall) -> Option<Function> {
         let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
         let found = added.iter().find(|added| *added.group == *call.server && *added.name == *call.tool);
         found.map(|added| added.function.clone())
@@ -63,7 +63,7 @@ impl CallTool for Functions {
         let arguments = std::mem::take(&mut call.arguments);
         let context = FunctionContext::new(call.clone());
         let shown = context.tool().to_owned();
-        let running = contained(|| function.run(context, arguments));
+        let running = contained(|| function(context, arguments));
         let outcome = match call.options.cancellation() {
             Some(token) => token.run_until_cancelled(running).await,
             None => Some(running.await),

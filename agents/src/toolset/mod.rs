@@ -46,10 +46,10 @@ pub use cost::TOKENIZER;
 pub use cost::{Cost, ToolCost};
 pub use definitions::Definitions;
 pub(crate) use direct::NoResult;
-pub(crate) use entry::{Entry, Function, Handler, Output, Running, ServerFunction};
+pub(crate) use entry::{Entry, Function, Handler, Output, Running, ServerFunction, with_state};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
-pub(crate) use function::{Typed, schema_of};
+pub(crate) use function::{schema_of, typed};
 pub use functions::Functions;
 pub use names::NameStyle;
 pub(crate) use prepared::Prepared;
@@ -155,7 +155,7 @@ impl Toolset {
         });
         subscribe(self.entries.iter().chain(joined.flatten()).filter_map(|entry| match &entry.handler {
             Handler::Server { caller, .. } | Handler::Function(caller) => Some(&**caller),
-            Handler::Reply(_) | Handler::Joined(_) => None,
+            Handler::Caller(_) | Handler::Joined(_) => None,
         }))
     }
 

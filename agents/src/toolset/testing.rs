@@ -86,8 +86,8 @@ pub(super) fn live_on(caller: impl CallTool + 'static, live: Client) -> Handler 
     Handler::Server { caller: Arc::new(caller), bound: None, live: Some(live) }
 }
 
-pub(super) fn function(run: impl Fn(Map<String, Value>) -> Running<'static> + Send + Sync + 'static) -> Handler {
-    Handler::Function(Functions::alone("github", "create_issue", Arc::new(run)))
+pub(super) fn function(run: impl Fn(Map<String, Value>) -> Running + Send + Sync + 'static) -> Handler {
+    Handler::Function(Functions::alone("github", "create_issue", Arc::new(move |_, arguments| run(arguments))))
 }
 
 pub(super) fn toolset(entries: impl IntoIterator<Item = Entry>) -> Toolset {

@@ -15,7 +15,7 @@ use super::{Calls, ToolsetBuilder};
 use crate::toolset::context::FunctionContext;
 use crate::toolset::entry::{Entry, Function, Handler, ServerFunction};
 use crate::toolset::error::ToolsetFault;
-use crate::toolset::function::{Typed, schema_of};
+use crate::toolset::function::{schema_of, typed};
 use crate::toolset::functions::Functions;
 use crate::toolset::resources;
 
@@ -120,7 +120,7 @@ impl ToolsetBuilder {
             }
         };
         let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
-        self.with_function(group, name, description, schema, Arc::new(Typed::new(function)))
+        self.with_function(group, name, description, schema, typed(function))
     }
 
     /// Adds two tools by which a model lists and reads the resources of a server: `SERVER_list_resources` and
@@ -154,14 +154,7 @@ impl ToolsetBuilder {
     }
 
     /// Adds a function with the layers that stand around functions now.
-    fn with_function(
-        self,
-        group: Arc<str>,
-        name: &str,
-        description: &str,
-        schema: Value,
-        function: Arc<dyn Function>,
-    ) -> Self {
+    fn with_function(self, group: Arc<str>, name: &str, description: &str, schema: Value, function: Function) -> Self {
         let caller = match &self.layers {
             Some(layers) if !layers.calls.admits(name) => return self,
             Some(layers) => {

@@ -1,17 +1,15 @@
 //! The two tools themselves.
 
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use mcp_bindgen_model::{nearest, printable};
-use mcp_bindgen_runtime::{CallOptions, ToolReply};
 use serde_json::{Map, Value, json};
 
 use super::super::cost::bytes;
-use super::super::entry::{Function, Replies, Running};
-use super::super::words::invalid;
-use super::super::{Entry, FunctionContext, Functions, Handler, Toolset};
+use super::super::entry::{Function, Running};
+use super::super::{Entry, Functions, Handler, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
 use crate::text;
@@ -46,12 +44,18 @@ pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller
         "type": "object", "additionalProperties": false, "required": ["query"],
         "properties": {"query": {"type": "string", "description": "A few words that describe the task, or a tool name."}},
     });
-    let found = Found { all: all.clone(), index: index.clone() };
-    reading(finder, &description, schema, Arc::new(found))
+    let (all, index) = (all.clone(), index.clone());
+    let find = move |_, arguments: Map<String, Value>| -> Running {
+        let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
+        let end = query.char_indices().nth(LONGEST_QUERY).map_or(query.len(), |(end, _)| end);
+        let found = found(&all, &index, query.get(..end).unwrap_or_default());
+        Box::pin(ready(Ok(found.into())))
+    };
+    reading(finder, &description, schema, Arc::new(find))
 }
 
 /// A tool of the toolset itself that changes nothing.
-pub(in super::super) fn reading(name: &str, description: &str, schema: Value, function: Arc<dyn Function>) -> Entry {
+pub(in super::super) fn reading(name: &str, description: &str, schema: Value, function: Function) -> Entry {
     let handler = Handler::Function(Functions::alone(TOOLS, name, function));
     let mut entry = meta(name, description, schema, handler);
     entry.annotations.read_only = Some(true);
@@ -64,7 +68,7 @@ pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
         "type": "object", "additionalProperties": false, "required": ["name", "arguments"],
         "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
     });
-    meta(caller, &description, schema, Handler::Reply(Arc::new(Called { all: all.clone() })))
+    meta(caller, &description, schema, Handler::Caller(all.clone()))
 }
 
 fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry {
@@ -86,71 +90,56 @@ fn servers(all: &Toolset) -> String {
     shown.join(", ")
 }
 
-struct Found {
-    all: Toolset,
-    index: Arc<Index>,
-}
-
-impl Function for Found {
-    fn run(&self, _: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
-        let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
-        let end = query.char_indices().nth(LONGEST_QUERY).map_or(query.len(), |(end, _)| end);
-        let found = self.find(query.get(..end).unwrap_or_default());
-        Box::pin(async move { Ok(found.into()) })
+/// Returns the tools that fit a query, with their parameters.
+fn found(all: &Toolset, index: &Index, query: &str) -> Value {
+    let entries = all.entries();
+    let mut best = index.best(query, MOST_FOUND);
+    // An exact name comes first.
+    let named = entries.iter().position(|entry| [entry.public.as_str(), &entry.tool].contains(&query.trim()));
+    if let Some(named) = named {
+        best.retain(|place| *place != named);
+        best.insert(0, named);
+        best.truncate(MOST_FOUND);
     }
-}
-
-impl Found {
-    fn find(&self, query: &str) -> Value {
-        let entries = self.all.entries();
-        let mut best = self.index.best(query, MOST_FOUND);
-        // An exact name comes first.
-        let named = entries.iter().position(|entry| [entry.public.as_str(), &entry.tool].contains(&query.trim()));
-        if let Some(named) = named {
-            best.retain(|place| *place != named);
-            best.insert(0, named);
-            best.truncate(MOST_FOUND);
-        }
-        if best.is_empty() {
-            let near = nearest(query, self.all.public_names());
-            return json!({
-                "tools": [], "nearest_names": near,
-                "note": format!("no match; try other words. There are tools of {}", servers(&self.all)),
-            });
-        }
-        let mut room = MOST_PARAMETERS;
-        let found = best.iter().filter_map(|place| entries.get(*place)).enumerate();
-        let described = found.map(|(rank, entry)| {
-            let size = bytes(&*entry.input_schema);
-            // Nothing could be asked for that the first one has not.
-            let most = if rank == 0 { LARGEST_PARAMETERS } else { room };
-            let parameters = if size <= most {
-                room = room.saturating_sub(size);
-                let mut parameters = Value::clone(&entry.input_schema);
-                visible_texts(&mut parameters);
-                parameters
-            } else if size > LARGEST_PARAMETERS {
-                format!("omitted, {size} bytes: over the limit").into()
-            } else {
-                format!("omitted, {size} bytes: search for `{}` to see them", entry.public).into()
-            };
-            json!({"name": entry.public, "description": entry.sentence(), "parameters": parameters})
+    if best.is_empty() {
+        let near = nearest(query, all.public_names());
+        return json!({
+            "tools": [], "nearest_names": near,
+            "note": format!("no match; try other words. There are tools of {}", servers(all)),
         });
-        json!({"tools": described.collect::<Vec<_>>()})
     }
+    let mut room = MOST_PARAMETERS;
+    let found = best.iter().filter_map(|place| entries.get(*place)).enumerate();
+    let described = found.map(|(rank, entry)| {
+        let size = bytes(&*entry.input_schema);
+        // Nothing could be asked for that the first one has not.
+        let most = if rank == 0 { LARGEST_PARAMETERS } else { room };
+        let parameters = if size <= most {
+            room = room.saturating_sub(size);
+            let mut parameters = Value::clone(&entry.input_schema);
+            visible_texts(&mut parameters);
+            parameters
+        } else if size > LARGEST_PARAMETERS {
+            format!("omitted, {size} bytes: over the limit").into()
+        } else {
+            format!("omitted, {size} bytes: search for `{}` to see them", entry.public).into()
+        };
+        json!({"name": entry.public, "description": entry.sentence(), "parameters": parameters})
+    });
+    json!({"tools": described.collect::<Vec<_>>()})
 }
 
 /// A call through the second tool.
-pub(super) struct Asked {
-    pub(super) name: String,
-    pub(super) arguments: Arguments,
+pub(in super::super) struct Asked {
+    pub(in super::super) name: String,
+    pub(in super::super) arguments: Arguments,
 }
 
 /// Reads a call. The arguments within may be text as well, since some models send them so.
 ///
 /// # Errors
 /// Fails if it names no tool, in words.
-pub(super) fn asked(arguments: Arguments) -> Result<Asked, String> {
+pub(in super::super) fn asked(arguments: Arguments) -> Result<Asked, String> {
     let mut fields = arguments.object().map_err(|error| error.to_string())?;
     let arguments = fields.remove("arguments").map_or_else(|| "".into(), Arguments::from);
     match fields.remove("name") {
@@ -163,20 +152,5 @@ pub(super) fn asked(arguments: Arguments) -> Result<Asked, String> {
         },
         Some(_) => Err("expected a string at `/name`".to_owned()),
         None => Err("`name` is required: the name of the tool to call".to_owned()),
-    }
-}
-
-struct Called {
-    all: Toolset,
-}
-
-impl Replies for Called {
-    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments, options: CallOptions) -> BoxFuture<'a, ToolReply> {
-        Box::pin(async move {
-            match asked(arguments) {
-                Ok(Asked { name, arguments }) => self.all.dispatch_with(&name, arguments, options).await,
-                Err(what) => ToolReply::failure(invalid(public, &what)),
-            }
-        })
     }
 }

@@ -12,8 +12,8 @@ use mcp_bindgen_model::{matches_glob, nearest};
 use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
-use self::meta::{asked, call_tool, find_tools};
-pub(super) use self::meta::{free_name, reading};
+pub(super) use self::meta::{Asked, asked, free_name, reading};
+use self::meta::{call_tool, find_tools};
 use self::rank::Index;
 use super::turn::{Order, turn};
 use super::{Carried, Entry, NameStyle, Toolset};

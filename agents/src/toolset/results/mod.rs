@@ -4,15 +4,16 @@ mod outline;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_bindgen_runtime::{Content, ToolReply};
 use serde_json::{Map, Value, json};
 
 use self::outline::{Outline, beginning};
-use super::entry::{Entry, Function, Handler, Output, Running};
+use super::Toolset;
+use super::entry::{Entry, Function, Handler, Output};
 use super::find::{free_name, reading};
-use super::{FunctionContext, Toolset};
 use crate::provider::{pictures, text_beside_pictures, tokens_of_picture, with_text};
 
 /// The smallest limit, in bytes: less has no room for anything but marks.
@@ -166,7 +167,7 @@ impl Toolset {
                 "picture": {"type": "integer", "description": "The number of a picture to see instead."},
             },
         });
-        let reader = reading(&name, description, schema, Arc::new(results.clone()));
+        let reader = reading(&name, description, schema, results.clone().function());
         let carried = before.carried.with_results(results);
         let entries = before.entries().iter().cloned().chain([Arc::new(reader)]).collect();
         Self::of(entries, before.style, before.left_out, carried)
@@ -329,30 +330,26 @@ impl Asked {
     }
 }
 
-impl Function for Results {
-    fn run(&self, _: FunctionContext, arguments: Map<String, Value>) -> Running<'_> {
+impl Results {
+    /// Returns the function by which a model reads them.
+    fn function(self) -> Function {
+        Arc::new(move |_, arguments| Box::pin(ready(self.read(&arguments))))
+    }
+
+    fn read(&self, arguments: &Map<String, Value>) -> Result<Output, String> {
         let number = arguments.get("result").and_then(Value::as_u64).unwrap_or_default();
-        let found = self
-            .kept()
-            .results
-            .iter()
-            .find(|(kept, _)| *kept as u64 == number)
-            .map(|(number, whole)| (*number, whole.clone()));
-        let read = match (found, arguments.get("picture").and_then(Value::as_u64)) {
-            (Some((number, whole)), None) => self
-                .page(self.limit, &whole.text, number, &Asked::of(&arguments))
-                .map(|text| Output::from(Value::String(text))),
-            (Some((_, whole)), Some(picture)) => {
-                let place = usize::try_from(picture).ok().and_then(|place| place.checked_sub(1));
-                let block = place.and_then(|place| whole.pictures.get(place));
-                let block = block.map(|block| Output::Content(vec![Content::from_json(block.clone())]));
-                block.ok_or_else(|| {
-                    format!("`picture` counts from 1, and the result has {} pictures", whole.pictures.len())
-                })
-            }
-            (None, _) => Err(format!("no result {number} is kept: call its tool again")),
+        let found = self.kept().results.iter().find(|(kept, _)| *kept as u64 == number).cloned();
+        let Some((number, whole)) = found else {
+            return Err(format!("no result {number} is kept: call its tool again"));
         };
-        Box::pin(async move { read })
+        let Some(picture) = arguments.get("picture").and_then(Value::as_u64) else {
+            let text = self.page(self.limit, &whole.text, number, &Asked::of(arguments))?;
+            return Ok(Value::String(text).into());
+        };
+        let place = usize::try_from(picture).ok().and_then(|place| place.checked_sub(1));
+        let block = place.and_then(|place| whole.pictures.get(place));
+        let block = block.map(|block| Output::Content(vec![Content::from_json(block.clone())]));
+        block.ok_or_else(|| format!("`picture` counts from 1, and the result has {} pictures", whole.pictures.len()))
     }
 }
 

@@ -93,7 +93,7 @@ async fn there_is_one_way_through_the_two_tools() {
 #[tokio::test]
 async fn what_opens_sections_is_told_from_the_beginning() {
     let server = Server::saying("done");
-    let run = |_: serde_json::Map<String, Value>| -> Running<'static> { Box::pin(async { Ok(Value::Null.into()) }) };
+    let run = |_, _| -> Running { Box::pin(async { Ok(Value::Null.into()) }) };
     let run = Functions::alone("sections", "open_sections", Arc::new(run));
     let listed = [json!({"name": "open_sections"}), json!({"name": "read"})];
     let all = Toolset::builder()
