@@ -79,6 +79,7 @@ mod jinja;
 mod provider;
 mod run;
 mod sections;
+mod size;
 mod skills;
 pub mod template;
 mod text;
@@ -93,8 +94,8 @@ pub mod __private {
 pub use hosted::{
     HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
 };
-pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
-pub use run::{Answer, Model, Reply, Run, RunError, RunEvent, RunTools, run};
+pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, RunEvent, UnreadableArguments};
+pub use run::{Answer, Model, Reply, Run, RunError, RunTools, run};
 pub use sections::*;
 pub use skills::{Skill, SkillError, SkillFile};
 pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, TemplateError, TemplateRun};

@@ -1,25 +1,28 @@
 //! Anthropic's Messages: calls are blocks `tool_use`, results blocks `tool_result` of one user message.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
-use super::ModelCall;
 use super::answers::Group;
-use super::calls::{End, arguments, ending, items, text};
-use super::format::{Declaration, Format, Piece, Role, grown, members, push_text};
+use super::calls::{End, arguments, calls_among, ending, items, text};
+use super::format::{Declaration, Format, Role, grown, push_text};
 use super::parts::{PICTURES, Part, Takes};
+use super::{ModelCall, RunEvent};
 
 pub(super) const FORMAT: Format = Format {
     calls,
     // Images of four types; of results that are errors, text alone.
     takes: Takes { images: PICTURES, images_of_errors: false, marks_errors: true },
     result,
-    messages,
+    // It has to follow the message of the calls at once.
+    results_key: Some("content"),
     images_for: |_| true,
     images_of_users: PICTURES,
     message,
-    request,
+    instructions: |text| text.into(),
+    instructions_key: Some("system"),
+    messages_key: "messages",
     reply,
     text: said,
     add,
@@ -44,21 +47,10 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
         Ok(_) => End::Whole,
         Err(end) => end,
     };
-    blocks
-        .iter()
-        .enumerate()
-        .filter(|(_, block)| text(block, "type") == "tool_use")
-        .map(|(place, block)| {
-            let mut read = ModelCall::new(text(block, "id"), text(block, "name"), arguments(block, "input"));
-            read.is_unfinished = end.unsettles(place + 1 == blocks.len(), &read);
-            read
-        })
-        .collect()
-}
-
-/// All results in one message, which has to follow that of the calls at once.
-fn messages(results: Vec<Value>) -> Vec<Value> {
-    if results.is_empty() { Vec::new() } else { vec![json!({"role": "user", "content": results})] }
+    calls_among(blocks, |block| {
+        let call = ModelCall::new(text(block, "id"), text(block, "name"), arguments(block, "input"));
+        (text(block, "type") == "tool_use").then_some((call, end))
+    })
 }
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
@@ -86,14 +78,6 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
     json!({"role": role.name(), "content": parts.into_iter().map(block).collect::<Vec<_>>()})
 }
 
-fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
-    members([
-        ("system", system.map(Value::from)),
-        ("messages", Some(messages.to_vec().into())),
-        ("tools", Some(tools.into())),
-    ])
-}
-
 fn reply(reply: &Value) -> Vec<Value> {
     let content = reply.get("content").filter(|content| content.as_array().is_some_and(|blocks| !blocks.is_empty()));
     content.map(|content| json!({"role": "assistant", "content": content})).into_iter().collect()
@@ -105,7 +89,7 @@ fn said(reply: &Value) -> String {
 }
 
 /// Events begin, extend and end the blocks of a message. The input of a call is text until its block ends.
-fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     let place = event.get("index").and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok());
     let piece = match (text(event, "type").as_str(), event.get("delta")) {
         ("message_start", _) => {
@@ -118,8 +102,8 @@ fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
         ("content_block_start", _) => {
             let block = event.get("content_block").cloned().unwrap_or_default();
             let is_call = text(&block, "type") == "tool_use";
-            let piece = is_call.then(|| Piece::Call(text(&block, "id"), text(&block, "name")));
-            let piece = piece.or_else(|| Piece::text(&text(&block, "text")));
+            let piece = is_call.then(|| RunEvent::CallBegun { id: text(&block, "id"), name: text(&block, "name") });
+            let piece = piece.or_else(|| RunEvent::text(&text(&block, "text")));
             if let Some(kept) = block_at(reply, place) {
                 *kept = block;
             }
@@ -131,11 +115,11 @@ fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
             match (text(delta, "type").as_str(), kept) {
                 ("text_delta", Some(kept)) => {
                     push_text(kept, "text", more("text"));
-                    Piece::text(more("text"))
+                    RunEvent::text(more("text"))
                 }
                 ("input_json_delta", Some(kept)) => {
                     push_text(kept, "input", more("partial_json"));
-                    Piece::arguments(more("partial_json"))
+                    RunEvent::arguments(more("partial_json"))
                 }
                 ("thinking_delta", Some(kept)) => {
                     push_text(kept, "thinking", more("thinking"));

@@ -1,11 +1,12 @@
 //! A model's arguments for a tool, before they are checked.
 
 use std::fmt;
-use std::io::{self, Write};
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::type_in_words;
 use serde_json::{Map, Value};
+
+use crate::size::bytes_up_to;
 
 /// More than any model can say in one reply.
 const LARGEST: usize = 4 * 1024 * 1024;
@@ -151,11 +152,7 @@ fn measure(value: &Value) -> Result<(), UnreadableArguments> {
     if is_deeper(value, DEEPEST) {
         return Err(UnreadableArguments(format!("the arguments are nested more than {DEEPEST} levels deep")));
     }
-    let mut counted = Counted(0);
-    match serde_json::to_writer(&mut counted, value) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(too_large(LARGEST + 1)),
-    }
+    if bytes_up_to(value, LARGEST) > LARGEST { Err(too_large(LARGEST + 1)) } else { Ok(()) }
 }
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
@@ -165,19 +162,6 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
         _ => return false,
     };
     levels.checked_sub(1).is_none_or(|below| inner.any(|value| is_deeper(value, below)))
-}
-
-struct Counted(usize);
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        if self.0 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes.len()) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

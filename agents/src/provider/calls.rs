@@ -23,6 +23,18 @@ pub struct ModelCall {
     pub is_unfinished: bool,
 }
 
+impl RunEvent {
+    /// A piece of text, unless it is empty.
+    pub(super) fn text(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self::Text(text.to_owned()))
+    }
+
+    /// A piece of arguments, unless it is empty.
+    pub(super) fn arguments(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self::Arguments(text.to_owned()))
+    }
+}
+
 impl ModelCall {
     /// Creates a call with its id, the tool's name in the toolset, and the arguments.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
@@ -35,6 +47,28 @@ impl ModelCall {
     pub fn answered(&self, reply: ToolReply) -> Answered {
         Answered::new(self.id.clone(), self.name.clone(), reply)
     }
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// A piece of the model's text, of streamed replies only.
+    Text(String),
+    /// The model begins a call, in streamed replies only.
+    #[non_exhaustive]
+    CallBegun {
+        /// The provider's id of the call; empty if it has none.
+        id: String,
+        /// The tool's name in the toolset.
+        name: String,
+    },
+    /// A piece of the JSON of the last call's arguments, of streamed replies only.
+    Arguments(String),
+    /// The model requests a call. It is made next.
+    Called(ModelCall),
+    /// A call has its answer.
+    Answered(Answered),
 }
 
 /// How a reply ended.
@@ -65,6 +99,15 @@ pub(super) fn ending<'v>(value: &'v Value, key: &str) -> Result<&'v str, End> {
         Some(Value::Null) => Err(End::Cut),
         reason => Ok(reason.and_then(Value::as_str).unwrap_or_default()),
     }
+}
+
+/// Reads the calls among the items of a reply. `call` returns a call and how the reply ended for it.
+pub(super) fn calls_among(items: &[Value], call: impl Fn(&Value) -> Option<(ModelCall, End)>) -> Vec<ModelCall> {
+    let read = |(place, item)| {
+        let (call, end) = call(item)?;
+        Some(ModelCall { is_unfinished: end.unsettles(place + 1 == items.len(), &call), ..call })
+    };
+    items.iter().enumerate().filter_map(read).collect()
 }
 
 pub(crate) fn text(value: &Value, key: &str) -> String {

@@ -3,9 +3,9 @@
 use mcp_bindgen_schema::provider::Dialect;
 use serde_json::{Map, Value, json};
 
-use super::ModelCall;
 use super::answers::Group;
 use super::parts::{Part, Takes};
+use super::{ModelCall, RunEvent};
 
 /// The format of a provider's API, and its limits.
 pub(crate) struct Format {
@@ -15,22 +15,26 @@ pub(crate) struct Format {
     pub(super) takes: Takes,
     /// Formats the result of one call.
     pub(super) result: fn(&Group<'_>, Vec<Part>) -> Value,
-    /// Formats the messages with the results of a turn.
-    pub(super) messages: fn(Vec<Value>) -> Vec<Value>,
+    /// The key of the one message with all results of a turn; without it, each is a message.
+    pub(super) results_key: Option<&'static str>,
     /// Returns `true` if results for a model, where it is known, can have images.
     pub(super) images_for: fn(Option<&str>) -> bool,
     /// The media types of images in a user's message. An assistant's has text only.
     pub(super) images_of_users: &'static [&'static str],
     /// Formats a message.
     pub(super) message: fn(Role, Vec<Part>) -> Value,
-    /// Formats a request: the instructions, the messages and the tools.
-    pub(crate) request: Request,
+    /// Formats the instructions.
+    pub(super) instructions: fn(&str) -> Value,
+    /// The key of the instructions in a request; without it, they are the first message.
+    pub(super) instructions_key: Option<&'static str>,
+    /// The key of the messages in a request.
+    pub(super) messages_key: &'static str,
     /// Returns the messages of a reply, as they go into the next request.
     pub(crate) reply: fn(&Value) -> Vec<Value>,
     /// Returns the text of a reply.
     pub(crate) text: fn(&Value) -> String,
     /// Adds an event of a stream to the reply so far.
-    pub(crate) add: fn(&mut Value, &Value) -> Vec<Piece>,
+    pub(crate) add: fn(&mut Value, &Value) -> Vec<RunEvent>,
     /// Formats the declaration of a tool.
     pub(crate) declaration: fn(Declaration<'_>) -> Value,
     /// Formats the value of `tools` in a request.
@@ -51,27 +55,26 @@ pub(crate) struct Format {
     pub(crate) search: Option<fn() -> Value>,
 }
 
-type Request = fn(Option<&str>, &[Value], Vec<Value>) -> Map<String, Value>;
-
-/// A piece of a streamed reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
-    Text(String),
-    /// A call begins: its id and the tool's name.
-    Call(String, String),
-    /// More of the arguments of the call that began last.
-    Arguments(String),
-}
-
-impl Piece {
-    /// A piece of text, unless it is empty.
-    pub(super) fn text(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self::Text(text.to_owned()))
+impl Format {
+    /// Returns the messages with the results of a turn.
+    pub(super) fn messages(&self, results: Vec<Value>) -> Vec<Value> {
+        match self.results_key {
+            Some(key) if !results.is_empty() => vec![json!({"role": "user", key: results})],
+            _ => results,
+        }
     }
 
-    /// A piece of arguments, unless it is empty.
-    pub(super) fn arguments(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self::Arguments(text.to_owned()))
+    /// Returns a request.
+    pub(crate) fn request(&self, system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
+        let system = system.map(self.instructions);
+        let (instructions, first) = match self.instructions_key {
+            Some(key) => (system.map(|system| (key, system)), None),
+            None => (None, system),
+        };
+        let messages: Vec<Value> = first.into_iter().chain(messages.iter().cloned()).collect();
+        let lists = [(self.messages_key, messages), ("tools", tools)];
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(key, list)| (key, list.into()));
+        instructions.into_iter().chain(lists).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 }
 
@@ -99,12 +102,6 @@ pub(super) fn grown(list: &mut Vec<Value>, place: usize) -> Option<&mut Value> {
         list.resize_with(place + 1, || json!({}));
     }
     list.get_mut(place)
-}
-
-/// The members of a request, without those that are empty.
-pub(super) fn members<const N: usize>(members: [(&str, Option<Value>); N]) -> Map<String, Value> {
-    let is_there = |value: &Value| !value.as_array().is_some_and(Vec::is_empty);
-    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.filter(is_there)?))).collect()
 }
 
 /// The author of a message.

@@ -4,22 +4,24 @@ use serde_json::{Map, Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
-use super::ModelCall;
 use super::answers::Group;
-use super::calls::{End, arguments, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, members, push_text};
+use super::calls::{End, arguments, calls_among, items, text};
+use super::format::{ANY_NUMBER, Declaration, Format, Role, push_text};
 use super::parts::{Part, Takes, joined};
+use super::{ModelCall, RunEvent};
 
 pub(super) const FORMAT: Format = Format {
     calls,
     // Media beside the response; errors have a key of their own.
     takes: Takes { images: &["image/png", "image/jpeg", "image/webp"], images_of_errors: true, marks_errors: true },
     result,
-    messages,
+    results_key: Some("parts"),
     images_for: takes_images,
     images_of_users: &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
     message,
-    request,
+    instructions: |text| json!({"parts": [{"text": text}]}),
+    instructions_key: Some("systemInstruction"),
+    messages_key: "contents",
     reply,
     text: said,
     add,
@@ -44,20 +46,10 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
         // Safety, recitation, a malformed call and more.
         _ => End::Withheld,
     };
-    parts
-        .iter()
-        .enumerate()
-        .filter_map(|(place, part)| {
-            let call = part.get("functionCall").filter(|call| call.is_object())?;
-            let mut read = ModelCall::new(text(call, "id"), text(call, "name"), arguments(call, "args"));
-            read.is_unfinished = end.unsettles(place + 1 == parts.len(), &read);
-            Some(read)
-        })
-        .collect()
-}
-
-fn messages(results: Vec<Value>) -> Vec<Value> {
-    if results.is_empty() { Vec::new() } else { vec![json!({"role": "user", "parts": results})] }
+    calls_among(parts, |part| {
+        let call = part.get("functionCall").filter(|call| call.is_object())?;
+        Some((ModelCall::new(text(call, "id"), text(call, "name"), arguments(call, "args")), end))
+    })
 }
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
@@ -101,14 +93,6 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
     json!({"role": role, "parts": parts.iter().map(part).collect::<Vec<_>>()})
 }
 
-fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
-    members([
-        ("systemInstruction", system.map(|text| json!({"parts": [{"text": text}]}))),
-        ("contents", Some(messages.to_vec().into())),
-        ("tools", Some(tools.into())),
-    ])
-}
-
 fn reply(reply: &Value) -> Vec<Value> {
     reply.pointer("/candidates/0/content").cloned().into_iter().collect()
 }
@@ -123,7 +107,7 @@ fn is_thought(part: &Value) -> bool {
 }
 
 /// Events are responses with some more parts each.
-fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     if reply.is_null() {
         *reply = json!({"candidates": [{"content": {"role": "model", "parts": []}}]});
     }
@@ -137,10 +121,10 @@ fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
     let Some(Value::Array(parts)) = reply.pointer_mut("/candidates/0/content/parts") else { return pieces };
     for part in more.get("content").map(|content| items(content, "parts")).unwrap_or_default() {
         if let Some(call) = part.get("functionCall") {
-            pieces.push(Piece::Call(text(call, "id"), text(call, "name")));
-            pieces.extend(call.get("args").and_then(|args| Piece::arguments(&args.to_string())));
+            pieces.push(RunEvent::CallBegun { id: text(call, "id"), name: text(call, "name") });
+            pieces.extend(call.get("args").and_then(|args| RunEvent::arguments(&args.to_string())));
         } else if !is_thought(part) {
-            pieces.extend(Piece::text(&text(part, "text")));
+            pieces.extend(RunEvent::text(&text(part, "text")));
         }
         // Text goes on in the part before it, unless it has more to it than text.
         let is_plain = |part: &Value| part.as_object().is_some_and(|part| part.len() == 1 && part.contains_key("text"));

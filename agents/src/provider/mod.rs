@@ -13,9 +13,9 @@ mod pictures;
 
 pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
-pub use calls::ModelCall;
+pub use calls::{ModelCall, RunEvent};
 pub(crate) use calls::{items, text};
-pub(crate) use format::{Declaration, Format, Piece};
+pub(crate) use format::{Declaration, Format};
 pub(crate) use parts::{pictures, text_beside_pictures, with_message, with_text};
 pub(crate) use pictures::tokens_of_picture;
 
@@ -134,7 +134,7 @@ impl Provider {
             capped(&mut all, characters);
             (format.result)(group, all)
         });
-        (format.messages)(printed.collect())
+        format.messages(printed.collect())
     }
 
     /// Returns a message of the user, to begin or go on with a conversation.

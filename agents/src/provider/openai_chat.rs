@@ -1,25 +1,27 @@
 //! OpenAI's Chat Completions: calls in `tool_calls` of a message, results as messages of the role `tool`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
-use super::ModelCall;
 use super::answers::Group;
-use super::calls::{End, arguments, ending, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, grown, members, push_text};
+use super::calls::{End, arguments, calls_among, ending, text};
+use super::format::{ANY_NUMBER, Declaration, Format, Role, grown, push_text};
 use super::parts::{PICTURES, Part, Takes, joined};
+use super::{ModelCall, RunEvent};
 
 pub(super) const FORMAT: Format = Format {
     calls,
     // Text alone, and no flag for errors.
     takes: Takes { images: &[], images_of_errors: false, marks_errors: false },
     result,
-    messages: std::convert::identity,
+    results_key: None,
     images_for: |_| false,
     images_of_users: PICTURES,
     message,
-    request,
+    instructions: |text| json!({"role": "system", "content": text}),
+    instructions_key: None,
+    messages_key: "messages",
     reply,
     text: said,
     add,
@@ -46,25 +48,18 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
         Err(end) => end,
     };
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    calls
-        .iter()
-        .enumerate()
-        .filter_map(|(place, call)| {
-            let mut read = match call.get("function").filter(|function| function.is_object()) {
-                Some(function) => {
-                    ModelCall::new(text(call, "id"), text(function, "name"), arguments(function, "arguments"))
-                }
-                // Every call needs an answer with its id.
-                None => {
-                    let id = Some(text(call, "id")).filter(|id| !id.is_empty())?;
-                    let other = call.get("custom").unwrap_or(call);
-                    ModelCall::new(id, text(other, "name"), arguments(other, "input"))
-                }
-            };
-            read.is_unfinished = end.unsettles(place + 1 == calls.len(), &read);
-            Some(read)
-        })
-        .collect()
+    calls_among(calls, |call| {
+        let id = text(call, "id");
+        let call = match call.get("function").filter(|function| function.is_object()) {
+            Some(function) => ModelCall::new(id, text(function, "name"), arguments(function, "arguments")),
+            // Every call needs an answer with its id.
+            None => {
+                let other = call.get("custom").unwrap_or(call);
+                ModelCall::new(Some(id).filter(|id| !id.is_empty())?, text(other, "name"), arguments(other, "input"))
+            }
+        };
+        Some((call, end))
+    })
 }
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
@@ -88,12 +83,6 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
     json!({"role": role.name(), "content": content})
 }
 
-fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
-    let system = system.map(|text| json!({"role": "system", "content": text}));
-    let messages: Vec<Value> = system.into_iter().chain(messages.iter().cloned()).collect();
-    members([("messages", Some(messages.into())), ("tools", Some(tools.into()))])
-}
-
 fn reply(reply: &Value) -> Vec<Value> {
     reply.pointer("/choices/0/message").cloned().into_iter().collect()
 }
@@ -103,7 +92,7 @@ fn said(reply: &Value) -> String {
 }
 
 /// Events are chunks: the deltas of a message.
-fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     if reply.is_null() {
         *reply = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": null}, "finish_reason": null}]});
     }
@@ -124,7 +113,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
             ("role", _) | (_, Value::Null) => {}
             (key, Value::String(more)) => {
                 push_text(message, key, more);
-                pieces.extend(Piece::text(more).filter(|_| key == "content"));
+                pieces.extend(RunEvent::text(more).filter(|_| key == "content"));
             }
             (key, value) => {
                 if let Value::Object(members) = &mut *message {
@@ -136,7 +125,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
     pieces
 }
 
-fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<Piece>) {
+fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<RunEvent>) {
     let Value::Object(members) = message else { return };
     let Value::Array(calls) = members.entry("tool_calls").or_insert_with(|| json!([])) else { return };
     let place = delta.get("index").and_then(Value::as_u64).unwrap_or_default();
@@ -144,13 +133,13 @@ fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<Piece>) {
     let (id, name) = (text(delta, "id"), delta.get("function").map(|function| text(function, "name")));
     if let Some(name) = name.filter(|name| !name.is_empty()) {
         *call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": ""}});
-        pieces.push(Piece::Call(id, name));
+        pieces.push(RunEvent::CallBegun { id, name });
     }
     if let (Some(function), Some(more)) =
         (call.get_mut("function"), delta.pointer("/function/arguments").and_then(Value::as_str))
     {
         push_text(function, "arguments", more);
-        pieces.extend(Piece::arguments(more));
+        pieces.extend(RunEvent::arguments(more));
     }
 }
 

@@ -4,22 +4,24 @@ use serde_json::{Map, Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
-use super::ModelCall;
 use super::answers::Group;
-use super::calls::{End, arguments, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Piece, Role, members};
+use super::calls::{End, arguments, calls_among, items, text};
+use super::format::{ANY_NUMBER, Declaration, Format, Role};
 use super::parts::{PICTURES, Part, Takes, joined};
+use super::{ModelCall, RunEvent};
 
 pub(super) const FORMAT: Format = Format {
     calls,
     // `input_image` among the parts of an output; no flag for errors.
     takes: Takes { images: PICTURES, images_of_errors: true, marks_errors: false },
     result,
-    messages: std::convert::identity,
+    results_key: None,
     images_for: |_| true,
     images_of_users: PICTURES,
     message,
-    request,
+    instructions: |text| text.into(),
+    instructions_key: Some("instructions"),
+    messages_key: "input",
     reply,
     text: said,
     add,
@@ -44,22 +46,19 @@ fn calls(reply: &Value) -> Vec<ModelCall> {
         ("incomplete" | "in_progress", _) => End::Cut,
         _ => End::Whole,
     };
-    let is_call = |item: &&Value| text(item, "type") == "function_call";
-    output
-        .iter()
-        .enumerate()
-        .filter(|(_, item)| is_call(item))
-        .map(|(place, item)| {
-            let mut read = ModelCall::new(text(item, "call_id"), text(item, "name"), arguments(item, "arguments"));
-            read.namespace = item.get("namespace").and_then(Value::as_str).map(str::to_owned);
-            read.is_unfinished = match text(item, "status").as_str() {
-                "incomplete" | "in_progress" => true,
-                "completed" if end == End::Cut => false,
-                _ => end.unsettles(place + 1 == output.len(), &read),
-            };
-            read
-        })
-        .collect()
+    calls_among(output, |item| {
+        if text(item, "type") != "function_call" {
+            return None;
+        }
+        let mut call = ModelCall::new(text(item, "call_id"), text(item, "name"), arguments(item, "arguments"));
+        call.namespace = item.get("namespace").and_then(Value::as_str).map(str::to_owned);
+        let end = match text(item, "status").as_str() {
+            "incomplete" | "in_progress" => End::Withheld,
+            "completed" if end == End::Cut => End::Whole,
+            _ => end,
+        };
+        Some((call, end))
+    })
 }
 
 fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
@@ -85,14 +84,6 @@ fn message(role: Role, parts: Vec<Part>) -> Value {
     json!({"role": role.name(), "content": content})
 }
 
-fn request(system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
-    members([
-        ("instructions", system.map(Value::from)),
-        ("input", Some(messages.to_vec().into())),
-        ("tools", Some(tools.into())),
-    ])
-}
-
 fn reply(reply: &Value) -> Vec<Value> {
     items(reply, "output").to_vec()
 }
@@ -104,7 +95,7 @@ fn said(reply: &Value) -> String {
 }
 
 /// The last event has the whole response. Where a stream breaks off before it, the items that are whole stay.
-fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
+fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     if reply.is_null() {
         *reply = json!({"status": "in_progress", "output": []});
     }
@@ -116,11 +107,11 @@ fn add(reply: &mut Value, event: &Value) -> Vec<Piece> {
             }
             None
         }
-        "response.output_text.delta" => Piece::text(delta()),
-        "response.function_call_arguments.delta" => Piece::arguments(delta()),
+        "response.output_text.delta" => RunEvent::text(delta()),
+        "response.function_call_arguments.delta" => RunEvent::arguments(delta()),
         "response.output_item.added" => {
             let call = event.get("item").filter(|item| text(item, "type") == "function_call");
-            call.map(|call| Piece::Call(text(call, "call_id"), text(call, "name")))
+            call.map(|call| RunEvent::CallBegun { id: text(call, "call_id"), name: text(call, "name") })
         }
         "response.output_item.done" => {
             if let (Some(Value::Array(output)), Some(item)) = (reply.get_mut("output"), event.get("item")) {

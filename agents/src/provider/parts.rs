@@ -1,7 +1,7 @@
 //! The parts of a result that a model receives: text and images, never empty, within limits.
 
 use mcp_bindgen_runtime::{Content, ToolReply};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
 const LARGEST_IMAGE: usize = 5_000_000;
@@ -197,24 +197,13 @@ fn shown(block: &Value) -> String {
 
 /// A block as JSON, without data that says nothing to whoever reads it as text.
 fn without_data(block: &Value) -> String {
-    let said = |text: &str| Value::from(format!("[{} characters of base64 left out]", text.len()));
-    let replaced = |fields: &Map<String, Value>, hidden: &str| -> Map<String, Value> {
-        let shown = |(key, value): (&String, &Value)| {
-            let value = value.as_str().filter(|_| key == hidden).map_or_else(|| value.clone(), said);
-            (key.clone(), value)
-        };
-        fields.iter().map(shown).collect()
-    };
-    let Value::Object(fields) = block else { return block.to_string() };
-    let shown: Map<String, Value> = fields
-        .iter()
-        .map(|(key, value)| match value {
-            Value::String(text) if key == "data" => (key.clone(), said(text)),
-            Value::Object(resource) if key == "resource" => (key.clone(), replaced(resource, "blob").into()),
-            other => (key.clone(), other.clone()),
-        })
-        .collect();
-    Value::Object(shown).to_string()
+    let mut block = block.clone();
+    for pointer in ["/data", "/resource/blob"] {
+        if let Some(Value::String(data)) = block.pointer_mut(pointer) {
+            *data = format!("[{} characters of base64 left out]", data.len());
+        }
+    }
+    block.to_string()
 }
 
 /// Without what commands a terminal, turns writing around, or is read by models alone.

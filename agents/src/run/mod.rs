@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 pub use self::model::{Model, Reply};
-pub use self::outcome::{Answer, RunError, RunEvent};
+pub use self::outcome::{Answer, RunError};
 pub use self::tools::RunTools;
-use crate::Toolset;
+use crate::{RunEvent, Toolset};
 
 /// How many replies a model may need.
 const MOST_TURNS: usize = 50;
@@ -136,7 +136,7 @@ impl<'m, M: Model> Run<'m, M> {
             let texts: Vec<&str> =
                 self.instructions.iter().map(String::as_str).chain(offered.text.as_deref()).collect();
             let system = Some(texts.join("\n\n")).filter(|text| !text.is_empty());
-            let mut request = (format.request)(system.as_deref(), &messages, offered.definitions.tools);
+            let mut request = format.request(system.as_deref(), &messages, offered.definitions.tools);
             if let Some(mode) = offered.definitions.mode {
                 request.insert("toolConfig".to_owned(), json!({ "functionCallingConfig": { "mode": mode } }));
             }

@@ -3,9 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Listener;
-use super::outcome::RunEvent;
 use crate::Provider;
-use crate::provider::Piece;
 
 /// A model behind a provider's API, for [`run`](super::run()).
 pub trait Model: Sync {
@@ -68,14 +66,9 @@ impl Reply {
 
     /// Adds an event of the stream: its data as JSON. Unknown events are ignored.
     pub fn push(&mut self, event: &Value) {
-        let pieces = (self.provider.format().add)(&mut self.whole, event);
-        let Some(listener) = &self.listener else { return };
-        for piece in pieces {
-            listener(match piece {
-                Piece::Text(text) => RunEvent::Text(text),
-                Piece::Call(id, name) => RunEvent::CallBegun { id, name },
-                Piece::Arguments(json) => RunEvent::Arguments(json),
-            });
+        let events = (self.provider.format().add)(&mut self.whole, event);
+        if let Some(listener) = &self.listener {
+            events.into_iter().for_each(|event| listener(event));
         }
     }
 

@@ -15,6 +15,8 @@ const DEEPEST: usize = 16;
 
 /// A section in its place.
 pub(super) struct Placed {
+    /// Its place among all sections.
+    pub(super) index: usize,
     pub(super) parts: Parts,
     /// `a.b`
     pub(super) path: String,
@@ -72,7 +74,7 @@ impl Check<'_> {
             self.section(&parts, &path);
             let (index, number) = (self.nodes.len(), format!("{numbers}{}", position + 1));
             let children = std::mem::take(&mut parts.children);
-            self.nodes.push(Placed { parts, path, number, depth, parent, end: 0 });
+            self.nodes.push(Placed { index, parts, path, number, depth, parent, end: 0 });
             self.siblings(children, Some(index));
             let end = self.nodes.len();
             if let Some(node) = self.nodes.get_mut(index) {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use mcp_bindgen_schema::names::PrefixedNames;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
-use super::admitted::Admitted;
 use super::params::Names;
 use super::plain;
 use super::server::{SectionServer, selects};
@@ -29,6 +29,21 @@ pub(super) struct Inventory {
 struct Line {
     name: String,
     sentence: String,
+}
+
+/// The tools of each server that are allowed by name, and their prefixed names.
+pub(super) struct Admitted {
+    pub(super) by_server: Vec<(String, Admits)>,
+    pub(super) names: PrefixedNames,
+}
+
+pub(super) type Admits = Box<dyn Fn(&str) -> bool>;
+
+impl Admitted {
+    pub(super) fn admits(&self, server: &str, tool: &str) -> bool {
+        let of_it = self.by_server.iter().find(|(name, _)| name == server);
+        of_it.is_none_or(|(_, admits)| admits(tool))
+    }
 }
 
 impl Inventory {

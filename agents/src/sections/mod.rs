@@ -1,7 +1,6 @@
 //! Prompts of sections that declare the servers and tools they need. A closed section shows its summary, and its
 //! tools are neither offered nor started until a model opens it.
 
-mod admitted;
 mod check;
 mod error;
 mod function;

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_bindgen_model::{ServerConfig, printable};
-use mcp_bindgen_runtime::{CallTool, Client, DynCallTool};
+use mcp_bindgen_runtime::{CallTool, DynCallTool};
 
-use super::admitted::{Admits, Admitted};
 use super::check::Placed;
 use super::error::{PromptWarning, RenderError};
 use super::function::SectionTool;
+use super::inventory::{Admits, Admitted};
 use super::placed::Inner;
 use super::section::Declared;
 use super::server::{Handle, Layering, SectionServer};
@@ -61,7 +61,7 @@ impl RenderedServer {
     /// Returns its configuration, if known.
     #[must_use]
     pub fn config(&self) -> Option<&ServerConfig> {
-        self.handle.config.as_ref().or_else(|| self.handle.client.as_ref().map(Client::config))
+        self.handle.configured()
     }
 
     /// Returns the service that calls its tools, including the layers of the sections that declare it.
@@ -86,24 +86,9 @@ impl RenderedTool {
 }
 
 /// One thing that a section offers.
-struct Item {
-    since: usize,
-    what: What,
-}
-
 enum What {
-    Server(SectionServer, usize),
-    /// Of this section, or ours.
-    Tool(SectionTool, Option<usize>),
-}
-
-fn gather(view: &View<'_>, seen: Seen, items: &mut Vec<Item>) -> Result<(), RenderError> {
-    let Seen { index, since, visibility: Visibility::Full, .. } = seen else { return Ok(()) };
-    let Some(held) = view.held.get(index) else { return Ok(()) };
-    let tools = view.inner.functions(index).into_iter().map(|tool| What::Tool(tool, Some(index)));
-    let servers = view.inner.servers(index, held)?.into_iter().map(|server| What::Server(server, index));
-    items.extend(tools.chain(servers).map(|what| Item { since, what }));
-    Ok(())
+    Server(SectionServer),
+    Tool(SectionTool),
 }
 
 /// A server that is used, and the sections that declare it.
@@ -130,26 +115,27 @@ pub(super) struct Offered {
 
 impl Offered {
     /// Returns the offer of the sections that are shown, with the tools that open others.
-    pub(super) fn of(view: &View<'_>, seen: &[Seen], ours: Vec<(usize, SectionTool)>) -> Result<Self, RenderError> {
+    pub(super) fn of(view: &View<'_>, seen: &[Seen<'_>], ours: Vec<(usize, SectionTool)>) -> Result<Self, RenderError> {
         let mut items = Vec::new();
-        for seen in seen {
-            gather(view, *seen, &mut items)?;
+        for Seen { node, since, .. } in seen.iter().filter(|seen| seen.visibility == Visibility::Full) {
+            let Some(held) = view.held.get(node.index) else { continue };
+            let tools = view.inner.functions(node).into_iter().map(What::Tool);
+            let servers = view.inner.servers(node, held)?.into_iter().map(What::Server);
+            items.extend(tools.chain(servers).map(|what| (*since, Some(*node), what)));
         }
-        items.extend(ours.into_iter().map(|(since, tool)| Item { since, what: What::Tool(tool, None) }));
+        items.extend(ours.into_iter().map(|(since, tool)| (since, None, What::Tool(tool))));
         // By since when. Among what came at once, what opens sections is first: providers cut long lists at their end, and
         // without it nothing else is reached. The rest is in the order of the sections.
-        items.sort_by_key(|item| (item.since, !matches!(item.what, What::Tool(_, None))));
+        items.sort_by_key(|(since, section, _)| (*since, section.is_some()));
         let mut offered = Self::default();
-        items.into_iter().try_for_each(|item| offered.take(item, view.inner))?;
+        items.into_iter().try_for_each(|(since, section, what)| offered.take(since, section, what))?;
         Ok(offered)
     }
 
     /// Says now what would go wrong once a model opens a section.
-    pub(super) fn refuse_what_would_not_hold(&self, view: &View<'_>, seen: &[Seen]) -> Result<(), RenderError> {
+    pub(super) fn refuse_what_would_not_hold(&self, view: &View<'_>, seen: &[Seen<'_>]) -> Result<(), RenderError> {
         let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
-        for node in
-            closed.flat_map(|seen| view.enabled_from(seen.index)).filter_map(|index| view.inner.nodes.get(index))
-        {
+        for node in closed.flat_map(|seen| view.enabled_from(seen.node)) {
             for declared in &node.parts.servers {
                 let Declared::Fixed(server) = declared else { continue };
                 self.known(server, node)?;
@@ -181,48 +167,40 @@ impl Offered {
         Err(RenderError::Server { section: skipped, message })
     }
 
-    fn take(&mut self, Item { since, what }: Item, inner: &Inner) -> Result<(), RenderError> {
-        match what {
-            What::Tool(tool, section) => {
-                let section = section.and_then(|index| inner.nodes.get(index)).map(|node| node.path.clone());
-                self.order.push((since, Offer::Tool { index: self.tools.len() }));
-                self.tools.push(RenderedTool { tool, section });
-                Ok(())
+    fn take(&mut self, since: usize, section: Option<&Placed>, what: What) -> Result<(), RenderError> {
+        let offer = match (what, section) {
+            (What::Tool(tool), section) => {
+                self.tools.push(RenderedTool { tool, section: section.map(|node| node.path.clone()) });
+                Offer::Tool { index: self.tools.len() - 1 }
             }
-            What::Server(server, index) => self.take_server(since, &server, index, inner),
-        }
-    }
-
-    fn take_server(
-        &mut self,
-        since: usize,
-        server: &SectionServer,
-        section: usize,
-        inner: &Inner,
-    ) -> Result<(), RenderError> {
-        let Some(node) = inner.nodes.get(section) else { return Ok(()) };
-        let index = match self.known(server, node)? {
-            Some(Ok(index)) => index,
-            Some(Err(warning)) => {
-                self.warnings.push(warning);
-                return Ok(());
+            (What::Server(server), Some(node)) => {
+                let index = match self.known(&server, node)? {
+                    Some(Ok(index)) => index,
+                    Some(Err(warning)) => {
+                        self.warnings.push(warning);
+                        return Ok(());
+                    }
+                    None => {
+                        let (handle, section) = (server.handle(), node.path.clone());
+                        self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
+                        self.servers.len() - 1
+                    }
+                };
+                if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
+                    chosen.governors.insert(node.index, node.parts.layers.clone());
+                }
+                Offer::Server { index, only: server.selection().cloned() }
             }
-            None => {
-                let (handle, section) = (server.handle(), node.path.clone());
-                self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
-                self.servers.len() - 1
-            }
+            // Servers are always those of a section.
+            (What::Server(_), None) => return Ok(()),
         };
-        if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
-            chosen.governors.insert(section, node.parts.layers.clone());
-        }
-        self.order.push((since, Offer::Server { index, only: server.selection().cloned() }));
+        self.order.push((since, offer));
         Ok(())
     }
 }
 
 /// Which tools of servers may be called where these sections are shown.
-pub(super) fn admitted(view: &View<'_>, seen: &[Seen]) -> Result<Admitted, RenderError> {
+pub(super) fn admitted(view: &View<'_>, seen: &[Seen<'_>]) -> Result<Admitted, RenderError> {
     let Offered { servers, .. } = Offered::of(view, seen, Vec::new())?;
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(view.inner)).collect();
     Ok(admitted_by(view.inner, &servers))

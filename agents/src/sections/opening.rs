@@ -46,10 +46,10 @@ pub(super) struct Opener {
 
 /// Those of the two tools that the model needs, each from the call on by which it came to need it: it stays where it is
 /// when all is open, or whatever comes after it would be new to a provider's cache.
-pub(super) fn tools(view: &View<'_>, seen: &[Seen], opener: &Arc<Opener>) -> Vec<(usize, SectionTool)> {
+pub(super) fn tools(view: &View<'_>, seen: &[Seen<'_>], opener: &Arc<Opener>) -> Vec<(usize, SectionTool)> {
     let (mut open, mut read) = (None, None);
     for seen in seen.iter().filter(|seen| seen.is_for_the_model) {
-        let needed = if view.has_tools(seen.index) { &mut open } else { &mut read };
+        let needed = if view.has_tools(seen.node) { &mut open } else { &mut read };
         let since = needed.get_or_insert(seen.appeared);
         *since = seen.appeared.min(*since);
     }
@@ -146,7 +146,7 @@ impl Opener {
         for (_, key) in wanted {
             next.open = state.open.clone().with(opened.iter().cloned());
             let view = View { inner: &self.inner, held, state: &next };
-            match self.find(&view, key)? {
+            match Self::find(&view, key)? {
                 Some(Seen { visibility: Visibility::Full, is_for_the_model: true, .. }) => opened_before.push(key),
                 Some(Seen { visibility: Visibility::Full, .. }) => always_open.push(key),
                 Some(Seen { is_for_the_model: true, .. }) => opened.push(key.to_owned()),
@@ -179,15 +179,15 @@ impl Opener {
         let shown = PromptState { open: state.open.clone().with(keys.iter().copied()), ..state.clone() };
         let view = View { inner: &self.inner, held, state: &shown };
         let seen = view.seen().map_err(|error| error.to_string())?;
-        let is_wanted = |seen: &Seen| {
-            let path = self.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
+        let is_wanted = |seen: &Seen<'_>| {
+            let path = seen.node.path.as_str();
             let is_in =
-                |key: &&str| path.strip_prefix(key).is_some_and(|below| below.is_empty() || below.starts_with('.'));
+                |key: &&str| path.strip_prefix(*key).is_some_and(|below| below.is_empty() || below.starts_with('.'));
             keys.iter().any(is_in)
         };
         // With what the policies of these sections deny left out.
         let admitted = offered::admitted(&view, &seen).map_err(|error| error.to_string())?;
-        let seen: Vec<Seen> = seen.into_iter().filter(is_wanted).collect();
+        let seen: Vec<Seen<'_>> = seen.into_iter().filter(is_wanted).collect();
         text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
     }
 
@@ -199,7 +199,7 @@ impl Opener {
             return Err(unknown(key, &closed));
         }
         let view = View { inner: &self.inner, held: &held, state: &state };
-        match self.find(&view, key)? {
+        match Self::find(&view, key)? {
             Some(Seen { is_for_the_model: true, .. }) => {}
             Some(Seen { visibility: Visibility::Full, .. }) => {
                 return Err(format!("`{key}` is open: its text is in the instructions"));
@@ -227,18 +227,17 @@ impl Opener {
         self.inner.nodes.iter().find(|node| node.path == key).map(|node| node.depth)
     }
 
-    fn find(&self, view: &View<'_>, key: &str) -> Result<Option<Seen>, String> {
+    fn find<'v>(view: &View<'v>, key: &str) -> Result<Option<Seen<'v>>, String> {
         let seen = view.seen().map_err(|error| error.to_string())?;
-        let is_it = |seen: &Seen| self.inner.nodes.get(seen.index).is_some_and(|node| node.path == key);
-        Ok(seen.into_iter().find(is_it))
+        Ok(seen.into_iter().find(|seen| seen.node.path == key))
     }
 
     /// The keys that can be opened.
-    fn closed(&self, held: &[Held], state: &PromptState) -> Result<Vec<&str>, String> {
+    fn closed<'v>(&'v self, held: &'v [Held], state: &'v PromptState) -> Result<Vec<&'v str>, String> {
         let view = View { inner: &self.inner, held, state };
         let seen = view.seen().map_err(|error| error.to_string())?;
         let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
-        Ok(closed.filter_map(|seen| Some(self.inner.nodes.get(seen.index)?.path.as_str())).collect())
+        Ok(closed.map(|seen| seen.node.path.as_str()).collect())
     }
 
     /// Why a section that there is does not show. One that is disabled is none to the model.

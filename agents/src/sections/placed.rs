@@ -56,23 +56,19 @@ impl Inner {
         let nodes = check::placed(sections, &environment, &reserved)?;
         let kinds = nodes.iter().filter(|node| node.parts.own.is_none()).map(|node| node.parts.kind).collect();
         unite(&nodes);
-        let governed = nodes.iter().enumerate().filter(|(_, node)| {
-            let parts = &node.parts;
-            !parts.layers.is_empty() && !parts.tools.is_empty()
-        });
-        let functions = governed.map(|(index, node)| {
+        let governed = nodes.iter().filter(|node| !node.parts.layers.is_empty() && !node.parts.tools.is_empty());
+        let functions = governed.map(|node| {
             let caller: Arc<dyn DynCallTool> = Arc::new(functions(&node.parts.tools));
             let stack = node.parts.layers.iter().fold(Stack::new(caller), |stack, layers| layers(stack));
-            (index, Arc::new(stack) as Arc<dyn DynCallTool>)
+            (node.index, Arc::new(stack) as Arc<dyn DynCallTool>)
         });
         let functions = functions.collect();
         Ok(Self { nodes, environment, kinds, reserved, layered: Mutex::default(), functions, made: Mutex::default() })
     }
 
     /// The functions of a section that may be called, with its layers around.
-    pub(super) fn functions(&self, index: usize) -> Vec<SectionTool> {
-        let Some(node) = self.nodes.get(index) else { return Vec::new() };
-        let Some(caller) = self.functions.get(&index) else { return node.parts.tools.clone() };
+    pub(super) fn functions(&self, node: &Placed) -> Vec<SectionTool> {
+        let Some(caller) = self.functions.get(&node.index) else { return node.parts.tools.clone() };
         let offer = caller.offer();
         let admitted = node.parts.tools.iter().filter(|tool| offer.admits(tool.name()));
         admitted.map(|tool| tool.governed(caller.clone())).collect()
@@ -163,8 +159,7 @@ impl Inner {
     }
 
     /// The servers of a section for its parameters.
-    pub(super) fn servers(&self, index: usize, params: &Held) -> Result<Vec<SectionServer>, RenderError> {
-        let Some(node) = self.nodes.get(index) else { return Ok(Vec::new()) };
+    pub(super) fn servers(&self, node: &Placed, params: &Held) -> Result<Vec<SectionServer>, RenderError> {
         let mut servers: Vec<SectionServer> = Vec::new();
         for declared in &node.parts.servers {
             let found = match declared {

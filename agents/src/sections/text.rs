@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::RenderError;
-use super::admitted::Admitted;
 use super::check::Placed;
+use super::inventory::Admitted;
 use super::names::{OPEN_SECTIONS, READ_SECTION};
 use super::section::Body;
 use super::state::Visibility;
@@ -15,14 +15,13 @@ use super::view::{Seen, View};
 const DEEPEST_HEADING: usize = 6;
 
 /// The sections, joined by blank lines.
-pub(super) fn text(view: &View<'_>, seen: &[Seen], admitted: &Admitted) -> Result<String, RenderError> {
+pub(super) fn text(view: &View<'_>, seen: &[Seen<'_>], admitted: &Admitted) -> Result<String, RenderError> {
     let mut blocks = Vec::new();
     for seen in seen {
-        let Some(node) = view.inner.nodes.get(seen.index) else { continue };
-        blocks.push(heading(node));
+        blocks.push(heading(seen.node));
         let body = match seen.visibility {
-            Visibility::Full => body(view, seen.index, node, admitted)?,
-            Visibility::Summary => summary(view, *seen, node)?,
+            Visibility::Full => body(view, seen.node, admitted)?,
+            Visibility::Summary => summary(view, *seen)?,
         };
         if !body.is_empty() {
             blocks.push(body);
@@ -36,9 +35,9 @@ fn heading(node: &Placed) -> String {
     format!("{} {}. {} ({})", "#".repeat(level), node.number, node.parts.title.trim(), node.path)
 }
 
-fn body(view: &View<'_>, index: usize, node: &Placed, admitted: &Admitted) -> Result<String, RenderError> {
+fn body(view: &View<'_>, node: &Placed, admitted: &Admitted) -> Result<String, RenderError> {
     match &node.parts.body {
-        Body::Template(source) => rendered(view, index, node, "template", source),
+        Body::Template(source) => rendered(view, node, "template", source),
         Body::Inventory(inventory) => {
             let level = (node.depth + 3).min(DEEPEST_HEADING);
             let wrong = |message| RenderError::Template { section: node.path.clone(), what: "template", message };
@@ -48,21 +47,22 @@ fn body(view: &View<'_>, index: usize, node: &Placed, admitted: &Admitted) -> Re
 }
 
 /// The summary, and which call shows more.
-fn summary(view: &View<'_>, seen: Seen, node: &Placed) -> Result<String, RenderError> {
+fn summary(view: &View<'_>, seen: Seen<'_>) -> Result<String, RenderError> {
+    let node = seen.node;
     let source = node.parts.summary.as_deref().unwrap_or_default();
-    let text = rendered(view, seen.index, node, "summary", source)?;
+    let text = rendered(view, node, "summary", source)?;
     if !seen.is_for_the_model {
         return Ok(text);
     }
     let path = &node.path;
-    let how = if view.has_tools(seen.index) {
+    let how = if view.has_tools(node) {
         let call = json!({ "section_keys": [path], "reason": "..." });
         format!("To open this section and get its tools, call `{OPEN_SECTIONS}` with `{call}`.")
     } else {
         let call = json!({ "section_key": path });
         format!("To read this section, call `{READ_SECTION}` with `{call}`.")
     };
-    let children = view.children(seen.index);
+    let children = view.children(node);
     let within = match children.is_empty() {
         true => String::new(),
         false => format!(" It contains {}.", listed(children.iter().map(|child| child.path.as_str()))),
@@ -70,15 +70,9 @@ fn summary(view: &View<'_>, seen: Seen, node: &Placed) -> Result<String, RenderE
     Ok(format!("{text}\n\n{how}{within}"))
 }
 
-fn rendered(
-    view: &View<'_>,
-    index: usize,
-    node: &Placed,
-    what: &'static str,
-    source: &str,
-) -> Result<String, RenderError> {
+fn rendered(view: &View<'_>, node: &Placed, what: &'static str, source: &str) -> Result<String, RenderError> {
     let section = || node.path.clone();
-    let Some(held) = view.held.get(index).filter(|_| !source.is_empty()) else { return Ok(String::new()) };
+    let Some(held) = view.held.get(node.index).filter(|_| !source.is_empty()) else { return Ok(String::new()) };
     let values = held.printed().map_err(|message| RenderError::Params { section: section(), message })?;
     template::render(&view.inner.environment, source, &values).map_err(|message| RenderError::Template {
         section: section(),

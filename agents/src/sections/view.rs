@@ -8,9 +8,9 @@ use super::section::Shown;
 use super::state::{PromptState, Visibility};
 
 /// A section that is shown.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) index: usize,
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'p> {
+    pub(super) node: &'p Placed,
     pub(super) visibility: Visibility,
     /// The call by which its contents were opened; 0 for what was there from the beginning. What a model knows already stays
     /// before what comes later.
@@ -28,15 +28,15 @@ pub(super) struct View<'p> {
     pub(super) state: &'p PromptState,
 }
 
-impl View<'_> {
+impl<'p> View<'p> {
     /// The sections that are shown, in their order.
-    pub(super) fn seen(&self) -> Result<Vec<Seen>, RenderError> {
+    pub(super) fn seen(&self) -> Result<Vec<Seen<'p>>, RenderError> {
         let nodes = &self.inner.nodes;
         let mut since = vec![0; nodes.len()];
         let mut seen = Vec::new();
         let mut index = 0;
         while let Some(node) = nodes.get(index) {
-            if !self.is_enabled(index, node) {
+            if !self.is_enabled(node) {
                 index = node.end;
                 continue;
             }
@@ -47,7 +47,7 @@ impl View<'_> {
                 (Some(visibility), _) => (visibility, false),
                 (None, Some(_)) => (Visibility::Full, true),
                 (None, None) => {
-                    let visibility = self.own_visibility(index, node);
+                    let visibility = self.own_visibility(node);
                     (visibility, visibility == Visibility::Summary)
                 }
             };
@@ -58,32 +58,31 @@ impl View<'_> {
             if let Some(since) = since.get_mut(index) {
                 *since = opened;
             }
-            seen.push(Seen { index, visibility, since: opened, appeared, is_for_the_model });
+            seen.push(Seen { node, visibility, since: opened, appeared, is_for_the_model });
             index = if visibility == Visibility::Full { index + 1 } else { node.end };
         }
         Ok(seen)
     }
 
-    fn own_visibility(&self, index: usize, node: &Placed) -> Visibility {
-        match (&node.parts.shown, self.held.get(index)) {
+    fn own_visibility(&self, node: &Placed) -> Visibility {
+        match (&node.parts.shown, self.held.get(node.index)) {
             (Shown::Always(visibility), _) => *visibility,
             (Shown::By(choose), Some(held)) => choose(held.get(), self.state),
             (Shown::By(_), None) => Visibility::Summary,
         }
     }
 
-    fn is_enabled(&self, index: usize, node: &Placed) -> bool {
+    fn is_enabled(&self, node: &Placed) -> bool {
         let Some(enabled) = &node.parts.enabled else { return true };
-        self.held.get(index).is_some_and(|held| enabled(held.get(), self.state))
+        self.held.get(node.index).is_some_and(|held| enabled(held.get(), self.state))
     }
 
     /// The sections below one and itself, without those that are disabled.
-    pub(super) fn enabled_from(&self, index: usize) -> Vec<usize> {
-        let end = self.inner.nodes.get(index).map_or(index, |node| node.end);
-        let (mut found, mut next) = (Vec::new(), index);
-        while let Some(node) = self.inner.nodes.get(next).filter(|_| next < end) {
-            if self.is_enabled(next, node) {
-                found.push(next);
+    pub(super) fn enabled_from(&self, top: &Placed) -> Vec<&'p Placed> {
+        let (mut found, mut next) = (Vec::new(), top.index);
+        while let Some(node) = self.inner.nodes.get(next).filter(|node| node.index < top.end) {
+            if self.is_enabled(node) {
+                found.push(node);
                 next += 1;
             } else {
                 next = node.end;
@@ -94,22 +93,19 @@ impl View<'_> {
 
     /// Returns `true` if a section or any below it has tools or servers. Which ones it makes of its parameters nobody
     /// asks before it is open.
-    pub(super) fn has_tools(&self, index: usize) -> bool {
-        let enabled = self.enabled_from(index).into_iter().filter_map(|index| self.inner.nodes.get(index));
-        enabled.into_iter().any(|node| !node.parts.tools.is_empty() || !node.parts.servers.is_empty())
+    pub(super) fn has_tools(&self, top: &Placed) -> bool {
+        let has_any = |node: &Placed| !node.parts.tools.is_empty() || !node.parts.servers.is_empty();
+        self.enabled_from(top).into_iter().any(has_any)
     }
 
     /// The direct children of a section, without those that are disabled.
-    pub(super) fn children(&self, index: usize) -> Vec<&Placed> {
-        let of_it = |node: &&Placed| node.parent == Some(index);
-        self.enabled_from(index).into_iter().filter_map(|index| self.inner.nodes.get(index)).filter(of_it).collect()
+    pub(super) fn children(&self, top: &Placed) -> Vec<&'p Placed> {
+        self.enabled_from(top).into_iter().filter(|node| node.parent == Some(top.index)).collect()
     }
 
     /// Returns `true` if a section stands below another and neither it nor one between them is disabled.
     pub(super) fn children_below(&self, above: &str, key: &str) -> bool {
-        let nodes = &self.inner.nodes;
-        let is = |index: usize, path: &str| nodes.get(index).is_some_and(|node| node.path == path);
-        let above = (0..nodes.len()).find(|index| is(*index, above));
-        above.is_some_and(|above| self.enabled_from(above).into_iter().any(|index| is(index, key)))
+        let above = self.inner.nodes.iter().find(|node| node.path == above);
+        above.is_some_and(|above| self.enabled_from(above).into_iter().any(|node| node.path == key))
     }
 }

@@ -4,7 +4,7 @@ mod error;
 mod frontmatter;
 mod tools;
 
-use mcp_bindgen_model::sha256;
+use mcp_bindgen_model::hex_digest;
 use mcp_bindgen_runtime::{CallOptions, Client, ReadResource, ResourceContents, ResourceRequest};
 use mcp_bindgen_schema::same;
 use serde_json::{Map, Value};
@@ -171,17 +171,12 @@ impl Skill {
         let contents = result.contents.into_iter().find(|contents| contents.uri() == Some(&uri)).ok_or_else(changed)?;
         let bytes = contents.bytes().ok_or_else(changed)?;
         let is_it = match listed {
-            Some(file) => bytes.len() as u64 == file.size && digest(&bytes) == file.digest,
+            Some(file) => bytes.len() as u64 == file.size && format!("sha256:{}", hex_digest(&bytes)) == file.digest,
             None => bytes.len() as u64 <= LARGEST,
         };
         drop(bytes);
         if is_it { Ok(contents) } else { Err(changed()) }
     }
-}
-
-fn digest(bytes: &[u8]) -> String {
-    let hex: String = sha256(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
 }
 
 fn files_of(files: &[Value], main: &str, root: &str) -> Result<Vec<SkillFile>, String> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_bindgen_model::matches_glob;
 use mcp_bindgen_runtime::{CallErrorKind, CallOptions};
-use mcp_bindgen_template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
+use mcp_bindgen_template::{MOST_FAULTS, OnError, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
@@ -48,12 +48,11 @@ impl Callable {
         let inner = &*template.inner;
         let tools = listed(inner, toolset);
         let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
-        let slots = inner.parsed.slots().zip(inner.slots.iter()).enumerate();
-        for (number, (parsed, slot)) in slots {
+        for (number, slot) in inner.slots.iter().enumerate() {
             if problems.len() >= MOST_FAULTS {
                 break;
             }
-            let SlotKind::Action(action) = parsed.kind else { continue };
+            let Kind::Action(action) = &slot.kind else { continue };
             let of_action = |problem: TemplateProblem| problem.of_action(&slot.action());
             let found = tools.find(action).and_then(|tool| {
                 let entry = toolset.entry_of(tool.server(), tool.name());
@@ -170,9 +169,11 @@ impl Callable {
         let value = match &slot.kind {
             // A call with an unknown outcome is not replaced: a template could repeat it.
             _ if !is_failure(&kind, entry.annotations.read_only == Some(true)) => None,
-            Kind::Action { on_error: OnError::Empty, .. } => Some(Value::from("")),
-            Kind::Action { on_error: OnError::Default(_), .. } => filled.default.clone().and_then(data::of_json),
-            _ => None,
+            Kind::Action(action) => match action.on_error {
+                OnError::Empty => Some(Value::from("")),
+                _ => filled.default.clone().and_then(data::of_json),
+            },
+            Kind::Completion(_) => None,
         };
         match value {
             Some(value) => Ok(value),
@@ -187,8 +188,8 @@ impl Callable {
     fn respelled(&self, slot: &Slot, entry: &Entry, values: &Map<String, Json>) -> Map<String, Json> {
         let mut values = values.clone();
         let (server, tool) = entry.identity();
-        if let (Kind::Action { arguments, .. }, Some(tool)) = (&slot.kind, self.tools.named(server, tool)) {
-            for argument in arguments {
+        if let (Kind::Action(action), Some(tool)) = (&slot.kind, self.tools.named(server, tool)) {
+            for argument in &action.arguments {
                 if let Some(value) = values.get_mut(&argument.name) {
                     *value = tool.fitted(argument, value.take());
                 }
@@ -218,10 +219,11 @@ fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     let mut tools = Tools::new();
     let (mut pairs, mut names) = (BTreeSet::new(), BTreeSet::new());
     for slot in inner.slots.iter() {
-        match &slot.kind {
-            Kind::Action { target: Target::Tool { server, tool }, .. } => drop(pairs.insert((&**server, &**tool))),
-            Kind::Action { target: Target::Prefixed(name), .. } => drop(names.insert(&**name)),
-            Kind::Action { .. } | Kind::Completion { .. } => {}
+        let Kind::Action(action) = &slot.kind else { continue };
+        match &action.target {
+            Target::Tool { server, tool } => drop(pairs.insert((&**server, &**tool))),
+            Target::Prefixed(name) => drop(names.insert(&**name)),
+            _ => {}
         }
     }
     for entry in toolset.entries().iter().filter(|entry| entry.has_results()) {

@@ -208,7 +208,7 @@ impl Template {
     /// Returns `true` if the template has completion slots.
     #[must_use]
     pub fn has_completions(&self) -> bool {
-        self.inner.slots.iter().any(|slot| matches!(slot.kind, Kind::Completion { .. }))
+        self.inner.slots.iter().any(|slot| matches!(slot.kind, Kind::Completion(_)))
     }
 
     /// Checks the actions against the tools of a toolset: names, arguments, and the types of literals. Calls nothing.

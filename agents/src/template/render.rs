@@ -2,7 +2,6 @@
 //! order of the text.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use super::data::{self, NoJson};
 use super::error::{TemplateErrorKind, TemplateProblem};
 use super::rendered::RenderedSegment;
 use super::slot::{Filled, Kind, Slot, Unfilled};
-use super::source::{COUNT, Compiled, LAST, SLOT, TEXT};
+use super::source::{COUNT, Compiled, LAST, PASS, SLOT, TEXT};
 use crate::jinja;
 
 const OUTPUT_LIMIT: &str = "the template exceeds its output limit; see `TemplateRun::most_text`";
@@ -118,10 +117,10 @@ fn problem(error: &Error, place: Option<Place>, missing: Option<(Place, String)>
 pub(super) fn environment() -> Environment<'static> {
     let mut environment = jinja::environment();
     environment.set_formatter(|out, state, value| {
-        let slot = state.lookup(SLOT);
-        let pass = slot.as_ref().and_then(|slot| slot.downcast_object_ref::<Function>());
+        let pass = state.lookup(PASS);
+        let pass = pass.as_ref().and_then(|pass| pass.downcast_object_ref::<Pass>());
         let write = |out: &mut Output<'_>, text: &str| {
-            pass.map_or(Ok(()), |Function(_, pass)| pass.prints(text.len()))?;
+            pass.map_or(Ok(()), |pass| pass.prints(text.len()))?;
             out.write_str(text).map_err(|_| Error::new(ErrorKind::WriteFailure, "failed to write the output"))
         };
         match value.as_str() {
@@ -140,7 +139,8 @@ pub(super) fn environment() -> Environment<'static> {
     environment
 }
 
-/// The state that a segment's code, its text and its functions share.
+/// The state that a segment's code and its text share, with the methods of the code.
+#[derive(Debug)]
 struct Pass {
     slots: Arc<[Slot]>,
     /// Names that names with expressions may not evaluate to.
@@ -151,7 +151,7 @@ struct Pass {
     room: AtomicUsize,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Seen {
     text: Vec<u8>,
     /// The values of slots by their variables, in the order of the text.
@@ -195,8 +195,8 @@ impl Pass {
             return Err(Error::new(ErrorKind::InvalidOperation, message));
         }
         let prompt = match slot.kind {
-            Kind::Completion { .. } => String::from_utf8_lossy(&self.seen().text).into_owned(),
-            Kind::Action { .. } => String::new(),
+            Kind::Completion(_) => String::from_utf8_lossy(&self.seen().text).into_owned(),
+            Kind::Action(_) => String::new(),
         };
         let variable = filled.variable.clone();
         let (answer, answered) = oneshot::channel();
@@ -241,6 +241,26 @@ impl Pass {
     }
 }
 
+impl Object for Pass {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call_method(
+        self: &Arc<Self>,
+        state: &mut State<'_, '_>,
+        method: &str,
+        arguments: &[Value],
+    ) -> Result<Value, Error> {
+        match method {
+            SLOT => self.value(arguments),
+            COUNT => Ok(Value::from(self.seen().results.len())),
+            LAST => Ok(self.last(state, arguments)),
+            _ => Err(ErrorKind::UnknownMethod.into()),
+        }
+    }
+}
+
 /// Appends printed text to that of the segment.
 struct Writer(Arc<Pass>);
 
@@ -256,6 +276,7 @@ impl io::Write for Writer {
 }
 
 /// The names that are defined before a segment. Names with expressions are defined once their slots have values.
+#[derive(Debug)]
 struct Names {
     pass: Arc<Pass>,
     texts: Value,
@@ -264,53 +285,10 @@ struct Names {
 
 impl Object for Names {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let function = |function| Some(Value::from_object(Function(function, self.pass.clone())));
         match key.as_str()? {
             TEXT => Some(self.texts.clone()),
-            SLOT => function(What::Slot),
-            COUNT => function(What::Count),
-            LAST => function(What::Last),
+            PASS => Some(Value::from_dyn_object(self.pass.clone())),
             name => self.pass.seen().last(name, 0).or_else(|| self.variables.get(name)).cloned(),
         }
-    }
-}
-
-/// The functions of a segment's code.
-#[derive(Clone, Copy)]
-enum What {
-    /// Returns the value of a slot.
-    Slot,
-    /// Returns the number of results; called before blocks.
-    Count,
-    /// Returns the last value of a name; called after blocks whose names end with them.
-    Last,
-}
-
-struct Function(What, Arc<Pass>);
-
-impl Object for Function {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn call(self: &Arc<Self>, state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value, Error> {
-        let Self(what, pass) = &**self;
-        match what {
-            What::Slot => pass.value(arguments),
-            What::Count => Ok(Value::from(pass.seen().results.len())),
-            What::Last => Ok(pass.last(state, arguments)),
-        }
-    }
-}
-
-impl fmt::Debug for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("function")
-    }
-}
-
-impl fmt::Debug for Names {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("names")
     }
 }

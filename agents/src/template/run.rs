@@ -212,7 +212,7 @@ impl TemplateRun {
         {
             problems.push(TemplateProblem::new(TemplateErrorKind::Undefined, *place, message));
         }
-        let open = inner.slots.iter().find(|slot| matches!(slot.kind, Kind::Completion { .. }));
+        let open = inner.slots.iter().find(|slot| matches!(slot.kind, Kind::Completion(_)));
         if let (Some(slot), None) = (open, &self.completer) {
             let message = "this slot needs a completer; set one with `TemplateRun::completer`";
             problems.push(TemplateProblem::new(TemplateErrorKind::Completion, slot.place, message));
@@ -260,7 +260,7 @@ impl Answering<'_> {
         };
         let limit = |message| Err(Box::new(TemplateProblem::new(TemplateErrorKind::Limit, slot.place, message)));
         match &slot.kind {
-            Kind::Action { .. } => {
+            Kind::Action(_) => {
                 let most = self.run.most_calls;
                 if self.calls >= most {
                     return limit(format!("the template makes more than {most} calls; see `TemplateRun::most_calls`"));
@@ -268,7 +268,7 @@ impl Answering<'_> {
                 self.calls += 1;
                 self.callable.call(template, ask.slot, &ask.filled, self.log).await
             }
-            Kind::Completion { kind, .. } => {
+            Kind::Completion(completion) => {
                 let most = self.run.most_completions;
                 if self.completions >= most {
                     return limit(format!(
@@ -276,7 +276,7 @@ impl Answering<'_> {
                     ));
                 }
                 self.completions += 1;
-                self.complete(ask, slot.place, kind.as_deref()).await
+                self.complete(ask, slot.place, completion.kind.as_deref()).await
             }
         }
     }

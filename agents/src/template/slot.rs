@@ -10,9 +10,7 @@ use super::data::{self, NoJson, Wanted};
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) place: Place,
-    /// The name of the result: none where it has the action's name.
-    variable: Option<Text>,
-    /// The same where it is a name that templates can use, and always the same.
+    /// The name of the result where templates can use it, and it is always the same.
     pub(super) name: Option<String>,
     /// Whether the result is printed at its place.
     pub(super) prints: bool,
@@ -23,8 +21,32 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    Action { target: Target, arguments: Vec<Argument>, on_error: OnError },
-    Completion { kind: Option<String>, options: Vec<Argument> },
+    Action(Action),
+    Completion(Completion),
+}
+
+impl Kind {
+    /// Returns the name of the result: none where it has the action's name.
+    fn variable(&self) -> Option<&Text> {
+        match self {
+            Self::Action(action) => action.variable.as_ref(),
+            Self::Completion(completion) => Some(&completion.variable),
+        }
+    }
+
+    fn arguments(&self) -> &[Argument] {
+        match self {
+            Self::Action(action) => &action.arguments,
+            Self::Completion(completion) => &completion.options,
+        }
+    }
+
+    fn default(&self) -> Option<&Term> {
+        match self {
+            Self::Action(Action { on_error: OnError::Default(default), .. }) => Some(default),
+            _ => None,
+        }
+    }
 }
 
 /// An expression of minijinja in a slot.
@@ -55,75 +77,41 @@ pub(super) struct Unfilled {
 }
 
 impl Slot {
-    pub(super) fn of_action(place: Place, action: &Action) -> Self {
-        let default = match &action.on_error {
-            OnError::Default(term) => Some(term),
-            _ => None,
-        };
-        let kind = Kind::Action {
-            target: action.target.clone(),
-            arguments: action.arguments.clone(),
-            on_error: action.on_error.clone(),
-        };
-        Self::new(place, action.variable.clone(), action.name(), kind, &action.arguments, default)
-    }
-
-    pub(super) fn of_completion(place: Place, completion: &Completion) -> Self {
-        let kind = Kind::Completion { kind: completion.kind.clone(), options: completion.options.clone() };
-        Self {
-            prints: true,
-            ..Self::new(
-                place,
-                Some(completion.variable.clone()),
-                completion.variable.plain(),
-                kind,
-                &completion.options,
-                None,
-            )
-        }
-    }
-
-    fn new(
-        place: Place,
-        variable: Option<Text>,
-        name: Option<&str>,
-        kind: Kind,
-        arguments: &[Argument],
-        default: Option<&Term>,
-    ) -> Self {
+    pub(super) fn new(place: Place, kind: Kind) -> Self {
         let mut dynamics = Vec::new();
-        variable.iter().for_each(|variable| of_text(variable, place, &mut dynamics));
-        arguments.iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
-        default.into_iter().for_each(|default| of_term(default, place, &mut dynamics));
+        let variable = kind.variable();
+        variable.into_iter().for_each(|variable| of_text(variable, place, &mut dynamics));
+        kind.arguments().iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
+        kind.default().into_iter().for_each(|default| of_term(default, place, &mut dynamics));
+        let (name, prints) = match &kind {
+            Kind::Action(action) => (action.name(), variable.is_none()),
+            Kind::Completion(completion) => (completion.variable.plain(), true),
+        };
         let name = name.filter(|name| is_variable(name)).map(str::to_owned);
-        Self { place, prints: variable.is_none(), variable, name, kind, dynamics }
+        Self { place, name, prints, kind, dynamics }
     }
 
     /// Returns the template's name for the action; a completion has its own name.
     pub(super) fn action(&self) -> String {
         match &self.kind {
-            Kind::Action { target, .. } => format!("@{}", called(target)),
-            Kind::Completion { .. } => self.name.clone().unwrap_or_default(),
+            Kind::Action(action) => format!("@{}", called(&action.target)),
+            Kind::Completion(_) => self.name.clone().unwrap_or_default(),
         }
     }
 
     /// The slot with the values of its dynamics; `room` says whether there is room for so many bytes more.
     pub(super) fn filled(&self, values: &[Value], room: &dyn Fn(usize) -> bool) -> Result<Filled, Unfilled> {
-        let (arguments, default) = match &self.kind {
-            Kind::Action { arguments, on_error: OnError::Default(default), .. } => (arguments, Some(default)),
-            Kind::Action { arguments, .. } | Kind::Completion { options: arguments, .. } => (arguments, None),
-        };
         let fill = |wanted: Wanted| {
             let mut filling = Filling { values, at: 0, wanted, room };
-            let variable = match (&self.variable, &self.kind) {
-                (Some(variable), _) => filling.text(variable)?,
-                (None, Kind::Action { target, .. }) => called(target).to_owned(),
-                (None, Kind::Completion { .. }) => String::new(),
+            let variable = match &self.kind {
+                Kind::Action(Action { variable: None, target, .. }) => called(target).to_owned(),
+                Kind::Action(Action { variable: Some(variable), .. })
+                | Kind::Completion(Completion { variable, .. }) => filling.text(variable)?,
             };
-            let arguments =
-                arguments.iter().map(|argument| Ok((argument.name.clone(), filling.term(&argument.value)?)));
+            let arguments = self.kind.arguments().iter();
+            let arguments = arguments.map(|argument| Ok((argument.name.clone(), filling.term(&argument.value)?)));
             let arguments = arguments.collect::<Result<Map<String, Json>, Unfilled>>()?;
-            let default = default.map(|default| filling.term(default)).transpose()?;
+            let default = self.kind.default().map(|default| filling.term(default)).transpose()?;
             Ok((variable, arguments, default))
         };
         let (variable, arguments, default) = fill(Wanted::First)?;

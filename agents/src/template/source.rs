@@ -6,13 +6,17 @@ use std::collections::BTreeSet;
 use mcp_bindgen_template::{Effect, Piece, PieceKind, Place, Segment, effect};
 use minijinja::Value;
 
-use super::slot::{Dynamic, Slot};
+use super::slot::{Dynamic, Kind, Slot};
 
-/// The functions and values of the code; names of templates may not begin like this.
-pub(super) const SLOT: &str = "__mcp_slot";
+/// The values of the code; names of templates may not begin like this.
 pub(super) const TEXT: &str = "__mcp_text";
-pub(super) const COUNT: &str = "__mcp_count";
-pub(super) const LAST: &str = "__mcp_last";
+pub(super) const PASS: &str = "__mcp_pass";
+const COUNTED: &str = "__mcp_count";
+/// The methods of [`PASS`]: the value of a slot; the number of results, called before blocks; the last value of a name,
+/// called after blocks whose names end with them.
+pub(super) const SLOT: &str = "slot";
+pub(super) const COUNT: &str = "count";
+pub(super) const LAST: &str = "last";
 /// The name of unused values.
 const UNREAD: &str = "__mcp_unread";
 
@@ -83,7 +87,7 @@ impl Source {
 
     /// Appends the call of a slot, with the expressions to evaluate.
     fn call(&mut self, slot: &Slot, number: usize) {
-        self.push(slot.place, &format!("{SLOT}({number}, ["));
+        self.push(slot.place, &format!("{PASS}.{SLOT}({number}, ["));
         for Dynamic { place, code } in &slot.dynamics {
             self.push(*place, &format!("({code} ),"));
         }
@@ -107,6 +111,11 @@ impl Compiled {
         let mut open: Vec<(&str, usize)> = Vec::new();
         for (at, piece) in segment.pieces.iter().enumerate() {
             let place = piece.place;
+            let mut add = |kind: Kind| {
+                let slot = Slot::new(place, kind);
+                source.slot(&slot, slots.len());
+                slots.push(slot);
+            };
             match &piece.kind {
                 PieceKind::Text(text) => {
                     let before = at.checked_sub(1).and_then(|before| segment.pieces.get(before));
@@ -117,7 +126,7 @@ impl Compiled {
                 PieceKind::Statement(code) => {
                     let effect = effect(inner(code));
                     if let Effect::Opens(block) = effect {
-                        source.statement(place, &format!("set {COUNT}_{} = {COUNT}()", open.len()));
+                        source.statement(place, &format!("set {COUNTED}_{} = {PASS}.{COUNT}()", open.len()));
                         open.push((block, slots.len()));
                     }
                     source.statement(place, inner(code));
@@ -127,24 +136,19 @@ impl Compiled {
                         // Variables end with their block: after it they get their last values.
                         let inside = slots.get(since..).unwrap_or_default().iter();
                         for name in inside.filter_map(|slot| slot.name.as_deref()).collect::<BTreeSet<_>>() {
-                            let last = format!("{LAST}(\"{name}\", {COUNT}_{})", open.len());
+                            let last = format!("{PASS}.{LAST}(\"{name}\", {COUNTED}_{})", open.len());
                             source.statement(place, &format!("set {name} = {last}"));
                         }
                     }
                 }
-                PieceKind::Action(action) => add(&mut source, slots, Slot::of_action(place, action)),
-                PieceKind::Completion(completion) => add(&mut source, slots, Slot::of_completion(place, completion)),
+                PieceKind::Action(action) => add(Kind::Action(action.clone())),
+                PieceKind::Completion(completion) => add(Kind::Completion(completion.clone())),
                 // There are no other pieces.
                 _ => {}
             }
         }
         Self { source, texts: Value::from(texts) }
     }
-}
-
-fn add(source: &mut Source, slots: &mut Vec<Slot>, slot: Slot) {
-    source.slot(&slot, slots.len());
-    slots.push(slot);
 }
 
 /// Returns the code without its delimiters and their whitespace control.

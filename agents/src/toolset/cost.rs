@@ -1,11 +1,11 @@
 //! The cost of a set in a model's context.
 
-use std::io;
-
+#[cfg(feature = "tokens")]
 use serde::Serialize;
 
 use super::Toolset;
 use crate::Provider;
+use crate::size::bytes;
 
 /// The tokenizer for `tokens` of a [`Cost`]: that of OpenAI's models since GPT-4o. The tokenizers of other providers
 /// are not public: their totals can differ by tens of percent, the shares of tools hardly.
@@ -68,19 +68,6 @@ impl Toolset {
     }
 }
 
-/// The length of a value as compact JSON.
-pub(crate) fn bytes<T: Serialize + ?Sized>(value: &T) -> usize {
-    bytes_up_to(value, usize::MAX)
-}
-
-/// The length of a value as compact JSON, or some length above `most`: long values are not counted to their end.
-pub(crate) fn bytes_up_to<T: Serialize + ?Sized>(value: &T, most: usize) -> usize {
-    let mut counter = Counter { count: 0, most };
-    // What is counted was JSON before.
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.count
-}
-
 #[cfg(feature = "tokens")]
 fn tokens<T: Serialize + ?Sized>(value: &T) -> usize {
     tokens_of(&serde_json::to_string(value).unwrap_or_default())
@@ -92,34 +79,10 @@ pub(super) fn tokens_of(text: &str) -> usize {
     bpe_openai::o200k_base().count(text)
 }
 
-struct Counter {
-    count: usize,
-    most: usize,
-}
-
-impl io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.count += bytes.len();
-        if self.count > self.most { Err(io::ErrorKind::Other.into()) } else { Ok(bytes.len()) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "tokens"))]
 mod tests {
     use super::*;
 
-    #[test]
-    fn bytes_are_those_of_compact_json() {
-        let value = serde_json::json!({ "a": [1, "課題"] });
-        assert_eq!(bytes(&value), value.to_string().len());
-        assert!((5..value.to_string().len()).contains(&bytes_up_to(&value, 4)));
-    }
-
-    #[cfg(feature = "tokens")]
     #[test]
     fn tokens_are_those_of_the_named_tokenizer() {
         // As OpenAI's own tokenizer counts them.

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::Toolset;
 use super::ceilings::Room;
-use super::cost::bytes;
 use super::entry::Entry;
 use super::error::{DiagnosticKind, ToolDiagnostic};
 use super::rewrites::Ready;
 use crate::Provider;
 use crate::provider::Declaration;
+use crate::size::bytes;
 use crate::text::{line, plain, shortened};
 
 /// A declaration may grow by this share for the type of its results, and by so many bytes if it is small.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use mcp_bindgen_model::{nearest, printable};
 use serde_json::{Map, Value, json};
 
-use super::super::cost::bytes;
 use super::super::entry::{Function, Running};
 use super::super::{Entry, Functions, Handler, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
+use crate::size::bytes;
 use crate::text;
 use mcp_bindgen_schema::visible_texts;
 
