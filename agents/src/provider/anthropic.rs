@@ -6,7 +6,7 @@ use mcp_bindgen_schema::provider::Dialect;
 
 use super::answers::Group;
 use super::calls::{End, arguments, calls_among, ending, items, text};
-use super::format::{Declaration, Format, Role, grown, push_text};
+use super::format::{Declaration, Format, Role, StrictRoom, grown, push_text};
 use super::parts::{PICTURES, Part, Takes};
 use super::{ModelCall, RunEvent};
 
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     description_at_most: None,
     needs_description: false,
     // More are refused as too complex (the documentation of structured outputs).
-    strict_at_most: (20, 24, 16),
+    strict_at_most: StrictRoom::new(20, 24, 16),
     strict_mode: None,
     search: Some(|| json!({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"})),
 };

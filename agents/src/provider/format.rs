@@ -1,6 +1,6 @@
 //! The facts of a provider. Each provider's file has one [`Format`].
 
-use mcp_bindgen_schema::provider::Dialect;
+use mcp_bindgen_schema::provider::{Dialect, Load};
 use serde_json::{Map, Value, json};
 
 use super::answers::Group;
@@ -47,8 +47,8 @@ pub(crate) struct Format {
     pub(crate) description_at_most: Option<usize>,
     /// Whether a tool must have a description.
     pub(crate) needs_description: bool,
-    /// The maximum numbers of strict tools in a request, of their optional parameters, and of parameters with several types.
-    pub(crate) strict_at_most: (usize, usize, usize),
+    /// The room for strict tools in a request.
+    pub(crate) strict_at_most: StrictRoom,
     /// The mode to set in a request if all its tools are strict.
     pub(crate) strict_mode: Option<&'static str>,
     /// The provider's tool that searches deferred ones.
@@ -121,8 +121,45 @@ impl Role {
     }
 }
 
-/// No limit.
-pub(super) const ANY_NUMBER: (usize, usize, usize) = (usize::MAX, usize::MAX, usize::MAX);
+/// The room for strict tools in a request: for so many tools, optional parameters, and parameters with several types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StrictRoom {
+    tools: usize,
+    optional: usize,
+    unions: usize,
+}
+
+impl StrictRoom {
+    /// No limit.
+    pub(super) const UNLIMITED: Self = Self::new(usize::MAX, usize::MAX, usize::MAX);
+
+    pub(super) const fn new(tools: usize, optional: usize, unions: usize) -> Self {
+        Self { tools, optional, unions }
+    }
+
+    /// Takes what a strict tool needs.
+    ///
+    /// # Errors
+    /// Fails if there is not as much: why; nothing is taken then.
+    pub(crate) fn take(&mut self, load: Load) -> Result<(), String> {
+        let short = |what: &str, wanted: usize, left: usize| {
+            format!("it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset")
+        };
+        if self.tools == 0 {
+            return Err("the request already has the maximum number of strict tools; use a subset".to_owned());
+        }
+        if load.optional > self.optional {
+            return Err(short("optional parameters", load.optional, self.optional));
+        }
+        if load.unions > self.unions {
+            return Err(short("parameters of several types", load.unions, self.unions));
+        }
+        self.tools -= 1;
+        self.optional -= load.optional;
+        self.unions -= load.unions;
+        Ok(())
+    }
+}
 
 /// A tool to declare.
 #[derive(Debug)]
@@ -154,5 +191,36 @@ impl Declaration<'_> {
         let mut members = self.members(schema);
         members.insert("strict".to_owned(), json!(is_strict));
         members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(optional: usize, unions: usize) -> Load {
+        let mut load = Load::default();
+        (load.optional, load.unions) = (optional, unions);
+        load
+    }
+
+    #[test]
+    fn anthropic_has_room_for_so_much() {
+        let mut room = crate::Provider::Anthropic.format().strict_at_most;
+        assert!(room.take(load(25, 0)).unwrap_err().contains("25 optional"));
+        assert_eq!(room.take(load(20, 16)), Ok(()));
+        assert!(room.take(load(0, 1)).unwrap_err().contains("leave room for 0"));
+        assert!(room.take(load(5, 0)).unwrap_err().contains("leave room for 4"));
+        assert_eq!(room.take(load(4, 0)), Ok(()));
+        for _ in 0..18 {
+            assert_eq!(room.take(load(0, 0)), Ok(()));
+        }
+        assert!(room.take(load(0, 0)).is_err());
+    }
+
+    #[test]
+    fn the_others_count_each_tool_alone() {
+        let mut room = crate::Provider::OpenAiChat.format().strict_at_most;
+        assert!((0..1000).all(|_| room.take(load(100, 100)).is_ok()));
     }
 }

@@ -6,7 +6,7 @@ use mcp_bindgen_schema::provider::Dialect;
 
 use super::answers::Group;
 use super::calls::{End, arguments, calls_among, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Role, push_text};
+use super::format::{Declaration, Format, Role, StrictRoom, push_text};
 use super::parts::{Part, Takes, joined};
 use super::{ModelCall, RunEvent};
 
@@ -32,7 +32,7 @@ pub(super) const FORMAT: Format = Format {
     tools_at_most: Some(512),
     description_at_most: None,
     needs_description: true,
-    strict_at_most: ANY_NUMBER,
+    strict_at_most: StrictRoom::UNLIMITED,
     strict_mode: Some("VALIDATED"),
     search: None,
 };

@@ -15,7 +15,7 @@ pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::{ModelCall, RunEvent};
 pub(crate) use calls::{items, text};
-pub(crate) use format::{Declaration, Format};
+pub(crate) use format::{Declaration, Format, StrictRoom};
 pub(crate) use parts::{pictures, text_beside_pictures, with_message, with_text};
 pub(crate) use pictures::tokens_of_picture;
 

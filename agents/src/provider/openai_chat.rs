@@ -6,7 +6,7 @@ use mcp_bindgen_schema::provider::Dialect;
 
 use super::answers::Group;
 use super::calls::{End, arguments, calls_among, ending, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Role, grown, push_text};
+use super::format::{Declaration, Format, Role, StrictRoom, grown, push_text};
 use super::parts::{PICTURES, Part, Takes, joined};
 use super::{ModelCall, RunEvent};
 
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     // Longer ones are refused, which OpenAI documents nowhere.
     description_at_most: Some(1024),
     needs_description: false,
-    strict_at_most: ANY_NUMBER,
+    strict_at_most: StrictRoom::UNLIMITED,
     strict_mode: None,
     search: None,
 };

@@ -6,7 +6,7 @@ use mcp_bindgen_schema::provider::Dialect;
 
 use super::answers::Group;
 use super::calls::{End, arguments, calls_among, items, text};
-use super::format::{ANY_NUMBER, Declaration, Format, Role};
+use super::format::{Declaration, Format, Role, StrictRoom};
 use super::parts::{PICTURES, Part, Takes, joined};
 use super::{ModelCall, RunEvent};
 
@@ -31,7 +31,7 @@ pub(super) const FORMAT: Format = Format {
     tools_at_most: None,
     description_at_most: None,
     needs_description: false,
-    strict_at_most: ANY_NUMBER,
+    strict_at_most: StrictRoom::UNLIMITED,
     strict_mode: None,
     search: Some(|| json!({"type": "tool_search"})),
 };

@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use mcp_bindgen_model::parse_leniently;
 use mcp_bindgen_schema::diagnostics::Reporter;
 use mcp_bindgen_schema::{Document, Presence, Role, Shape, ShapeId, Shapes, Slot, WRAPPER_FIELD, wraps_result};
 use serde_json::Value;
@@ -19,39 +18,21 @@ const LONGEST_WORD: usize = 24;
 /// The `outputSchema` of a tool.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    schema: Option<Declared>,
+    schema: Option<Value>,
     /// From the most detailed to the shortest.
     notations: OnceLock<Vec<String>>,
 }
 
-#[derive(Debug)]
-enum Declared {
-    Text(&'static str),
-    Value(Value),
-}
-
 impl Answers {
-    /// Of bindings, as JSON text.
-    pub(super) fn bound(schema: Option<&'static str>) -> Self {
-        Self { schema: schema.map(Declared::Text), notations: OnceLock::new() }
-    }
-
-    /// Of a list.
-    pub(super) fn listed(schema: Option<&Value>) -> Self {
-        let schema = schema.filter(|schema| schema.is_object());
-        Self { schema: schema.cloned().map(Declared::Value), notations: OnceLock::new() }
+    /// Of the schema that a server declares, if it does.
+    pub(super) fn of(schema: Option<Value>) -> Self {
+        Self { schema: schema.filter(Value::is_object), notations: OnceLock::new() }
     }
 
     /// Returns `true` if results are in the one-field wrapper that FastMCP and the official Python SDK put around what
     /// is no object.
     pub(crate) fn wraps(&self) -> bool {
-        match &self.schema {
-            Some(Declared::Text(text)) if text.contains(WRAPPER_FIELD) => {
-                parse_leniently(text).is_ok_and(|read| wraps_result(&read.value))
-            }
-            Some(Declared::Value(value)) => wraps_result(value),
-            _ => false,
-        }
+        self.schema.as_ref().is_some_and(wraps_result)
     }
 
     /// Returns the most detailed type that has at most so many bytes: `{id: number, labels?: string[]}`.
@@ -61,18 +42,7 @@ impl Answers {
     }
 
     fn written(&self) -> Vec<String> {
-        let read;
-        let schema = match &self.schema {
-            None => return Vec::new(),
-            Some(Declared::Value(schema)) => schema,
-            Some(Declared::Text(text)) => match parse_leniently(text) {
-                Ok(parsed) => {
-                    read = parsed.value;
-                    &read
-                }
-                Err(_) => return Vec::new(),
-            },
-        };
+        let Some(schema) = &self.schema else { return Vec::new() };
         let document = Document::read(schema, Role::Output, &mut Reporter::new("", 0, ""));
         let shapes = &document.shapes;
         let wrapped = match shapes.get(document.root) {
@@ -213,7 +183,7 @@ mod tests {
     use super::*;
 
     fn within(schema: &Value, bytes: usize) -> Option<String> {
-        Answers::listed(Some(schema)).within(bytes).map(str::to_owned)
+        Answers::of(Some(schema.clone())).within(bytes).map(str::to_owned)
     }
 
     #[test]
@@ -247,7 +217,7 @@ mod tests {
         ] {
             assert_eq!(within(&schema, 1_000), None, "{schema}");
         }
-        assert_eq!(Answers::listed(None).within(1_000), None);
+        assert_eq!(Answers::of(None).within(1_000), None);
     }
 
     #[test]

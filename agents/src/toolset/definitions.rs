@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::Toolset;
-use super::ceilings::Room;
 use super::entry::Entry;
 use super::error::{DiagnosticKind, ToolDiagnostic};
 use super::rewrites::Ready;
 use crate::Provider;
-use crate::provider::Declaration;
+use crate::provider::{Declaration, StrictRoom};
 use crate::size::bytes;
 use crate::text::{line, plain, shortened};
 
@@ -72,8 +71,12 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn definitions(&self, provider: Provider) -> Definitions {
-        let mut defining =
-            Defining { provider, room: Room::of(provider), are_all_strict: true, diagnostics: Vec::new() };
+        let mut defining = Defining {
+            provider,
+            room: provider.format().strict_at_most,
+            are_all_strict: true,
+            diagnostics: Vec::new(),
+        };
         let format = provider.format();
         let at_most = format.tools_at_most.unwrap_or(usize::MAX);
         let mut tools = Vec::with_capacity(self.entries.len().min(at_most));
@@ -95,7 +98,7 @@ impl Toolset {
 
 struct Defining {
     provider: Provider,
-    room: Room,
+    room: StrictRoom,
     are_all_strict: bool,
     diagnostics: Vec<ToolDiagnostic>,
 }
@@ -169,14 +172,7 @@ impl Defining {
     }
 
     fn say(&mut self, entry: &Entry, kind: DiagnosticKind, pointer: &str, why: String) {
-        let (server, tool) = entry.identity();
-        self.diagnostics.push(ToolDiagnostic {
-            kind,
-            server: server.to_owned(),
-            tool: tool.to_owned(),
-            pointer: pointer.to_owned(),
-            why,
-        });
+        self.diagnostics.push(ToolDiagnostic::new(kind, entry.identity(), pointer, why));
     }
 }
 

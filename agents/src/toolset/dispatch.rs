@@ -5,7 +5,7 @@ use mcp_bindgen_runtime::validate::Violation;
 use mcp_bindgen_runtime::{CallError, CallOptions, Client, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
-use super::contained::{Panicked, contained};
+use super::contained::contained;
 use super::context::Through;
 use super::find::{Asked, asked};
 use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
@@ -138,16 +138,13 @@ impl Toolset {
         let again = live.map(|live| (live, call.clone()));
         let outcome = contained(|| self.through(entry, call)).await;
         let outcome = match (outcome, again) {
-            (Ok(Err(CallError::ToolNotFound { .. })), Some((live, call))) => {
+            (Some(Err(CallError::ToolNotFound { .. })), Some((live, call))) => {
                 self.listed_anew(entry, live).await.map_err(Failure::Gone)?;
                 contained(|| self.through(entry, call)).await
             }
             (outcome, _) => outcome,
         };
-        match outcome {
-            Ok(outcome) => outcome.map_err(Failure::Call),
-            Err(Panicked) => Err(Failure::Broken),
-        }
+        outcome.ok_or(Failure::Broken)?.map_err(Failure::Call)
     }
 
     pub(super) fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {

@@ -101,20 +101,14 @@ pub(crate) struct Joined {
 }
 
 impl Entry {
-    /// A tool that is no server's, of whose behaviour nothing is known.
-    pub(super) fn of_program(
-        group: Arc<str>,
-        name: Arc<str>,
-        description: &str,
-        schema: Value,
-        handler: Handler,
-    ) -> Self {
+    /// A tool of which nothing else is known.
+    pub(super) fn new(server: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, schema: Value, handler: Handler) -> Self {
         Self {
             public: String::new(),
-            server: group,
-            tool: name,
+            server: server.into(),
+            tool: tool.into(),
             title: None,
-            description: Some(description.into()),
+            description: None,
             input_schema: Arc::new(schema),
             annotations: Annotations::default(),
             view: None,
@@ -123,6 +117,20 @@ impl Entry {
             rewrites: Rewrites::default(),
             prepared: Prepared::default(),
         }
+    }
+
+    /// Returns it under a name as an MCP server lists it (`tools/list`), without what its results are.
+    pub(super) fn listed(&self, name: &str) -> Value {
+        let mut tool = Map::from_iter([("name".to_owned(), name.into())]);
+        for (key, text) in [("title", &self.title), ("description", &self.description)] {
+            tool.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
+        }
+        tool.insert("inputSchema".to_owned(), (*self.input_schema).clone());
+        let annotations = self.annotations.to_json();
+        if annotations.as_object().is_some_and(|hints| !hints.is_empty()) {
+            tool.insert("annotations".to_owned(), annotations);
+        }
+        tool.into()
     }
 
     /// Returns `true` if it is one of those by which models open and read sections.

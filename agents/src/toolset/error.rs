@@ -195,6 +195,18 @@ pub enum DiagnosticKind {
     LeftOut,
 }
 
+impl ToolDiagnostic {
+    pub(super) fn new(
+        kind: DiagnosticKind,
+        (server, tool): (&str, &str),
+        pointer: &str,
+        why: impl Into<String>,
+    ) -> Self {
+        let (server, tool, pointer) = (server.to_owned(), tool.to_owned(), pointer.to_owned());
+        Self { kind, server, tool, pointer, why: why.into() }
+    }
+}
+
 impl fmt::Display for ToolDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {

@@ -7,7 +7,7 @@ use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool, ToolCall, ToolResult};
 
-use super::contained::{Panicked, contained};
+use super::contained::contained;
 use super::context::FunctionContext;
 use super::entry::{Function, Output};
 use super::words::broken;
@@ -72,7 +72,7 @@ impl CallTool for Functions {
             return Err(CallError::cancelled(&*call.server, &*call.tool, Dispatched::Unknown));
         };
         let mut result = ToolResult::new(&*call.server, &*call.tool);
-        match outcome.unwrap_or_else(|Panicked| Err(broken(&shown))) {
+        match outcome.unwrap_or_else(|| Err(broken(&shown))) {
             Ok(Output::Content(content)) => result.content = content,
             Ok(Output::Value(value)) => result.structured = Some(value),
             Err(words) => {

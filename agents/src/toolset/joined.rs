@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_bindgen_model::Config;
 use mcp_bindgen_runtime::{Annotations, CallOptions, ToolCall, ToolReply};
 use mcp_bindgen_schema::JoinedTools;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::entry::Joined;
 use super::error::{ToolsetError, ToolsetFault};
@@ -61,7 +61,7 @@ impl Toolset {
                 faults.push(ToolsetFault::NotJoined { name: name.clone(), message });
                 continue;
             }
-            let listed: Vec<Value> = members.iter().map(|(_, entry)| entry.listed()).collect();
+            let listed: Vec<Value> = members.iter().map(|(_, entry)| entry.listed(&entry.tool)).collect();
             let tools: Vec<(&str, &Value)> = members.iter().map(|(server, _)| server.as_str()).zip(&listed).collect();
             match JoinedTools::of(name, &tools) {
                 Ok(made) => {
@@ -75,7 +75,7 @@ impl Toolset {
         if !faults.is_empty() {
             return Err(ToolsetError::new(faults));
         }
-        Ok(Self::of(entries, self.style, self.left_out.clone(), self.carried.clone()))
+        Ok(self.with_entries(entries))
     }
 
     /// Makes a model's call of one of several like tools.
@@ -111,18 +111,8 @@ impl Joined {
     fn into_entry(self, name: &str, tool: &Value) -> Entry {
         let schema = tool.get("inputSchema").cloned().unwrap_or_default();
         let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
-        let entry = Entry::of_program(TOOLS.into(), name.into(), description, schema, Handler::Joined(self));
         let annotations = tool.get("annotations").map(Annotations::listed).unwrap_or_default();
-        Entry { public: name.to_owned(), annotations, ..entry }
-    }
-}
-
-impl Entry {
-    /// Returns it in the form of a server's list.
-    fn listed(&self) -> Value {
-        json!({
-            "name": &*self.tool, "description": self.description.as_deref(), "inputSchema": &*self.input_schema,
-            "annotations": self.annotations.to_json(),
-        })
+        let entry = Entry::new(TOOLS, name, schema, Handler::Joined(self));
+        Entry { public: name.to_owned(), description: Some(description.into()), annotations, ..entry }
     }
 }

@@ -3,7 +3,6 @@
 mod answers;
 mod builder;
 mod carried;
-mod ceilings;
 mod contained;
 mod context;
 mod cost;
@@ -16,7 +15,6 @@ mod find;
 mod function;
 mod functions;
 mod joined;
-mod listed;
 mod mend;
 pub(crate) mod names;
 mod places;
@@ -37,6 +35,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp_bindgen_runtime::events::{Events, subscribe};
+use serde_json::Value;
 
 pub use builder::ToolsetBuilder;
 use carried::Carried;
@@ -103,6 +102,11 @@ impl Toolset {
         Self { entries: entries.into(), by_name: Arc::new(by_name), style, left_out, carried }
     }
 
+    /// The same with other tools.
+    fn with_entries(&self, entries: Vec<Arc<Entry>>) -> Self {
+        Self::of(entries, self.style, self.left_out.clone(), self.carried.clone())
+    }
+
     /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -166,6 +170,21 @@ impl Toolset {
     }
 
     /// In the order in which models are told of them.
+    /// Returns the tools as an MCP server lists them (`tools/list`), with their names in the toolset. What their results
+    /// are is left out, because replies to calls of functions have no schema.
+    ///
+    /// ```
+    /// use mcp_bindgen_agents::Toolset;
+    ///
+    /// let toolset = Toolset::builder().build()?;
+    /// assert!(toolset.listed().is_empty());
+    /// # Ok::<(), mcp_bindgen_agents::ToolsetError>(())
+    /// ```
+    #[must_use]
+    pub fn listed(&self) -> Vec<Value> {
+        self.entries.iter().map(|entry| entry.listed(&entry.public)).collect()
+    }
+
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
     }

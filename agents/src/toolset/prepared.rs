@@ -1,6 +1,5 @@
 //! The state of a tool's schema for calls, made once.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use mcp_bindgen_model::printable;
@@ -42,11 +41,5 @@ impl Prepared {
             Validator::new(schema).map_err(unusable).ok()
         };
         self.validator.get_or_init(made).as_ref()
-    }
-}
-
-impl fmt::Debug for Prepared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Prepared")
     }
 }

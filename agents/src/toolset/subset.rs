@@ -33,32 +33,21 @@ impl Toolset {
     /// # Errors
     /// The patterns that name nothing, each with what may have been meant.
     pub fn subset<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Self, ToolsetError> {
-        // A result that was cut names the tool that reads it.
-        let mut is_named: Vec<bool> = self.entries.iter().map(|entry| self.reads_results(entry)).collect();
-        let mut faults = Vec::new();
-        for pattern in patterns {
-            let pattern = pattern.as_ref();
-            let mut names_any = false;
-            for (entry, is_named) in self.entries.iter().zip(&mut is_named) {
-                let (server, tool) = entry.identity();
-                if fits(pattern, server, tool) {
-                    (*is_named, names_any) = (true, true);
-                }
-            }
-            if !names_any {
-                faults.push(self.unknown(pattern));
-            }
-        }
+        let patterns: Vec<P> = patterns.into_iter().collect();
+        let fits = |pattern: &P, entry: &Entry| {
+            let (server, tool) = entry.identity();
+            fits(pattern.as_ref(), server, tool)
+        };
+        let names_nothing = |pattern: &&P| !self.entries.iter().any(|entry| fits(pattern, entry));
+        let faults = patterns.iter().filter(names_nothing).map(|pattern| self.unknown(pattern.as_ref()));
+        let faults: Vec<ToolsetFault> = faults.collect();
         if !faults.is_empty() {
             return Err(ToolsetError::new(faults));
         }
-        let named = self.entries.iter().zip(is_named).filter(|(_, is_named)| *is_named);
-        Ok(Self::of(
-            named.map(|(entry, _)| entry.clone()).collect(),
-            self.style,
-            self.left_out.clone(),
-            self.carried.clone(),
-        ))
+        // A result that was cut names the tool that reads it.
+        let is_named =
+            |entry: &&Arc<Entry>| self.reads_results(entry) || patterns.iter().any(|pattern| fits(pattern, entry));
+        Ok(self.with_entries(self.entries.iter().filter(is_named).cloned().collect()))
     }
 
     /// Without those tools of servers that something says of by server and wire name, in the order of this set and under the
@@ -68,9 +57,7 @@ impl Toolset {
             let (server, tool) = entry.identity();
             !matches!(entry.handler, Handler::Server { .. }) || !goes(server, tool)
         };
-        let entries: Vec<_> = self.entries.iter().filter(stays).cloned().collect();
-        let by_name = entries.iter().enumerate().map(|(index, entry)| (entry.public.clone(), index)).collect();
-        Self { entries: entries.into(), by_name: Arc::new(by_name), ..self.clone() }
+        self.with_entries(self.entries.iter().filter(stays).cloned().collect())
     }
 
     /// The wire names of a server's tools; those of functions are none, whatever their group is called.

@@ -6,8 +6,7 @@ use mcp_bindgen_runtime::{Annotations, CallError, CallTool, Client, ServerSpec, 
 use serde_json::{Map, Value, json};
 
 use super::entry::Running;
-use super::rewrites::Rewrites;
-use super::{Entry, Functions, Handler, Prepared, Toolset};
+use super::{Carried, Entry, Functions, Handler, NameStyle, Toolset};
 
 type Answer = dyn Fn(&ToolCall) -> Result<Value, CallError> + Send + Sync;
 
@@ -54,20 +53,7 @@ impl CallTool for Server {
 }
 
 pub(super) fn entry(server: &str, tool: &str, schema: Value, handler: Handler) -> Entry {
-    Entry {
-        public: format!("{server}_{tool}"),
-        server: server.into(),
-        tool: tool.into(),
-        title: None,
-        description: None,
-        input_schema: Arc::new(schema),
-        view: None,
-        annotations: Annotations::default(),
-        answers: super::answers::Answers::default(),
-        handler,
-        rewrites: Rewrites::default(),
-        prepared: Prepared::default(),
-    }
+    Entry { public: format!("{server}_{tool}"), ..Entry::new(server, tool, schema, handler) }
 }
 
 pub(super) fn on_server(caller: impl CallTool + 'static) -> Handler {
@@ -91,5 +77,6 @@ pub(super) fn function(run: impl Fn(Map<String, Value>) -> Running + Send + Sync
 }
 
 pub(super) fn toolset(entries: impl IntoIterator<Item = Entry>) -> Toolset {
-    Toolset::listing(entries.into_iter().map(Arc::new).collect())
+    let entries = entries.into_iter().map(Arc::new).collect();
+    Toolset::of(entries, NameStyle::default(), Arc::default(), Carried::default())
 }

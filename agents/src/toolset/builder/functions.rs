@@ -175,7 +175,8 @@ impl ToolsetBuilder {
         schema: Value,
         caller: Arc<dyn DynCallTool>,
     ) -> Self {
-        self.entries.push(Entry::of_program(group, name.into(), description, schema, Handler::Function(caller)));
+        let entry = Entry::new(group, name, schema, Handler::Function(caller));
+        self.entries.push(Entry { description: Some(description.into()), ..entry });
         self
     }
 }

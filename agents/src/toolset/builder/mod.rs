@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_bindgen_model::{Config, FileError, matches_glob, parse_leniently};
+use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
 use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
@@ -15,13 +15,12 @@ use mcp_bindgen_schema::viewed_tool;
 use serde_json::{Value, json};
 
 use self::functions::Layers;
+use super::Toolset;
 use super::answers::Answers;
 use super::carried::Carried;
 use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::names::{NameStyle, Naming};
-use super::rewrites::Rewrites;
-use super::{Prepared, Toolset};
 
 /// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
 ///
@@ -89,22 +88,13 @@ impl ToolsetBuilder {
         globs: impl IntoIterator<Item = G>,
         client: impl CallTool + 'static,
     ) -> Self {
-        let mut is_named = vec![false; server.tools.len()];
-        for glob in globs {
-            let glob = glob.as_ref();
-            let mut names_any = false;
-            for (tool, is_named) in server.tools.iter().zip(&mut is_named) {
-                if names(glob, tool.name) {
-                    (*is_named, names_any) = (true, true);
-                }
-            }
-            if !names_any {
-                let known = server.tools.iter().map(|tool| tool.name);
-                self.faults.push(ToolsetFault::no_such_tool(server.name, glob, known));
-            }
+        let globs: Vec<G> = globs.into_iter().collect();
+        let known = || server.tools.iter().map(|tool| tool.name);
+        for glob in globs.iter().map(AsRef::as_ref).filter(|glob| !known().any(|name| names(glob, name))) {
+            self.faults.push(ToolsetFault::no_such_tool(server.name, glob, known()));
         }
-        let named = server.tools.iter().zip(is_named).filter_map(|(tool, is_named)| is_named.then_some(tool));
-        let tools: Vec<&'static ToolSpec> = named.collect();
+        let is_named = |tool: &&ToolSpec| globs.iter().any(|glob| names(glob.as_ref(), tool.name));
+        let tools: Vec<&'static ToolSpec> = server.tools.iter().filter(is_named).collect();
         self.bound(server, &tools, client)
     }
 
@@ -126,19 +116,14 @@ impl ToolsetBuilder {
                     continue;
                 }
             };
+            let answers = tool.output_schema.and_then(|text| Some(parse_leniently(text).ok()?.value));
             self.entries.push(Entry {
-                public: String::new(),
-                server: server.name.into(),
-                tool: tool.name.into(),
                 title: tool.title.map(Arc::from),
                 description: tool.description.map(Arc::from),
-                input_schema: Arc::new(schema),
                 annotations: tool.annotations,
                 view: tool.view().map(Arc::new),
-                answers: Answers::bound(tool.output_schema),
-                handler: calls.handler(Some((server, tool))),
-                rewrites: Rewrites::default(),
-                prepared: Prepared::default(),
+                answers: Answers::of(answers),
+                ..Entry::new(server.name, tool.name, schema, calls.handler(Some((server, tool))))
             });
         }
         self
@@ -236,13 +221,8 @@ impl ToolsetBuilder {
                 None if tool.is_object() => "it has no name",
                 None => "it is not an object",
             };
-            self.left_out.push(ToolDiagnostic {
-                kind: DiagnosticKind::LeftOut,
-                server: server.to_string(),
-                tool: named.unwrap_or_default().to_owned(),
-                pointer: String::new(),
-                why: why.to_owned(),
-            });
+            let identity = (&*server, named.unwrap_or_default());
+            self.left_out.push(ToolDiagnostic::new(DiagnosticKind::LeftOut, identity, "", why));
         }
         let views = calls.live.as_ref().map(|client| &client.config().views);
         for (name, tool) in listed.into_iter().filter(|(name, _)| calls.admits(name)) {
@@ -250,32 +230,23 @@ impl ToolsetBuilder {
             let tool = match view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(tool, view)) {
                 Ok(tool) => tool,
                 Err(faults) => {
-                    self.left_out.push(ToolDiagnostic {
-                        kind: DiagnosticKind::LeftOut,
-                        server: server.to_string(),
-                        tool: name.to_owned(),
-                        pointer: String::new(),
-                        why: format!("its view does not fit: {}", listed_words(&faults)),
-                    });
+                    let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+                    let why = format!("its view does not fit: {}", faults.join("; "));
+                    self.left_out.push(ToolDiagnostic::new(DiagnosticKind::LeftOut, (&server, name), "", why));
                     continue;
                 }
             };
             let text = |key: &str| tool.get(key).and_then(Value::as_str);
             let hints = tool.get("annotations");
             let title = text("title").or_else(|| hints?.get("title")?.as_str());
+            let schema = tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }));
             self.entries.push(Entry {
-                public: String::new(),
-                server: server.clone(),
-                tool: name.into(),
                 title: title.map(Arc::from),
                 description: text("description").map(Arc::from),
-                input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
                 annotations: hints.map(Annotations::listed).unwrap_or_default(),
                 view: view.cloned().map(Arc::new),
-                answers: Answers::listed(tool.get("outputSchema")),
-                handler: calls.handler(None),
-                rewrites: Rewrites::default(),
-                prepared: Prepared::default(),
+                answers: Answers::of(tool.get("outputSchema").cloned()),
+                ..Entry::new(server.clone(), name, schema, calls.handler(None))
             });
         }
     }
@@ -291,10 +262,8 @@ impl ToolsetBuilder {
         let mut repeated: Vec<_> = all().map(Entry::identity).filter(|identity| !seen.insert(*identity)).collect();
         repeated.sort_unstable();
         repeated.dedup();
-        let repeated: Vec<_> = repeated
-            .into_iter()
-            .map(|(server, tool)| ToolsetFault::Repeated { server: server.to_owned(), tool: tool.to_owned() })
-            .collect();
+        let repeated = repeated.into_iter().map(|(server, tool)| (server.to_owned(), tool.to_owned()));
+        let repeated: Vec<_> = repeated.map(|(server, tool)| ToolsetFault::Repeated { server, tool }).collect();
         let mut faults = std::mem::take(&mut self.faults);
         if self.style == NameStyle::ToolOnly {
             let mut servers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -315,11 +284,6 @@ impl ToolsetBuilder {
         let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
         Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into(), self.carried))
     }
-}
-
-/// The messages of faults, in a line.
-fn listed_words(faults: &[FileError]) -> String {
-    faults.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// The client of one server's tools.

@@ -72,8 +72,8 @@ pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
 }
 
 fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry {
-    let entry = Entry::of_program(TOOLS.into(), name.into(), description, schema, handler);
-    Entry { public: name.to_owned(), ..entry }
+    let entry = Entry::new(TOOLS, name, schema, handler);
+    Entry { public: name.to_owned(), description: Some(description.into()), ..entry }
 }
 
 /// The servers with how many tools each has, by name.

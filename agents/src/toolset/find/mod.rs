@@ -16,7 +16,7 @@ pub(super) use self::meta::{Asked, asked, free_name, reading};
 use self::meta::{call_tool, find_tools};
 use self::rank::Index;
 use super::turn::{Order, turn};
-use super::{Carried, Entry, NameStyle, Toolset};
+use super::{Entry, NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 
 /// A toolset of which models see only two tools: one that finds the others, and one that calls them. Returned by
@@ -74,11 +74,6 @@ impl Toolset {
         let [finder, caller] = ["find_tools", "call_tool"].map(|name| Arc::from(free_name(self, name)));
         Deferred::new(self.clone(), index, BTreeSet::new(), finder, caller)
     }
-
-    /// A set of these entries, whose names are told apart.
-    pub(super) fn listing(entries: Vec<Arc<Entry>>) -> Self {
-        Self::of(entries, NameStyle::default(), Arc::default(), Carried::default())
-    }
 }
 
 impl Deferred {
@@ -88,8 +83,8 @@ impl Deferred {
         pinned.extend(ours.map(|entry| entry.public.clone()));
         let meta = [find_tools(&all, &index, &finder, &caller), call_tool(&all, &finder, &caller)];
         let kept = all.entries().iter().filter(|entry| pinned.contains(&entry.public)).cloned();
-        let listed = Toolset::listing(meta.into_iter().map(Arc::new).chain(kept).collect());
-        let listed = Toolset { carried: all.carried.clone(), ..listed };
+        let listed = meta.into_iter().map(Arc::new).chain(kept).collect();
+        let listed = Toolset::of(listed, NameStyle::default(), Arc::default(), all.carried.clone());
         Self { all, listed, index, pinned: Arc::new(pinned), caller, finder }
     }
 

@@ -175,8 +175,7 @@ impl Toolset {
 
     /// Without the tool that reads results.
     fn without_reader(&self) -> Self {
-        let entries = self.entries().iter().filter(|entry| !self.reads_results(entry)).cloned().collect();
-        Self::of(entries, self.style, self.left_out.clone(), self.carried.clone())
+        self.with_entries(self.entries().iter().filter(|entry| !self.reads_results(entry)).cloned().collect())
     }
 
     /// Returns `true` if it is the tool that reads results.
