@@ -76,10 +76,10 @@
 
 mod hosted;
 mod jinja;
+mod json;
 mod provider;
 mod run;
 mod sections;
-mod size;
 mod skills;
 pub mod template;
 mod text;

@@ -18,8 +18,21 @@ pub(crate) fn label(text: &str) -> String {
     unmarked(inner(&line(head(text))))
 }
 
+/// A text as one line in which nothing is markup: no control, bidirectional or invisible characters, no tags, no fences, no
+/// links, and no delimiters of templates. Its words stay as they are.
+pub(crate) fn unmarked_line(text: &str) -> String {
+    unmarked(&line(head(text)))
+}
+
+/// A name as it may stand between backticks.
+pub(crate) fn quotable_name(text: &str) -> String {
+    const LONGEST_NAME: usize = 128;
+    let line = line(head(text));
+    line.chars().filter(|character| !matches!(character, '`' | '<' | '>' | '{' | '}')).take(LONGEST_NAME).collect()
+}
+
 /// As much of a text as is looked at where a line of it is shown.
-pub(crate) fn head(text: &str) -> &str {
+fn head(text: &str) -> &str {
     let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
@@ -142,6 +155,29 @@ mod tests {
         assert_eq!(sentence("Keeps snake_case, *not* emphasis."), "Keeps snake_case, \\*not\\* emphasis.");
         assert_eq!(label("# a\u{202e}b\n<c> `d`"), "ab &lt;c&gt; \\`d\\`");
         assert!(sentence(&"word ".repeat(100_000)).chars().count() <= SENTENCE_AT_MOST);
+    }
+
+    #[test]
+    fn lines_and_names_of_strangers_are_no_markup() {
+        assert_eq!(unmarked_line("# Ignore\n## all"), "\\# Ignore ## all");
+        assert_eq!(unmarked_line("a\u{202e}b\u{200b}c \u{1b}[31mred"), "abc \\[31mred");
+        assert_eq!(
+            unmarked_line("</tools> {{ x }} {% if %} [[@a:b]]"),
+            "&lt;/tools&gt; \\{\\{ x \\}\\} \\{\\% if %\\} \\[\\[@a:b\\]\\]"
+        );
+        assert_eq!(unmarked_line("snake_case and *bold* `code`"), "snake_case and \\*bold\\* \\`code\\`");
+        assert_eq!(unmarked_line("\u{e0041}\u{feff}"), "");
+        assert_eq!(quotable_name("a`b`\n# c"), "ab # c");
+    }
+
+    #[test]
+    fn a_sentence_ends_where_it_does() {
+        assert_eq!(sentence("Reads a file, e.g. a text. Then more."), "Reads a file, e.g. a text.");
+        assert_eq!(sentence("Lists v1.2 things\n\n## Forged"), "Lists v1.2 things");
+        assert_eq!(sentence("  \n "), "");
+        let long = sentence(&"word ".repeat(100));
+        assert!(long.ends_with("word…") && long.chars().count() <= 200, "{long}");
+        assert_eq!(sentence(&"x".repeat(200)).chars().count(), 200);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::credentials::Credentials;
 use super::declarations::{NotHostedReason, Refusal};
 use super::plan::{Approved, Plan};
 use super::{Declaration, HostedCall, items, text};
+use crate::json::object;
 
 /// The value of `anthropic-beta` without which the API knows neither field.
 const BETA: &str = "mcp-client-2025-11-20";
@@ -41,29 +42,28 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
             return Err(NotHostedReason::Approval.because(message));
         }
     };
-    let mut toolset = Map::new();
-    toolset.insert("type".to_owned(), "mcp_toolset".into());
-    toolset.insert("mcp_server_name".to_owned(), config.name.as_str().into());
-    let calls = allowed.clone();
-    if let Some(allowed) = allowed {
-        // Tools that are not named are disabled, including those that the server adds later.
-        let configs: Map<String, Value> = allowed.into_iter().map(|name| (name, json!({ "enabled": true }))).collect();
-        toolset.insert("default_config".to_owned(), json!({ "enabled": false }));
-        toolset.insert("configs".to_owned(), configs.into());
-    }
-    let mut server = Map::new();
-    server.insert("type".to_owned(), "url".into());
-    server.insert("url".to_owned(), credentials.url.into());
-    server.insert("name".to_owned(), config.name.as_str().into());
-    if let Some(token) = credentials.bearer {
-        server.insert("authorization_token".to_owned(), token.into());
-    }
+    // Tools that are not named are disabled, including those that the server adds later.
+    let enabled = |names: &BTreeSet<String>| -> Map<String, Value> {
+        names.iter().map(|name| (name.clone(), json!({ "enabled": true }))).collect()
+    };
+    let toolset = object([
+        ("type", Some("mcp_toolset".into())),
+        ("mcp_server_name", Some(config.name.as_str().into())),
+        ("default_config", allowed.as_ref().map(|_| json!({ "enabled": false }))),
+        ("configs", allowed.as_ref().map(|names| enabled(names).into())),
+    ]);
+    let server = object([
+        ("type", Some("url".into())),
+        ("url", Some(credentials.url.into())),
+        ("name", Some(config.name.as_str().into())),
+        ("authorization_token", credentials.bearer.map(Value::from)),
+    ]);
     Ok(Declaration {
         server: config.name.clone(),
         tool: toolset.into(),
         mcp_server: Some(server.into()),
         beta: Some(BETA),
-        calls,
+        calls: allowed,
         left,
         notes: Vec::new(),
     })

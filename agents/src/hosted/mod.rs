@@ -20,6 +20,7 @@ use self::credentials::Credentials;
 use self::declarations::Refusal;
 pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, NotHosted, NotHostedReason};
 use self::plan::Plan;
+use crate::json::names;
 use crate::provider::{items, text};
 use crate::{Provider, Toolset};
 
@@ -220,9 +221,7 @@ impl HostedServers {
         }
         declared
     }
-}
 
-impl HostedServers {
     /// Subscribes to events of the calls that providers make: [`ToolInvoked`](mcp_bindgen_runtime::events::ToolInvoked)
     /// of kind [`Hosted`](mcp_bindgen_runtime::events::CallKind::Hosted), once [`report`](Self::report) has the response.
     /// Clones share the subscribers.
@@ -328,14 +327,13 @@ impl Server {
 
 /// Returns the notes on every server that is handed over.
 fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials) -> Vec<(HostedNoteKind, String)> {
-    let told = |key: &'static str, is_there: bool| is_there.then_some(key);
     let idle = [
-        told("`timeout`", config.timeout.is_some()),
-        told("`connect_timeout`", config.connect_timeout.is_some()),
-        told("`drift`", config.drift == Some(Drift::Warn)),
-        told("`pin`", config.pin.is_some()),
+        ("`timeout`", config.timeout.is_some()),
+        ("`connect_timeout`", config.connect_timeout.is_some()),
+        ("`drift`", config.drift == Some(Drift::Warn)),
+        ("`pin`", config.pin.is_some()),
     ];
-    let idle: Vec<&str> = idle.into_iter().flatten().collect();
+    let idle: Vec<&str> = idle.into_iter().filter_map(|(key, is_set)| is_set.then_some(key)).collect();
     let mut text =
         "the provider calls its tools: this program's policies, transactions, timeouts and drift checks do not apply, and \
          only `HostedServers::report` gives events"
@@ -353,8 +351,4 @@ fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials)
         notes.push((HostedNoteKind::NotEncrypted, text.to_owned()));
     }
     notes
-}
-
-fn names(tools: &[Value]) -> impl Iterator<Item = &str> {
-    tools.iter().filter_map(|tool| tool.get("name")?.as_str())
 }

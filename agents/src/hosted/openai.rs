@@ -1,12 +1,13 @@
 //! A server as the tool `mcp` of OpenAI's Responses.
 
 use mcp_bindgen_model::ServerConfig;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::credentials::Credentials;
 use super::declarations::{HostedNoteKind, NotHostedReason, Refusal};
 use super::plan::{Approved, Plan};
 use super::{Declaration, HostedCall, items, text};
+use crate::json::object;
 
 /// Fields as in `MCPTool` of OpenAI's own `openapi.yaml`.
 pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
@@ -16,21 +17,6 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         return Err(NotHostedReason::Name.because(message));
     }
     let Credentials { url, bearer, headers } = credentials;
-    let mut tool = Map::new();
-    tool.insert("type".to_owned(), "mcp".into());
-    tool.insert("server_label".to_owned(), config.name.as_str().into());
-    if let Some(description) = &config.description {
-        tool.insert("server_description".to_owned(), description.as_str().into());
-    }
-    tool.insert("server_url".to_owned(), url.into());
-    // Of this one the API says that it keeps and repeats it nowhere.
-    if let Some(token) = bearer {
-        tool.insert("authorization".to_owned(), token.into());
-    }
-    if !headers.is_empty() {
-        let headers: Map<String, Value> = headers.into_iter().map(|(name, value)| (name, value.into())).collect();
-        tool.insert("headers".to_owned(), headers.into());
-    }
     let mut notes = Vec::new();
     // Left out, it is `always`.
     let approval = match (&plan.approved, &plan.allowed) {
@@ -48,10 +34,17 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
             json!("always")
         }
     };
-    if let Some(allowed) = &plan.allowed {
-        tool.insert("allowed_tools".to_owned(), json!(allowed));
-    }
-    tool.insert("require_approval".to_owned(), approval);
+    let tool = object([
+        ("type", Some("mcp".into())),
+        ("server_label", Some(config.name.as_str().into())),
+        ("server_description", config.description.as_deref().map(Value::from)),
+        ("server_url", Some(url.into())),
+        // Of this one the API says that it keeps and repeats it nowhere.
+        ("authorization", bearer.map(Value::from)),
+        ("headers", (!headers.is_empty()).then(|| json!(headers))),
+        ("allowed_tools", plan.allowed.as_ref().map(|allowed| json!(allowed))),
+        ("require_approval", Some(approval)),
+    ]);
     let (server, tool) = (config.name.clone(), tool.into());
     Ok(Declaration { server, tool, mcp_server: None, beta: None, calls: plan.allowed, left: None, notes })
 }

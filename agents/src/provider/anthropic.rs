@@ -157,8 +157,8 @@ fn block_at(reply: &mut Value, place: Option<usize>) -> Option<&mut Value> {
 }
 
 fn declaration(tool: Declaration<'_>) -> Value {
-    let schema = "input_schema";
-    Value::Object(if tool.is_strict { tool.members_with_strict(schema) } else { tool.members(schema) })
+    let is_strict = tool.is_strict;
+    tool.members("input_schema", is_strict).into()
 }
 
 #[cfg(test)]

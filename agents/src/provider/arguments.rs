@@ -6,7 +6,7 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::type_in_words;
 use serde_json::{Map, Value};
 
-use crate::size::bytes_up_to;
+use crate::json::bytes_up_to;
 
 /// More than any model can say in one reply.
 const LARGEST: usize = 4 * 1024 * 1024;

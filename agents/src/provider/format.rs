@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::answers::Group;
 use super::parts::{Part, Takes};
 use super::{ModelCall, RunEvent};
+use crate::json::object;
 
 /// The format of a provider's API, and its limits.
 pub(crate) struct Format {
@@ -174,23 +175,14 @@ pub(crate) struct Declaration<'a> {
 }
 
 impl Declaration<'_> {
-    /// Returns the common members, with the schema under the given key.
-    pub(super) fn members(self, schema: &str) -> Map<String, Value> {
-        let mut members = Map::new();
-        members.insert("name".to_owned(), json!(self.name));
-        if let Some(description) = self.description {
-            members.insert("description".to_owned(), json!(description));
-        }
-        members.insert(schema.to_owned(), self.schema);
-        members
-    }
-
-    /// Returns the common members and `strict`, also if it is `false`.
-    pub(super) fn members_with_strict(self, schema: &str) -> Map<String, Value> {
-        let is_strict = self.is_strict;
-        let mut members = self.members(schema);
-        members.insert("strict".to_owned(), json!(is_strict));
-        members
+    /// Returns its members, with the schema under the given key, and with `strict` if the provider has it.
+    pub(super) fn members(self, schema: &str, has_strict: bool) -> Map<String, Value> {
+        object([
+            ("name", Some(self.name.into())),
+            ("description", self.description.map(Value::from)),
+            (schema, Some(self.schema)),
+            ("strict", has_strict.then(|| self.is_strict.into())),
+        ])
     }
 }
 

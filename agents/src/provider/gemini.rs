@@ -1,6 +1,6 @@
 //! Gemini's `generateContent`: calls are parts `functionCall`, results parts `functionResponse`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use mcp_bindgen_schema::provider::Dialect;
 
@@ -9,6 +9,7 @@ use super::calls::{End, arguments, calls_among, items, text};
 use super::format::{Declaration, Format, Role, StrictRoom, push_text};
 use super::parts::{Part, Takes, joined};
 use super::{ModelCall, RunEvent};
+use crate::json::object;
 
 pub(super) const FORMAT: Format = Format {
     calls,
@@ -58,16 +59,13 @@ fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
         said if said.is_empty() => format!("the result is in the attached media ({})", media.len()),
         said => said,
     };
-    let mut response = Map::new();
-    if !group.id.is_empty() {
-        response.insert("id".to_owned(), group.id.into());
-    }
-    response.insert("name".to_owned(), group.name.into());
     let key = if group.is_success() { "output" } else { "error" };
-    response.insert("response".to_owned(), json!({ key: said }));
-    if !media.is_empty() {
-        response.insert("parts".to_owned(), media.into());
-    }
+    let response = object([
+        ("id", (!group.id.is_empty()).then(|| group.id.into())),
+        ("name", Some(group.name.into())),
+        ("response", Some(json!({ key: said }))),
+        ("parts", (!media.is_empty()).then(|| media.into())),
+    ]);
     json!({"functionResponse": response})
 }
 
@@ -138,7 +136,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
 
 /// Of the two places for a schema the one for JSON Schema.
 fn declaration(tool: Declaration<'_>) -> Value {
-    Value::Object(tool.members("parametersJsonSchema"))
+    tool.members("parametersJsonSchema", false).into()
 }
 
 /// One object with all of them.

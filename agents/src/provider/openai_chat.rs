@@ -145,7 +145,7 @@ fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<RunEvent>) {
 
 /// Without `strict` it would be taken for false.
 fn declaration(tool: Declaration<'_>) -> Value {
-    json!({"type": "function", "function": tool.members_with_strict("parameters")})
+    json!({"type": "function", "function": tool.members("parameters", true)})
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
 /// Without `strict` the provider would make the schema strict by itself.
 fn declaration(tool: Declaration<'_>) -> Value {
     let mut members = Map::from_iter([("type".to_owned(), json!("function"))]);
-    members.extend(tool.members_with_strict("parameters"));
+    members.extend(tool.members("parameters", true));
     Value::Object(members)
 }
 

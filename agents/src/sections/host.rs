@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::offered::{Offer, RenderedServer};
 use super::render::RenderedPrompt;
 use super::server::selects;
+use crate::json::names;
 
 /// A program that starts and connects MCP servers by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,9 +115,9 @@ impl RenderedPrompt {
 /// The tools of a server that the prompt offers, as Claude names them.
 fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> impl Iterator<Item = String> {
     let listed = server.handle.listed();
-    let names = listed.iter().filter_map(|tool| tool.get("name")?.as_str());
     let is_offered = |name: &&str| server.handle.allows(name) && selections.iter().any(|only| selects(*only, name));
-    let offered: Vec<String> = names.filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect();
+    let offered: Vec<String> =
+        names(&listed).filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect();
     offered.into_iter()
 }
 

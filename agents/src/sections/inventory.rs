@@ -7,9 +7,9 @@ use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
 use super::params::Names;
-use super::plain;
 use super::server::{SectionServer, selects};
 use super::template;
+use crate::text::{plain, quotable_name, sentence, unmarked};
 
 /// The variables of an inventory's template.
 const VARIABLES: [&str; 4] = ["server_names", "tool_count", "tools_by_server", "instructions_by_server"];
@@ -69,7 +69,7 @@ impl Inventory {
     fn listing(&self, level: usize, admitted: &Admitted) -> String {
         let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
         for server in self.servers.iter() {
-            blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
+            blocks.push(format!("{} {}", "#".repeat(level), quotable_name(server.name())));
             blocks.extend(self.instructions(server));
             blocks.push(match lines(server, admitted) {
                 None => "Its tools are listed once it is connected.".to_owned(),
@@ -85,8 +85,8 @@ impl Inventory {
         let text = server.handle().instructions().filter(|_| self.instructs)?;
         let head: String = text.chars().take(LONGEST_INSTRUCTIONS).collect();
         let cut = if head.len() < text.len() { "\n…" } else { "" };
-        let plain = format!("{}{cut}", crate::text::plain(&head));
-        let quoted = plain.lines().map(|line| format!("> {}", crate::text::unmarked(line)).trim_end().to_owned());
+        let plain = format!("{}{cut}", plain(&head));
+        let quoted = plain.lines().map(|line| format!("> {}", unmarked(line)).trim_end().to_owned());
         Some(quoted.collect::<Vec<_>>().join("\n")).filter(|quoted| !plain.is_empty() && !quoted.is_empty())
     }
 
@@ -97,15 +97,15 @@ impl Inventory {
             .map(|server| {
                 let tools = lines(server, admitted).unwrap_or_default().into_iter();
                 let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
-                (plain::name(server.name()), Value::Array(tools))
+                (quotable_name(server.name()), Value::Array(tools))
             })
             .collect();
         let count: usize = by_server.values().filter_map(Value::as_array).map(Vec::len).sum();
-        let names: Vec<String> = self.servers.iter().map(|server| plain::name(server.name())).collect();
+        let names: Vec<String> = self.servers.iter().map(|server| quotable_name(server.name())).collect();
         let instructions = self
             .servers
             .iter()
-            .filter_map(|server| Some((plain::name(server.name()), Value::String(self.instructions(server)?))));
+            .filter_map(|server| Some((quotable_name(server.name()), Value::String(self.instructions(server)?))));
         let instructions: Map<String, Value> = instructions.collect();
         json!({
             "server_names": names.join(", "), "tool_count": count, "tools_by_server": by_server,
@@ -143,8 +143,8 @@ fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
         let viewed = handle.configured().and_then(|config| config.views.get(*wire)?.description.clone());
         let declared = || bound.map_or_else(|| text(tool, "description"), |bound| bound.description.map(str::to_owned));
         let description = viewed.or_else(declared);
-        let sentence = plain::sentence(description.as_deref().unwrap_or_default());
-        is_offered.then(|| Line { name: plain::name(&name), sentence })
+        let sentence = sentence(description.as_deref().unwrap_or_default());
+        is_offered.then(|| Line { name: quotable_name(&name), sentence })
     };
     Some(selected.iter().zip(names).filter_map(of_tool).collect())
 }

@@ -12,7 +12,6 @@ mod offered;
 mod opening;
 mod params;
 mod placed;
-mod plain;
 mod prompt;
 mod render;
 mod section;

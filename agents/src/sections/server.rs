@@ -12,6 +12,7 @@ use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::Value;
 
 use super::names::server_name_problem;
+use crate::json::names as listed_names;
 use crate::toolset::names::{add_bound, add_server};
 
 /// The stack around a server of a section; see [`Section::layers`](super::Section::layers).
@@ -317,7 +318,7 @@ impl Handle {
             add_bound(names, spec);
         }
         let known = locked(&self.known).clone();
-        let tools = known.iter().flat_map(|known| &known.tools).filter_map(|tool| tool.get("name")?.as_str());
+        let tools = known.iter().flat_map(|known| listed_names(&known.tools));
         names.add_snapshot(&self.name, tools.filter(|tool| self.allows(tool)));
     }
 

@@ -5,13 +5,12 @@ use minijinja::{Environment, Error, Value as Shown};
 use serde_json::Value;
 
 use super::params::Names;
-use super::plain;
-use crate::jinja;
+use crate::{jinja, text};
 
 /// Those of sections, in which a value can be shown as a line.
 pub(super) fn environment() -> Environment<'static> {
     let mut environment = jinja::environment();
-    environment.add_filter("line", |text: String| plain::line(&text));
+    environment.add_filter("line", |line: String| text::unmarked_line(&line));
     environment
 }
 

@@ -159,7 +159,7 @@ impl Handle {
     }
 }
 
-fn wire_name(tool: &Value) -> Option<&str> {
+pub(super) fn wire_name(tool: &Value) -> Option<&str> {
     tool.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 

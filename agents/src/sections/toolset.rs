@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::offered::RenderedServer;
 use super::render::RenderedPrompt;
-use super::tools::{Group, What};
+use super::tools::{Group, What, wire_name};
+use crate::json::names;
 use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
 
 impl RenderedPrompt {
@@ -81,18 +82,16 @@ impl RenderedPrompt {
 /// The whole list of a server, whatever of it the sections offer.
 fn listing(builder: ToolsetBuilder, server: &RenderedServer) -> ToolsetBuilder {
     let listed = server.handle.listed();
-    let names = listed.iter().filter_map(|tool| tool.get("name")?.as_str());
-    builder.listing(server.name(), names.filter(|name| server.handle.allows(name)))
+    builder.listing(server.name(), names(&listed).filter(|name| server.handle.allows(name)))
 }
 
 fn with(builder: ToolsetBuilder, group: &Group) -> ToolsetBuilder {
     match &group.what {
         What::Server { server, tools, bound: None, caller } => builder.server_live(server, tools, caller.clone()),
         What::Server { server, tools, bound: Some(spec), caller } => {
-            let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(str::to_owned);
-            let names: BTreeSet<String> = tools.iter().filter_map(name).collect();
+            let names: BTreeSet<&str> = names(tools).collect();
             let bound: Vec<_> = spec.tools.iter().filter(|tool| names.contains(tool.name)).collect();
-            let is_bound = |tool: &Value| bound.iter().any(|bound| name(tool).as_deref() == Some(bound.name));
+            let is_bound = |tool: &Value| bound.iter().any(|bound| wire_name(tool) == Some(bound.name));
             let others: Vec<Value> = tools.iter().filter(|tool| !is_bound(tool)).cloned().collect();
             builder.bound(spec, &bound, caller.clone()).server_live(server, &others, caller.clone())
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Toolset;
 use crate::Provider;
-use crate::size::bytes;
+use crate::json::bytes;
 
 /// The tokenizer for `tokens` of a [`Cost`]: that of OpenAI's models since GPT-4o. The tokenizers of other providers
 /// are not public: their totals can differ by tens of percent, the shares of tools hardly.

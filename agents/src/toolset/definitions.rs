@@ -7,8 +7,8 @@ use super::entry::Entry;
 use super::error::{DiagnosticKind, ToolDiagnostic};
 use super::rewrites::Ready;
 use crate::Provider;
+use crate::json::bytes;
 use crate::provider::{Declaration, StrictRoom};
-use crate::size::bytes;
 use crate::text::{line, plain, shortened};
 
 /// A declaration may grow by this share for the type of its results, and by so many bytes if it is small.

@@ -6,6 +6,7 @@ use mcp_bindgen_schema::WRAPPER_FIELD;
 use serde_json::{Map, Value};
 
 use super::dispatch::{Failure, fitted};
+use super::words::at;
 use super::{Entry, Handler, Toolset};
 
 /// Why a call has no result.
@@ -72,8 +73,5 @@ impl Entry {
 }
 
 fn in_words(Violation { pointer, keyword, message, .. }: &Violation) -> String {
-    match pointer.as_str() {
-        "" => format!("{message} (`{keyword}`)"),
-        pointer => format!("{message} at `{pointer}` (`{keyword}`)"),
-    }
+    format!("{message}{} (`{keyword}`)", at(pointer))
 }

@@ -10,6 +10,7 @@ use super::context::Through;
 use super::find::{Asked, asked};
 use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
+use crate::json::names;
 use crate::provider::{Arguments, with_message};
 
 /// The caller's name, for observers.
@@ -166,7 +167,7 @@ impl Toolset {
         let tools = live.list_tools_raw().await.map_err(|error| {
             format!("{gone}, and its current tools cannot be listed: {}", printable(&error.message))
         })?;
-        let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+        let names: Vec<&str> = names(&tools).collect();
         if names.contains(&&*entry.tool) {
             return Ok(());
         }

@@ -13,6 +13,7 @@ use super::answers::Answers;
 use super::context::FunctionContext;
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
+use crate::json::object;
 use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
 
 /// One tool of a set, under the name that models know.
@@ -121,15 +122,15 @@ impl Entry {
 
     /// Returns it under a name as an MCP server lists it (`tools/list`), without what its results are.
     pub(super) fn listed(&self, name: &str) -> Value {
-        let mut tool = Map::from_iter([("name".to_owned(), name.into())]);
-        for (key, text) in [("title", &self.title), ("description", &self.description)] {
-            tool.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
-        }
-        tool.insert("inputSchema".to_owned(), (*self.input_schema).clone());
         let annotations = self.annotations.to_json();
-        if annotations.as_object().is_some_and(|hints| !hints.is_empty()) {
-            tool.insert("annotations".to_owned(), annotations);
-        }
+        let has_hints = annotations.as_object().is_some_and(|hints| !hints.is_empty());
+        let tool = object([
+            ("name", Some(name.into())),
+            ("title", self.title.as_deref().map(Value::from)),
+            ("description", self.description.as_deref().map(Value::from)),
+            ("inputSchema", Some((*self.input_schema).clone())),
+            ("annotations", has_hints.then_some(annotations)),
+        ]);
         tool.into()
     }
 

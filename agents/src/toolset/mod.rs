@@ -51,7 +51,6 @@ pub use find::{Deferred, NothingPinned};
 pub(crate) use function::{schema_of, typed};
 pub use functions::Functions;
 pub use names::NameStyle;
-pub(crate) use prepared::Prepared;
 pub use words::message_for_model;
 
 /// Tools of several servers, and functions of the program, under unique names. Cheap to clone.

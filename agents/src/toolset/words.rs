@@ -49,10 +49,7 @@ pub fn message_for_model(public: &str, error: &CallError) -> String {
             format!("`{public}` was not called: its server is unreachable: {message}")
         }
         CallError::ToolNotFound { .. } => format!("`{public}` was not called: its server no longer has this tool"),
-        CallError::InvalidArguments { pointer, message, .. } => {
-            let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
-            invalid(public, &format!("{message}{place}"))
-        }
+        CallError::InvalidArguments { pointer, message, .. } => invalid(public, &format!("{message}{}", at(pointer))),
         CallError::Denied { reason, retry_after: Some(after), .. } => {
             let seconds = after.as_secs_f64().ceil();
             format!("`{public}` was denied: {reason}. It did not run; it may be called again in {seconds} s")
@@ -75,8 +72,7 @@ pub fn message_for_model(public: &str, error: &CallError) -> String {
         }
         CallError::Rpc { code, message, .. } => format!("`{public}` failed with server error {code}: {message}"),
         CallError::Decode { pointer, message, .. } => {
-            let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
-            format!("`{public}` ran, but its result does not match its schema{place}: {message}")
+            format!("`{public}` ran, but its result does not match its schema{}: {message}", at(pointer))
         }
         CallError::Incompatible { message, .. } => format!(
             "`{public}` was not called: it has changed since this program was built: {message}. It cannot be used until \
@@ -103,6 +99,11 @@ pub(super) fn unfinished(name: &str) -> String {
          with shorter arguments if they were long",
         shown(name)
     )
+}
+
+/// The position in a value, unless it is the whole.
+pub(super) fn at(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) }
 }
 
 fn outcome(dispatched: Dispatched) -> &'static str {

@@ -21,6 +21,7 @@ use super::carried::Carried;
 use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::names::{NameStyle, Naming};
+use crate::json;
 
 /// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
 ///
@@ -306,8 +307,7 @@ impl Calls {
     /// The tools of a list that the configuration selects.
     fn selected<'t>(&'t self, tools: &'t [Value]) -> impl Iterator<Item = &'t str> {
         let config = self.live.as_ref().map(Client::config);
-        let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-        names.filter(move |name| config.is_none_or(|config| config.selects(name)))
+        json::names(tools).filter(move |name| config.is_none_or(|config| config.selects(name)))
     }
 
     fn handler(&self, bound: Option<(&'static ServerSpec, &'static ToolSpec)>) -> Handler {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::super::entry::{Function, Running};
 use super::super::{Entry, Functions, Handler, Toolset};
 use super::rank::Index;
+use crate::json::bytes;
 use crate::provider::Arguments;
-use crate::size::bytes;
 use crate::text;
 use mcp_bindgen_schema::visible_texts;
 

@@ -1,7 +1,6 @@
 //! Deferred toolsets, whose tools a model searches because they are too many for a context.
 
 mod meta;
-mod native;
 mod rank;
 
 use std::any::Any;
@@ -16,7 +15,7 @@ pub(super) use self::meta::{Asked, asked, free_name, reading};
 use self::meta::{call_tool, find_tools};
 use self::rank::Index;
 use super::turn::{Order, turn};
-use super::{Entry, NameStyle, Toolset};
+use super::{NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 
 /// A toolset of which models see only two tools: one that finds the others, and one that calls them. Returned by
@@ -134,8 +133,17 @@ impl Deferred {
     ///
     /// [`dispatch`](Self::dispatch) and [`turn`](Self::turn) accept calls of tools that were found this way.
     #[must_use]
-    pub fn searched_by(&self, provider: Provider, definitions: Vec<Value>) -> Option<Vec<Value>> {
-        native::searched_by(provider, definitions, |name| self.pinned.contains(name))
+    pub fn searched_by(&self, provider: Provider, mut definitions: Vec<Value>) -> Option<Vec<Value>> {
+        let search = provider.format().search?;
+        for definition in definitions.iter_mut().filter_map(Value::as_object_mut) {
+            if definition.get("name").and_then(Value::as_str).is_some_and(|name| !self.pinned.contains(name)) {
+                definition.insert("defer_loading".to_owned(), true.into());
+                // Anthropic refuses both at once.
+                definition.remove("cache_control");
+            }
+        }
+        definitions.insert(0, search());
+        Some(definitions)
     }
 
     /// Like [`Toolset::dispatch`], for the two tools and all others. A tool can be called by its name without being

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::size::bytes_up_to;
+use crate::json::bytes_up_to;
 
 /// The room that a value has at least, in bytes: less shows nothing of it.
 const LEAST: usize = 64;

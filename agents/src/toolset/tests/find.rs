@@ -206,3 +206,18 @@ async fn large_parameters_are_left_out_unless_they_are_asked_for() {
     assert!(named.value["structuredContent"]["tools"][0]["parameters"].is_object());
     assert_eq!(named.value["structuredContent"]["tools"][0]["name"], "big_import_3");
 }
+
+#[test]
+fn all_but_the_pinned_are_deferred_where_the_provider_searches() {
+    let deferred = set(&Server::saying("done")).deferred().pinned(["fs_read_file"]).unwrap();
+    let definitions =
+        vec![json!({"name": "fs_read_file"}), json!({"name": "b", "cache_control": {"type": "ephemeral"}})];
+    let searched = |provider| deferred.searched_by(provider, definitions.clone());
+    let anthropic = searched(Provider::Anthropic).expect("it searches");
+    assert_eq!(anthropic[1..], [json!({"name": "fs_read_file"}), json!({"name": "b", "defer_loading": true})]);
+    assert_eq!(anthropic[0]["type"], "tool_search_tool_bm25_20251119");
+    let openai = searched(Provider::OpenAiResponses).expect("it searches");
+    assert_eq!(openai[0], json!({"type": "tool_search"}));
+    assert_eq!(openai[2]["defer_loading"], true);
+    assert!(searched(Provider::OpenAiChat).is_none() && searched(Provider::Gemini).is_none());
+}

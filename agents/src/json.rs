@@ -1,8 +1,19 @@
-//! The size of values as JSON.
+//! Objects of JSON with optional members, and the size of values.
 
 use std::io;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Returns the object of the members that have a value.
+pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// Returns the names of listed tools, without those of items that have none.
+pub(crate) fn names(tools: &[Value]) -> impl Iterator<Item = &str> {
+    tools.iter().filter_map(|tool| tool.get("name")?.as_str())
+}
 
 /// The length of a value as compact JSON.
 pub(crate) fn bytes<T: Serialize + ?Sized>(value: &T) -> usize {
