@@ -12,12 +12,10 @@ const LOCAL_NAMES: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "
 /// hold secrets.
 pub(super) fn check(url: &str) -> Result<(), Refusal> {
     let refused = |message: &str| Err(NotHostedReason::Address.because(format!("its `url` {message}")));
-    let Some((scheme, rest)) = url.split_once("://") else {
+    let is_http = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let Some((_, rest)) = url.split_once("://").filter(|(scheme, _)| is_http(scheme)) else {
         return refused("is not an http or https URL");
     };
-    if !(scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")) {
-        return refused("is not an http or https URL");
-    }
     if url.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
         return refused("has invalid characters");
     }

@@ -42,15 +42,12 @@ impl Credentials {
             }
             let token = name.eq_ignore_ascii_case("authorization").then(|| bearer(value)).flatten();
             match token {
-                // Two spellings of one name are two headers for the file, and one for HTTP.
-                Some(token) if found.bearer.is_none() => found.bearer = Some(token.to_owned()),
-                Some(_) => return Err(NotHostedReason::Headers.because("it has `Authorization` twice")),
+                Some(token) => found.bearer = Some(token.to_owned()),
                 None => drop(found.headers.insert(name.clone(), value.clone())),
             }
         }
-        let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
-        if found.headers.keys().filter(|name| is_authorization(name)).count() + usize::from(found.bearer.is_some()) > 1
-        {
+        // Two spellings of one name are two headers for the file, and one for HTTP.
+        if headers.keys().filter(|name| name.eq_ignore_ascii_case("authorization")).count() > 1 {
             return Err(NotHostedReason::Headers.because("it has `Authorization` twice"));
         }
         Ok(found)

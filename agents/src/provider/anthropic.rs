@@ -110,27 +110,22 @@ fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
             piece
         }
         ("content_block_delta", Some(delta)) => {
-            let kept = block_at(reply, place);
-            let more = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
-            match (text(delta, "type").as_str(), kept) {
-                ("text_delta", Some(kept)) => {
-                    push_text(kept, "text", more("text"));
-                    RunEvent::text(more("text"))
-                }
-                ("input_json_delta", Some(kept)) => {
-                    push_text(kept, "input", more("partial_json"));
-                    RunEvent::arguments(more("partial_json"))
-                }
-                ("thinking_delta", Some(kept)) => {
-                    push_text(kept, "thinking", more("thinking"));
-                    None
-                }
-                ("signature_delta", Some(kept)) => {
-                    push_text(kept, "signature", more("signature"));
-                    None
-                }
+            let keys = match text(delta, "type").as_str() {
+                "text_delta" => Some(("text", "text")),
+                "input_json_delta" => Some(("partial_json", "input")),
+                "thinking_delta" => Some(("thinking", "thinking")),
+                "signature_delta" => Some(("signature", "signature")),
                 _ => None,
-            }
+            };
+            keys.zip(block_at(reply, place)).and_then(|((from, to), block)| {
+                let more = delta.get(from).and_then(Value::as_str).unwrap_or_default();
+                push_text(block, to, more);
+                match to {
+                    "text" => RunEvent::text(more),
+                    "input" => RunEvent::arguments(more),
+                    _ => None,
+                }
+            })
         }
         ("content_block_stop", _) => {
             if let Some(input) = block_at(reply, place).and_then(|block| block.get_mut("input"))

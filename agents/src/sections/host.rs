@@ -103,7 +103,9 @@ impl RenderedPrompt {
             match entry(host, server, selections.iter().all(Option::is_some)) {
                 Ok(entry) => {
                     servers.insert(server.name().to_owned(), entry);
-                    allowed_tools.extend(tools(server, &selections).filter(|_| host == Host::Claude));
+                    if host == Host::Claude {
+                        allowed_tools.extend(tools(server, &selections));
+                    }
                 }
                 Err(why) => left_out.push((server.name().to_owned(), why)),
             }
@@ -113,12 +115,10 @@ impl RenderedPrompt {
 }
 
 /// The tools of a server that the prompt offers, as Claude names them.
-fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> impl Iterator<Item = String> {
+fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> Vec<String> {
     let listed = server.handle.listed();
     let is_offered = |name: &&str| server.handle.allows(name) && selections.iter().any(|only| selects(*only, name));
-    let offered: Vec<String> =
-        names(&listed).filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect();
-    offered.into_iter()
+    names(&listed).filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect()
 }
 
 fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value, String> {

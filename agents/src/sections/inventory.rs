@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_schema::names::PrefixedNames;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
@@ -33,16 +34,14 @@ struct Line {
 
 /// The tools of each server that are allowed by name, and their prefixed names.
 pub(super) struct Admitted {
-    pub(super) by_server: Vec<(String, Admits)>,
+    pub(super) by_server: Vec<(String, Offer)>,
     pub(super) names: PrefixedNames,
 }
-
-pub(super) type Admits = Box<dyn Fn(&str) -> bool>;
 
 impl Admitted {
     pub(super) fn admits(&self, server: &str, tool: &str) -> bool {
         let of_it = self.by_server.iter().find(|(name, _)| name == server);
-        of_it.is_none_or(|(_, admits)| admits(tool))
+        of_it.is_none_or(|(_, offer)| offer.admits(tool))
     }
 }
 

@@ -8,7 +8,7 @@ use mcp_bindgen_runtime::{Client, ConnectError, ConnectionState, ToolChanges};
 
 use super::inventory::Inventory;
 use super::section::{AnySection, Section};
-use super::server::{Handle, SectionServer};
+use super::server::{Handle, SectionServer, failures};
 
 /// A section that connects to servers and lists their tools: `### github`, then a bullet for each tool with the first
 /// sentence of its description, up to 200 characters. Descriptions come from the server: they are printed as plain
@@ -125,8 +125,7 @@ impl McpSection {
     /// Connects to all servers concurrently and lists their tools. Returns the errors of those that failed; their
     /// last known tools stay.
     pub async fn connect(&self) -> Vec<ConnectError> {
-        let listing = self.handles().map(|handle| async move { handle.list().await });
-        join_all(listing).await.into_iter().filter_map(Result::err).collect()
+        failures(self.handles().map(|handle| async move { handle.list().await })).await
     }
 
     /// Returns `true` if all servers are connected.

@@ -10,7 +10,7 @@ use mcp_bindgen_runtime::{CallTool, DynCallTool};
 use super::check::Placed;
 use super::error::{PromptWarning, RenderError};
 use super::function::SectionTool;
-use super::inventory::{Admits, Admitted};
+use super::inventory::Admitted;
 use super::placed::Inner;
 use super::section::Declared;
 use super::server::{Handle, Layering, SectionServer};
@@ -208,13 +208,8 @@ pub(super) fn admitted(view: &View<'_>, seen: &[Seen<'_>]) -> Result<Admitted, R
 
 /// Which tools of these servers may be called.
 pub(super) fn admitted_by(inner: &Inner, servers: &[RenderedServer]) -> Admitted {
-    let of_server = |server: &RenderedServer| {
-        let offer = server.caller.offer();
-        let admits: Admits = Box::new(move |tool| offer.admits(tool));
-        (server.name().to_owned(), admits)
-    };
-    let handles = servers.iter().map(|server| server.handle.clone());
-    Admitted { by_server: servers.iter().map(of_server).collect(), names: inner.names(handles) }
+    let by_server = servers.iter().map(|server| (server.name().to_owned(), server.caller.offer())).collect();
+    Admitted { by_server, names: inner.names(servers.iter().map(|server| server.handle.clone())) }
 }
 
 impl fmt::Debug for RenderedServer {

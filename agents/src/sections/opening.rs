@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_model::{nearest, printable};
-use mcp_bindgen_runtime::{ToolReply, ToolResult};
+use mcp_bindgen_runtime::{Content, ToolReply, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::function::SectionTool;
@@ -279,13 +279,8 @@ fn are(keys: &[&str]) -> String {
 }
 
 pub(super) fn reply(tool: &'static str, told: Result<String, String>) -> ToolReply {
-    let (text, is_error) = match told {
-        Ok(text) => (text, false),
-        Err(text) => (text, true),
-    };
-    let mut result = json!({ "content": [{ "type": "text", "text": text }] });
-    if let (true, Value::Object(fields)) = (is_error, &mut result) {
-        fields.insert("isError".to_owned(), Value::Bool(true));
-    }
-    ToolReply::from(ToolResult::from_json("sections", tool, result))
+    let mut result = ToolResult::new("sections", tool);
+    result.is_error = told.is_err();
+    result.content = vec![Content::text(told.unwrap_or_else(|message| message))];
+    result.into()
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use mcp_bindgen_runtime::{ConnectError, ToolReply};
 use mcp_bindgen_schema::names::PrefixedNames;
 
@@ -13,6 +12,7 @@ use super::offered::{self, Offer, Offered, RenderedServer, RenderedTool};
 use super::opening::{self, Opened, Opener};
 use super::params::PromptParams;
 use super::placed::Inner;
+use super::server::failures;
 use super::state::{OpenSections, PromptState};
 use super::text;
 use super::view::View;
@@ -104,8 +104,7 @@ impl RenderedPrompt {
     /// renderings. Returns the errors of those that failed; their last known tools stay. Without this, lists and
     /// snapshots are kept until [`McpSection::changes`](super::McpSection::changes) reports a change.
     pub async fn refresh(&self) -> Vec<ConnectError> {
-        let listing = self.servers.iter().map(|server| async move { server.handle.list().await });
-        join_all(listing).await.into_iter().filter_map(Result::err).collect()
+        failures(self.servers.iter().map(|server| server.handle.list())).await
     }
 
     /// Returns `true` if sections were opened since this was rendered: render again.

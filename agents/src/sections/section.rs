@@ -71,7 +71,7 @@ impl<P> Clone for Section<P> {
 }
 
 /// A section with any type of parameters, for children and prompts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use = "a section does nothing until a prompt has it"]
 pub struct AnySection {
     pub(super) parts: Parts,
@@ -305,12 +305,6 @@ impl<P> From<Section<P>> for AnySection {
 }
 
 impl<P> fmt::Debug for Section<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts.fmt(f)
-    }
-}
-
-impl fmt::Debug for AnySection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts.fmt(f)
     }

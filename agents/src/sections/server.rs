@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use mcp_bindgen_model::{ServerConfig, Snapshot, Transport, matches_globs};
 use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
@@ -359,6 +360,13 @@ fn in_words(one: &Transport, other: &Transport) -> &'static str {
 /// Returns `true` if one of these globs names a tool; all do where there are none.
 pub(super) fn selects(only: Option<&Arc<[String]>>, tool: &str) -> bool {
     only.is_none_or(|globs| matches_globs(globs, tool))
+}
+
+/// Waits until servers are listed, all at once, and returns the errors.
+pub(super) async fn failures(
+    listing: impl Iterator<Item = impl Future<Output = Result<(), ConnectError>>>,
+) -> Vec<ConnectError> {
+    join_all(listing).await.into_iter().filter_map(Result::err).collect()
 }
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

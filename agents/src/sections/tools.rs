@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use mcp_bindgen_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 
 use super::function::SectionTool;
-use super::offered::Offer;
+use super::offered::{Offer, RenderedServer};
 use super::render::RenderedPrompt;
-use super::server::{Handle, selects};
+use super::server::{Handle, failures, selects};
 
 /// The tools of a rendered prompt, in the order in which models see them.
 #[derive(Debug)]
@@ -60,22 +59,11 @@ impl OfferedTool {
     }
 }
 
-/// The offer of one declaration: a server's tools, or a function.
-pub(super) struct Group {
-    /// The call of `open_sections` by which it came.
-    pub(super) since: usize,
-    pub(super) what: What,
-}
-
-pub(super) enum What {
-    Server {
-        server: String,
-        /// As listed: what is no tool is there as well, and what is there twice.
-        tools: Vec<Value>,
-        bound: Option<&'static ServerSpec>,
-        caller: Arc<dyn DynCallTool>,
-    },
-    Function(SectionTool),
+/// The offer of one declaration.
+pub(super) enum What<'p> {
+    /// A server's tools as listed: what is no tool is there as well, and what is there twice.
+    Server(&'p RenderedServer, Vec<Value>),
+    Function(&'p SectionTool),
 }
 
 impl RenderedPrompt {
@@ -85,20 +73,20 @@ impl RenderedPrompt {
     pub async fn offered(&self) -> Offered {
         let (groups, failed) = self.groups().await;
         let mut tools = Vec::new();
-        for group in groups {
-            match group.what {
-                What::Function(tool) => tools.push(OfferedTool::Function(tool)),
-                What::Server { server, tools: listed, bound, caller } => {
+        for (_, what) in groups {
+            match what {
+                What::Function(tool) => tools.push(OfferedTool::Function(tool.clone())),
+                What::Server(server, listed) => {
                     let mut by_name = BTreeMap::new();
                     for tool in listed {
                         let Some(name) = wire_name(&tool).map(str::to_owned) else { continue };
                         by_name.entry(name).or_insert(tool);
                     }
                     tools.extend(by_name.into_iter().map(|(name, tool)| {
-                        let (server, caller) = (server.clone(), caller.clone());
-                        match bound.and_then(|spec| Some((spec, spec.tools.iter().find(|tool| tool.name == name)?))) {
+                        let (spec, caller) = (server.handle.bound, server.caller());
+                        match spec.and_then(|spec| Some((spec, spec.tools.iter().find(|tool| tool.name == name)?))) {
                             Some((server, tool)) => OfferedTool::Bound { server, tool, caller },
-                            None => OfferedTool::Live { server, tool, caller },
+                            None => OfferedTool::Live { server: server.name().to_owned(), tool, caller },
                         }
                     }));
                 }
@@ -107,22 +95,20 @@ impl RenderedPrompt {
         Offered { tools, failed }
     }
 
-    /// The same, declaration by declaration, as servers sent it. No tool of a server is in two of them.
-    pub(super) async fn groups(&self) -> (Vec<Group>, Vec<ConnectError>) {
+    /// The same, declaration by declaration, as servers sent it, each with the call of `open_sections` by which it came. No
+    /// tool of a server is in two of them.
+    pub(super) async fn groups(&self) -> (Vec<(usize, What<'_>)>, Vec<ConnectError>) {
         let unknown =
             self.servers.iter().filter(|server| server.handle.bound.is_none() && server.handle.tools().is_none());
-        let listing = unknown.map(|server| async move { server.handle.list_unless_failing().await });
-        let failed = join_all(listing).await.into_iter().filter_map(Result::err).collect();
-        let mut seen: Vec<BTreeSet<String>> = Vec::new();
-        seen.resize_with(self.servers.len(), BTreeSet::new);
+        let failed = failures(unknown.map(|server| server.handle.list_unless_failing())).await;
+        let mut seen: Vec<BTreeSet<String>> = vec![BTreeSet::new(); self.servers.len()];
         let of_offer = |(since, offer): &(usize, Offer)| {
             let what = match offer {
-                Offer::Tool { index } => What::Function(self.tools.get(*index)?.tool.clone()),
+                Offer::Tool { index } => What::Function(&self.tools.get(*index)?.tool),
                 Offer::Server { index, only } => {
                     let (server, seen) = (self.servers.get(*index)?, seen.get_mut(*index)?);
                     let is_first = seen.is_empty();
-                    let (handle, caller) = (&server.handle, server.caller.clone());
-                    let offer = caller.offer();
+                    let (handle, offer) = (&server.handle, server.caller.offer());
                     let mut own = BTreeSet::new();
                     let mut tools = handle.listed();
                     tools.retain(|tool| match wire_name(tool) {
@@ -138,10 +124,10 @@ impl RenderedPrompt {
                         }
                     });
                     seen.extend(own);
-                    What::Server { server: handle.name.clone(), tools, bound: handle.bound, caller }
+                    What::Server(server, tools)
                 }
             };
-            Some(Group { since: *since, what })
+            Some((*since, what))
         };
         let groups = self.order.iter().filter_map(of_offer).collect();
         (groups, failed)

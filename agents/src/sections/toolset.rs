@@ -1,13 +1,11 @@
 //! A rendered prompt as a set of tools.
 
-use std::collections::BTreeSet;
-
-use mcp_bindgen_runtime::ConnectError;
+use mcp_bindgen_runtime::{ConnectError, ToolSpec};
 use serde_json::Value;
 
 use super::offered::RenderedServer;
 use super::render::RenderedPrompt;
-use super::tools::{Group, What, wire_name};
+use super::tools::{What, wire_name};
 use crate::json::names;
 use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
 
@@ -71,9 +69,9 @@ impl RenderedPrompt {
     pub async fn toolset_on(&self, base: &Toolset) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
         let (groups, failed) = self.groups().await;
         let mut toolset = base.clone();
-        for round in groups.chunk_by(|one, other| one.since == other.since) {
+        for round in groups.chunk_by(|(one, _), (other, _)| one == other) {
             let named = self.servers.iter().fold(toolset.extend().names_around(self.names.clone()), listing);
-            toolset = round.iter().fold(named, with).build()?;
+            toolset = round.iter().map(|(_, what)| what).fold(named, with).build()?;
         }
         Ok((toolset, failed))
     }
@@ -85,15 +83,19 @@ fn listing(builder: ToolsetBuilder, server: &RenderedServer) -> ToolsetBuilder {
     builder.listing(server.name(), names(&listed).filter(|name| server.handle.allows(name)))
 }
 
-fn with(builder: ToolsetBuilder, group: &Group) -> ToolsetBuilder {
-    match &group.what {
-        What::Server { server, tools, bound: None, caller } => builder.server_live(server, tools, caller.clone()),
-        What::Server { server, tools, bound: Some(spec), caller } => {
-            let names: BTreeSet<&str> = names(tools).collect();
-            let bound: Vec<_> = spec.tools.iter().filter(|tool| names.contains(tool.name)).collect();
+fn with(builder: ToolsetBuilder, what: &What<'_>) -> ToolsetBuilder {
+    match what {
+        What::Server(server, tools) => {
+            let spec = server.handle.bound;
+            let is_listed = |bound: &&ToolSpec| names(tools).any(|name| name == bound.name);
+            let bound: Vec<_> = spec.iter().flat_map(|spec| spec.tools).filter(is_listed).collect();
             let is_bound = |tool: &Value| bound.iter().any(|bound| wire_name(tool) == Some(bound.name));
             let others: Vec<Value> = tools.iter().filter(|tool| !is_bound(tool)).cloned().collect();
-            builder.bound(spec, &bound, caller.clone()).server_live(server, &others, caller.clone())
+            let builder = match spec {
+                Some(spec) => builder.bound(spec, &bound, server.caller()),
+                None => builder,
+            };
+            builder.server_live(server.name(), &others, server.caller())
         }
         What::Function(tool) => {
             let (schema, caller) = (tool.input_schema().clone(), tool.caller().clone());

@@ -109,23 +109,15 @@ impl Callable {
             calls.push(begun);
             calls.len() - 1
         });
-        let result = match self.toolset.result_of(entry, arguments.clone(), options.clone()).await {
-            // JSON text was passed to a parameter that takes its value.
-            Err(NoResult::Arguments(what)) => match &filled.walked {
-                None => Err(NoResult::Arguments(what)),
-                Some(walked) => {
-                    let again = self.respelled(slot, entry, walked);
-                    match self.toolset.result_of(entry, again.clone(), options).await {
-                        Err(NoResult::Arguments(_)) => Err(NoResult::Arguments(what)),
-                        other => {
-                            arguments = again;
-                            other
-                        }
-                    }
-                }
-            },
-            other => other,
-        };
+        let mut result = self.toolset.result_of(entry, arguments.clone(), options.clone()).await;
+        // JSON text was passed to a parameter that takes its value.
+        if let (Err(NoResult::Arguments(_)), Some(walked)) = (&result, &filled.walked) {
+            let walked = self.respelled(slot, entry, walked);
+            let again = self.toolset.result_of(entry, walked.clone(), options).await;
+            if !matches!(again, Err(NoResult::Arguments(_))) {
+                (result, arguments) = (again, walked);
+            }
+        }
         let ended = |failure: Option<String>| {
             log.with(|calls| {
                 if let Some(call) = calls.get_mut(place) {
@@ -133,7 +125,7 @@ impl Callable {
                 }
             });
         };
-        let problem = match result {
+        let (kind, message) = match result {
             Ok(result) => {
                 let value = match entry.value_of(&result) {
                     Some(value) => data::of_result(value, result.text()),
@@ -164,7 +156,6 @@ impl Callable {
                 (TemplateErrorKind::Broken, message)
             }
         };
-        let (kind, message) = problem;
         ended(Some(message.clone()));
         let value = match &slot.kind {
             // A call with an unknown outcome is not replaced: a template could repeat it.

@@ -1,6 +1,7 @@
 //! Renders a template. minijinja is not async, so it runs on a separate thread, which requests the values of slots in the
 //! order of the text.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_bindgen_template::{Place, RESERVED, is_variable};
 use minijinja::value::{Object, ObjectRepr};
-use minijinja::{Environment, Error, ErrorKind, Output, State, Value};
+use minijinja::{Environment, Error, ErrorKind, State, Value};
 use serde_json::{Map, Value as Json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -97,19 +98,14 @@ impl Render {
 }
 
 fn problem(error: &Error, place: Option<Place>, missing: Option<(Place, String)>) -> Box<TemplateProblem> {
-    let kind = match error.kind() {
-        ErrorKind::UndefinedError => TemplateErrorKind::Undefined,
-        ErrorKind::OutOfFuel | ErrorKind::WriteFailure => TemplateErrorKind::Limit,
-        _ => TemplateErrorKind::Evaluation,
+    let (kind, message) = match error.kind() {
+        ErrorKind::UndefinedError => (TemplateErrorKind::Undefined, "an undefined value is used here".to_owned()),
+        ErrorKind::OutOfFuel => (TemplateErrorKind::Limit, STEP_LIMIT.to_owned()),
+        ErrorKind::WriteFailure => (TemplateErrorKind::Limit, OUTPUT_LIMIT.to_owned()),
+        _ => (TemplateErrorKind::Evaluation, jinja::in_words(error)),
     };
     let place = place.unwrap_or(Place { line: 1, column: 1 });
-    let (place, message) = match (missing, error.kind()) {
-        (Some((place, what)), _) => (place, what),
-        (None, ErrorKind::UndefinedError) => (place, "an undefined value is used here".to_owned()),
-        (None, ErrorKind::OutOfFuel) => (place, STEP_LIMIT.to_owned()),
-        (None, ErrorKind::WriteFailure) => (place, OUTPUT_LIMIT.to_owned()),
-        (None, _) => (place, jinja::in_words(error)),
-    };
+    let (place, message) = missing.unwrap_or((place, message));
     Box::new(TemplateProblem::new(kind, place, message))
 }
 
@@ -119,17 +115,12 @@ pub(super) fn environment() -> Environment<'static> {
     environment.set_formatter(|out, state, value| {
         let pass = state.lookup(PASS);
         let pass = pass.as_ref().and_then(|pass| pass.downcast_object_ref::<Pass>());
-        let write = |out: &mut Output<'_>, text: &str| {
-            pass.map_or(Ok(()), |pass| pass.prints(text.len()))?;
-            out.write_str(text).map_err(|_| Error::new(ErrorKind::WriteFailure, "failed to write the output"))
+        let text = match value.as_str() {
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Owned(data::printed(value).map_err(|_| ErrorKind::UndefinedError)?),
         };
-        match value.as_str() {
-            Some(text) => write(out, text),
-            None => match data::printed(value) {
-                Ok(text) => write(out, &text),
-                Err(NoJson::Undefined | NoJson::Other(_) | NoJson::TooMuch) => Err(ErrorKind::UndefinedError.into()),
-            },
-        }
+        pass.map_or(Ok(()), |pass| pass.prints(text.len()))?;
+        out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "failed to write the output"))
     });
     environment.add_filter("tojson", |value: Value| {
         let json = data::to_json(&value, data::Wanted::Data)

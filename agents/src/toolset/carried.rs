@@ -2,7 +2,6 @@
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use mcp_bindgen_runtime::ToolCall;
@@ -36,12 +35,6 @@ impl Carried {
 
     pub(super) fn attached(&self, call: ToolCall) -> ToolCall {
         self.values.values().fold(call, |call, attach| attach(call))
-    }
-}
-
-impl fmt::Debug for Carried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Carried").field("values", &self.values.len()).field("results", &self.results).finish()
     }
 }
 

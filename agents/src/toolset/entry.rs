@@ -1,6 +1,5 @@
 //! A tool of a toolset.
 
-use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -148,11 +147,5 @@ impl Entry {
     /// Returns its identity.
     pub(crate) fn identity(&self) -> (&str, &str) {
         (&self.server, &self.tool)
-    }
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("public", &self.public).field("server", &self.server).finish_non_exhaustive()
     }
 }

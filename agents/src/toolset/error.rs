@@ -30,10 +30,15 @@ impl From<ToolsetFault> for ToolsetError {
 }
 
 /// A problem of a toolset. Fields contain names as they were given; the printed message is sanitized.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolsetFault {
     /// A tool was added twice: two servers have one name, or one function was given twice.
+    #[error(
+        "tool {} of {} was added twice; use different names for servers and function groups",
+        quoted(tool),
+        quoted(server)
+    )]
     Repeated {
         /// The server's name, or the group of functions.
         server: String,
@@ -41,6 +46,11 @@ pub enum ToolsetFault {
         tool: String,
     },
     /// Several tools have one name, in a set that calls them by nothing else.
+    #[error(
+        "{} have the same name {} without the server; remove all but one, or use `NameStyle::ServerTool`",
+        tools_of(servers),
+        quoted(name)
+    )]
     SameName {
         /// The name.
         name: String,
@@ -48,6 +58,7 @@ pub enum ToolsetFault {
         servers: Vec<String>,
     },
     /// The bindings of a server have no such tool.
+    #[error("the bindings of {} have no tool {}{}", quoted(server), quoted(pattern), meant(nearest))]
     NoSuchTool {
         /// The server's name.
         server: String,
@@ -57,6 +68,7 @@ pub enum ToolsetFault {
         nearest: Vec<String>,
     },
     /// No tool of the set fits.
+    #[error("no tool of the set matches {}{}", quoted(pattern), meant(nearest))]
     NoSuchPattern {
         /// The pattern: `server`, or `server/tool`.
         pattern: String,
@@ -64,6 +76,7 @@ pub enum ToolsetFault {
         nearest: Vec<String>,
     },
     /// The schema of a bound tool is no JSON.
+    #[error("the schema of tool {} of {} is not JSON: {message}", quoted(tool), quoted(server))]
     Schema {
         /// The server's name.
         server: String,
@@ -73,6 +86,11 @@ pub enum ToolsetFault {
         message: String,
     },
     /// The parameters of a function are no object.
+    #[error(
+        "the parameters of function {} are {message}, but models send objects; use a struct with named fields, or an \
+         empty one (`struct Nothing {{}}`)",
+        quoted(function)
+    )]
     Parameters {
         /// The function's name.
         function: String,
@@ -80,6 +98,7 @@ pub enum ToolsetFault {
         message: String,
     },
     /// A tool of `[tools]` cannot stand for the tools that it names.
+    #[error("`[tools.{}]`: {message}", printable(name))]
     NotJoined {
         /// The name of the tool.
         name: String,
@@ -87,6 +106,7 @@ pub enum ToolsetFault {
         message: String,
     },
     /// The tools of something were to be listed, at whose end there is no client.
+    #[error("listing tools requires a client, or a stack around one; without it use `ToolsetBuilder::server`")]
     NothingToList,
 }
 
@@ -105,47 +125,16 @@ fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-impl fmt::Display for ToolsetFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |name: &String| format!("`{}`", printable(name));
-        let meant = |nearest: &[String]| match nearest.first() {
-            Some(near) => format!("; was {} meant?", shown(near)),
-            None => String::new(),
-        };
-        match self {
-            Self::Repeated { server, tool } => write!(
-                f,
-                "tool {} of {} was added twice; use different names for servers and function groups",
-                shown(tool),
-                shown(server)
-            ),
-            Self::SameName { name, servers } => write!(
-                f,
-                "{} have the same name {} without the server; remove all but one, or use `NameStyle::ServerTool`",
-                servers.iter().map(|server| format!("a tool of {}", shown(server))).collect::<Vec<_>>().join(" and "),
-                shown(name)
-            ),
-            Self::NoSuchTool { server, pattern, nearest } => {
-                write!(f, "the bindings of {} have no tool {}{}", shown(server), shown(pattern), meant(nearest))
-            }
-            Self::NoSuchPattern { pattern, nearest } => {
-                write!(f, "no tool of the set matches {}{}", shown(pattern), meant(nearest))
-            }
-            Self::Schema { server, tool, message } => {
-                write!(f, "the schema of tool {} of {} is not JSON: {message}", shown(tool), shown(server))
-            }
-            Self::Parameters { function, message } => write!(
-                f,
-                "the parameters of function {} are {message}, but models send objects; use a struct with named \
-                 fields, or an empty one (`struct Nothing {{}}`)",
-                shown(function)
-            ),
-            Self::NotJoined { name, message } => write!(f, "`[tools.{}]`: {message}", printable(name)),
-            Self::NothingToList => f.write_str(
-                "listing tools requires a client, or a stack around one; without it use `ToolsetBuilder::server`",
-            ),
-        }
-    }
+fn quoted(name: &str) -> String {
+    format!("`{}`", printable(name))
+}
+
+fn meant(nearest: &[String]) -> String {
+    nearest.first().map_or_else(String::new, |near| format!("; was {} meant?", quoted(near)))
+}
+
+fn tools_of(servers: &[String]) -> String {
+    servers.iter().map(|server| format!("a tool of {}", quoted(server))).collect::<Vec<_>>().join(" and ")
 }
 
 fn listed(faults: &[ToolsetFault]) -> String {

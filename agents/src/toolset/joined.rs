@@ -66,8 +66,16 @@ impl Toolset {
             match JoinedTools::of(name, &tools) {
                 Ok(made) => {
                     entries.retain(|entry| !is_member(entry));
-                    let joined = Joined { argument: made.argument, tools: members };
-                    entries.insert(place, Arc::new(joined.into_entry(name, &made.tool)));
+                    let handler = Handler::Joined(Joined { argument: made.argument, tools: members });
+                    let schema = made.tool.get("inputSchema").cloned().unwrap_or_default();
+                    let description = made.tool.get("description").and_then(Value::as_str).unwrap_or_default();
+                    let entry = Entry {
+                        public: name.clone(),
+                        description: Some(description.into()),
+                        annotations: made.tool.get("annotations").map(Annotations::listed).unwrap_or_default(),
+                        ..Entry::new(TOOLS, name.as_str(), schema, handler)
+                    };
+                    entries.insert(place, Arc::new(entry));
                 }
                 Err(message) => faults.push(ToolsetFault::NotJoined { name: name.clone(), message }),
             }
@@ -104,15 +112,5 @@ impl Toolset {
                 ToolReply::failure(invalid(public, &what))
             }
         }
-    }
-}
-
-impl Joined {
-    fn into_entry(self, name: &str, tool: &Value) -> Entry {
-        let schema = tool.get("inputSchema").cloned().unwrap_or_default();
-        let description = tool.get("description").and_then(Value::as_str).unwrap_or_default();
-        let annotations = tool.get("annotations").map(Annotations::listed).unwrap_or_default();
-        let entry = Entry::new(TOOLS, name, schema, Handler::Joined(self));
-        Entry { public: name.to_owned(), description: Some(description.into()), annotations, ..entry }
     }
 }

@@ -32,6 +32,7 @@ mod turn;
 mod words;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use mcp_bindgen_runtime::events::{Events, subscribe};
@@ -72,7 +73,7 @@ pub use words::message_for_model;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Toolset {
     entries: Arc<[Arc<Entry>]>,
     /// Where in `entries` the tool of a public name is.
@@ -194,5 +195,11 @@ impl Toolset {
 
     pub(crate) fn entry(&self, public: &str) -> Option<&Arc<Entry>> {
         self.entries.get(*self.by_name.get(public)?)
+    }
+}
+
+impl fmt::Debug for Toolset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolset").field("names", &self.names().collect::<Vec<_>>()).finish_non_exhaustive()
     }
 }

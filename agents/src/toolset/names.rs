@@ -24,7 +24,8 @@ pub enum NameStyle {
 pub(super) struct Naming {
     /// Of a configuration or a prompt.
     pub(super) around: PrefixedNames,
-    servers: PrefixedNames,
+    /// Of bindings and of lists that were known before the set was begun, such as a snapshot's.
+    pub(super) servers: PrefixedNames,
     /// The whole lists of servers, also of tools that are not in the set.
     listed: BTreeMap<String, BTreeSet<String>>,
 }
@@ -35,16 +36,6 @@ impl Naming {
         if !self.servers.has(name) {
             add_server(&mut self.servers, name, config);
         }
-    }
-
-    /// Takes note of bindings.
-    pub(super) fn bound(&mut self, server: &ServerSpec) {
-        add_bound(&mut self.servers, server);
-    }
-
-    /// Takes note of the tools of a list that was known before the set was begun, such as a snapshot's.
-    pub(super) fn known<'t>(&mut self, server: &str, tools: impl IntoIterator<Item = &'t str>) {
-        self.servers.add_snapshot(server, tools);
     }
 
     /// Takes note of the tools of a list that the server has sent.

@@ -1,6 +1,6 @@
 //! The functions of the program, and of servers, in a toolset.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::sync::Arc;
 
 use mcp_bindgen_runtime::middleware::Stack;
@@ -156,7 +156,7 @@ impl ToolsetBuilder {
     /// Adds a function with the layers that stand around functions now.
     fn with_function(self, group: Arc<str>, name: &str, description: &str, schema: Value, function: Function) -> Self {
         let caller = match &self.layers {
-            Some(layers) if !layers.calls.admits(name) => return self,
+            Some(layers) if !layers.calls.offer.admits(name) => return self,
             Some(layers) => {
                 layers.functions.add(group.clone(), name.into(), function);
                 layers.calls.caller.clone()
@@ -185,10 +185,4 @@ impl ToolsetBuilder {
 pub(super) struct Layers {
     functions: Functions,
     calls: Calls,
-}
-
-impl fmt::Debug for Layers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Layers").field(&self.functions).finish()
-    }
 }

@@ -3,10 +3,12 @@
 mod functions;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use mcp_bindgen_model::{Config, matches_glob, parse_leniently};
+use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
@@ -20,7 +22,7 @@ use super::answers::Answers;
 use super::carried::Carried;
 use super::entry::{Entry, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
-use super::names::{NameStyle, Naming};
+use super::names::{NameStyle, Naming, add_bound};
 use crate::json;
 
 /// Builds a [`Toolset`]. All problems are reported by [`build`](Self::build).
@@ -30,7 +32,7 @@ use crate::json;
 /// policies, approvals and other layers to all calls, pass a [`Stack`](mcp_bindgen_runtime::middleware::Stack). Tools
 /// that can never be called, because of the configuration's `tools` and `exclude` or a policy by name, are left out.
 /// Functions of the program have no layers, except those of [`functions_through`](Self::functions_through).
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ToolsetBuilder {
     /// Of the set that is continued; they keep their places and names.
@@ -107,8 +109,8 @@ impl ToolsetBuilder {
     ) -> Self {
         let calls = Calls::through(client);
         self.naming.server(server.name, calls.live.as_ref().map(Client::config));
-        self.naming.bound(server);
-        for tool in tools.iter().filter(|tool| calls.admits(tool.name)) {
+        add_bound(&mut self.naming.servers, server);
+        for tool in tools.iter().filter(|tool| calls.offer.admits(tool.name)) {
             let schema = match parse_leniently(tool.input_schema) {
                 Ok(read) => read.value,
                 Err(error) => {
@@ -150,7 +152,7 @@ impl ToolsetBuilder {
     pub fn server(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
         let calls = Calls::through(client);
         self.naming.server(name, calls.live.as_ref().map(Client::config));
-        self.naming.known(name, calls.selected(tools));
+        self.naming.servers.add_snapshot(name, calls.selected(tools));
         self.add_listed(name, tools, &calls);
         self
     }
@@ -226,7 +228,7 @@ impl ToolsetBuilder {
             self.left_out.push(ToolDiagnostic::new(DiagnosticKind::LeftOut, identity, "", why));
         }
         let views = calls.live.as_ref().map(|client| &client.config().views);
-        for (name, tool) in listed.into_iter().filter(|(name, _)| calls.admits(name)) {
+        for (name, tool) in listed.into_iter().filter(|(name, _)| calls.offer.admits(name)) {
             let view = views.and_then(|views| views.get(name));
             let tool = match view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(tool, view)) {
                 Ok(tool) => tool,
@@ -287,21 +289,23 @@ impl ToolsetBuilder {
     }
 }
 
+impl fmt::Debug for ToolsetBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tools: Vec<_> = self.entries.iter().map(Entry::identity).collect();
+        f.debug_struct("ToolsetBuilder").field("tools", &tools).field("faults", &self.faults).finish_non_exhaustive()
+    }
+}
+
 /// The client of one server's tools.
 struct Calls {
     caller: Arc<dyn DynCallTool>,
     live: Option<Client>,
-    admits: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    offer: Offer,
 }
 
 impl Calls {
     fn through(client: impl CallTool + 'static) -> Self {
-        let (live, offer) = (Client::behind(&client), client.offer());
-        Self { caller: Arc::new(client), live, admits: Box::new(move |tool| offer.admits(tool)) }
-    }
-
-    fn admits(&self, tool: &str) -> bool {
-        (self.admits)(tool)
+        Self { live: Client::behind(&client), offer: client.offer(), caller: Arc::new(client) }
     }
 
     /// The tools of a list that the configuration selects.

@@ -3,7 +3,6 @@
 mod outline;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -403,12 +402,6 @@ fn of_text(text: &str, asked: &Asked, room: usize) -> Page {
         at += line.chars().count();
     }
     page(found, None)
-}
-
-impl fmt::Debug for Results {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Results").field("limit", &self.limit).finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]
