@@ -5,9 +5,9 @@ use mcp_bindgen_runtime::validate::Violation;
 use mcp_bindgen_runtime::{CallError, CallOptions, Client, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
-use super::contained::contained;
 use super::context::Through;
 use super::find::{Asked, asked};
+use super::functions::contained;
 use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::json::names;
@@ -198,7 +198,7 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
     let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
     fitted(entry, arguments).map_err(|misfit| {
         let schema = &entry.input_schema;
-        let violations = entry.prepared.violations(schema, &misfit.arguments, MOST_FAULTS);
+        let violations = entry.violations(&misfit.arguments, MOST_FAULTS);
         invalid(&entry.public, &mend::explained(schema, &misfit.arguments, &violations))
     })
 }
@@ -209,10 +209,10 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
 /// The faults of the arguments.
 pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
     let schema = &*entry.input_schema;
-    let check = |arguments: &Value| entry.prepared.check(schema, arguments);
+    let check = |arguments: &Value| entry.check(arguments);
     let sent = Value::Object(arguments);
     let mut whole = sent.clone();
-    entry.prepared.nulls(schema).take_out(&mut whole);
+    entry.nulls().take_out(&mut whole);
     if let Err(violation) = check(&whole) {
         whole = if lacks_nulls_alone(&whole, &sent) && check(&sent).is_ok() {
             // A null that seemed needless is what the schema asks for elsewhere.

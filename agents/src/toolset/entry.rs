@@ -1,19 +1,20 @@
 //! A tool of a toolset.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::View;
+use mcp_bindgen_runtime::validate::Validator;
 use mcp_bindgen_runtime::{Annotations, Client, Content, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::Toolset;
 use super::answers::Answers;
 use super::context::FunctionContext;
-use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use crate::json::object;
 use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
+use mcp_bindgen_schema::provider::Nulls;
 
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
@@ -35,8 +36,10 @@ pub(crate) struct Entry {
     pub(crate) handler: Handler,
     /// The schema in the words of providers, once somebody asked for it.
     pub(crate) rewrites: Rewrites,
-    /// The state of its schema for calls, made when the first one comes.
-    pub(crate) prepared: Prepared,
+    /// Made when the first call comes.
+    pub(super) nulls: OnceLock<Nulls>,
+    /// The same; `None` if the schema cannot be used.
+    pub(super) validator: OnceLock<Option<Validator>>,
 }
 
 /// Runs a tool.
@@ -115,7 +118,8 @@ impl Entry {
             answers: Answers::default(),
             handler,
             rewrites: Rewrites::default(),
-            prepared: Prepared::default(),
+            nulls: OnceLock::new(),
+            validator: OnceLock::new(),
         }
     }
 

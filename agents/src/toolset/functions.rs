@@ -1,13 +1,14 @@
 //! Functions of the program as a service that calls tools, for layers.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::FutureExt;
 use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool, ToolCall, ToolResult};
 
-use super::contained::contained;
 use super::context::FunctionContext;
 use super::entry::{Function, Output};
 use super::words::broken;
@@ -86,6 +87,13 @@ impl CallTool for Functions {
     fn offer(&self) -> Offer {
         self.offer.clone()
     }
+}
+
+/// Returns the output of a future: `None` if it panics, or the closure that begins it. What it said then is in the hands of
+/// the program's panic hook; it may be a secret.
+pub(super) async fn contained<F: Future>(begin: impl FnOnce() -> F) -> Option<F::Output> {
+    // The program handles the state of a closure that panicked; it sees the error.
+    AssertUnwindSafe(async { begin().await }).catch_unwind().await.ok()
 }
 
 impl fmt::Debug for Functions {

@@ -3,7 +3,6 @@
 mod answers;
 mod builder;
 mod carried;
-mod contained;
 mod context;
 mod cost;
 mod definitions;

@@ -1,44 +1,36 @@
 //! The state of a tool's schema for calls, made once.
 
-use std::sync::OnceLock;
-
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::validate::{UnusableSchema, Validator, Violation};
 use mcp_bindgen_schema::provider::Nulls;
 use serde_json::Value;
 
-/// Empty until the first call comes.
-#[derive(Default)]
-pub(crate) struct Prepared {
-    nulls: OnceLock<Nulls>,
-    /// None where the schema is none that anybody could use.
-    validator: OnceLock<Option<Validator>>,
-}
+use super::entry::Entry;
 
-impl Prepared {
+impl Entry {
     /// The nulls that a strict model has to send, and a server does not expect.
-    pub(super) fn nulls(&self, schema: &Value) -> &Nulls {
-        self.nulls.get_or_init(|| Nulls::of(schema))
+    pub(super) fn nulls(&self) -> &Nulls {
+        self.nulls.get_or_init(|| Nulls::of(&self.input_schema))
     }
 
     /// Checks arguments against the schema, as far as it can be used: what is wrong with it is no fault of the model's,
     /// and the server judges the call in the end.
-    pub(super) fn check(&self, schema: &Value, arguments: &Value) -> Result<(), Violation> {
-        self.validator(schema).map_or(Ok(()), |validator| validator.check(arguments))
+    pub(super) fn check(&self, arguments: &Value) -> Result<(), Violation> {
+        self.validator().map_or(Ok(()), |validator| validator.check(arguments))
     }
 
     /// Returns the faults of arguments, but no more than `most`.
-    pub(super) fn violations(&self, schema: &Value, arguments: &Value, most: usize) -> Vec<Violation> {
-        self.validator(schema).map_or_else(Vec::new, |validator| validator.violations(arguments, most))
+    pub(super) fn violations(&self, arguments: &Value, most: usize) -> Vec<Violation> {
+        self.validator().map_or_else(Vec::new, |validator| validator.violations(arguments, most))
     }
 
-    fn validator(&self, schema: &Value) -> Option<&Validator> {
+    fn validator(&self) -> Option<&Validator> {
         let made = || {
             let unusable = |error: UnusableSchema| {
                 let why = printable(&error.to_string());
                 tracing::debug!("arguments are not validated, because the schema is unusable: {why}");
             };
-            Validator::new(schema).map_err(unusable).ok()
+            Validator::new(&self.input_schema).map_err(unusable).ok()
         };
         self.validator.get_or_init(made).as_ref()
     }

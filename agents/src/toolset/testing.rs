@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_bindgen_runtime::{Annotations, CallError, CallTool, Client, ServerSpec, ToolCall, ToolResult, ToolSpec};
+use mcp_bindgen_runtime::{CallError, CallTool, Client, ServerSpec, ToolCall, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::entry::Running;
