@@ -1,6 +1,8 @@
 //! minijinja, as all text here is made with it.
 
-use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+use std::collections::BTreeSet;
+
+use minijinja::{AutoEscape, Environment, Error, Template, UndefinedBehavior};
 
 use crate::text::line;
 
@@ -21,4 +23,10 @@ pub(crate) fn environment() -> Environment<'static> {
 pub(crate) fn in_words(error: &Error) -> String {
     let kind = error.kind();
     line(&error.detail().map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")))
+}
+
+/// The variables that a template uses and does not set, without globals.
+pub(crate) fn undeclared(template: &Template<'_, '_>, environment: &Environment<'_>) -> BTreeSet<String> {
+    let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);
+    template.undeclared_variables(false).into_iter().filter(|name| !is_global(name)).collect()
 }

@@ -21,10 +21,7 @@ pub(super) fn problems(environment: &Environment<'_>, source: &str, names: &Name
         Err(error) => return vec![format!("does not compile: {}", in_words(&error))],
     };
     let Names::These(names) = names else { return Vec::new() };
-    let is_global = |name: &str| environment.globals().any(|(global, _)| global == name);
-    let undeclared = template.undeclared_variables(false).into_iter();
-    let mut unknown: Vec<String> = undeclared.filter(|name| !names.contains(name) && !is_global(name)).collect();
-    unknown.sort();
+    let unknown = jinja::undeclared(&template, environment).into_iter().filter(|name| !names.contains(name));
     let problem = |name: String| {
         let near =
             mcp_bindgen_model::nearest(&name, names.iter().map(String::as_str)).first().map(|near| near.to_string());
@@ -35,7 +32,7 @@ pub(super) fn problems(environment: &Environment<'_>, source: &str, names: &Name
         };
         format!("uses the unknown parameter `{name}`; {help}")
     };
-    unknown.into_iter().map(problem).collect()
+    unknown.map(problem).collect()
 }
 
 /// The text for these values, without blank lines around it.

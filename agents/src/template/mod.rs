@@ -236,11 +236,9 @@ fn undeclared(segments: &[Compiled], environment: &Environment<'_>) -> BTreeSet<
     // Variables of a segment are available in later ones.
     let mut all = Source::default();
     segments.iter().for_each(|segment| all.append(&segment.source));
-    let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);
-    let undeclared = environment.template_from_str(&all.code).map(|all| all.undeclared_variables(false));
     // Each segment has compiled, and so do all of them.
-    let undeclared = undeclared.unwrap_or_default().into_iter();
-    undeclared.filter(|name| !name.starts_with(RESERVED) && !is_global(name)).collect()
+    let undeclared = environment.template_from_str(&all.code).map(|all| jinja::undeclared(&all, environment));
+    undeclared.unwrap_or_default().into_iter().filter(|name| !name.starts_with(RESERVED)).collect()
 }
 
 impl fmt::Debug for Template {

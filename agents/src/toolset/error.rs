@@ -112,17 +112,17 @@ pub enum ToolsetFault {
 
 impl ToolsetFault {
     pub(super) fn no_such_pattern<'a>(pattern: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::NoSuchPattern { pattern: pattern.to_owned(), nearest: owned(nearest(pattern, known)) }
+        Self::NoSuchPattern { pattern: pattern.to_owned(), nearest: nearest_names(pattern, known) }
     }
 
     pub(super) fn no_such_tool<'a>(server: &str, pattern: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        let nearest = owned(nearest(pattern, known));
+        let nearest = nearest_names(pattern, known);
         Self::NoSuchTool { server: server.to_owned(), pattern: pattern.to_owned(), nearest }
     }
 }
 
-fn owned(names: Vec<&str>) -> Vec<String> {
-    names.into_iter().map(str::to_owned).collect()
+pub(super) fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    nearest(name, known).into_iter().map(str::to_owned).collect()
 }
 
 fn quoted(name: &str) -> String {

@@ -262,9 +262,7 @@ impl ToolsetBuilder {
     pub fn build(mut self) -> Result<Toolset, ToolsetError> {
         let all = || self.kept.iter().map(|entry| &**entry).chain(&self.entries);
         let mut seen = BTreeSet::new();
-        let mut repeated: Vec<_> = all().map(Entry::identity).filter(|identity| !seen.insert(*identity)).collect();
-        repeated.sort_unstable();
-        repeated.dedup();
+        let repeated: BTreeSet<_> = all().map(Entry::identity).filter(|identity| !seen.insert(*identity)).collect();
         let repeated = repeated.into_iter().map(|(server, tool)| (server.to_owned(), tool.to_owned()));
         let repeated: Vec<_> = repeated.map(|(server, tool)| ToolsetFault::Repeated { server, tool }).collect();
         let mut faults = std::mem::take(&mut self.faults);

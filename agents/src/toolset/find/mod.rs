@@ -7,13 +7,14 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mcp_bindgen_model::{matches_glob, nearest};
+use mcp_bindgen_model::matches_glob;
 use mcp_bindgen_runtime::ToolReply;
 use serde_json::Value;
 
 pub(super) use self::meta::{Asked, asked, free_name, reading};
 use self::meta::{call_tool, find_tools};
 use self::rank::Index;
+use super::error::nearest_names;
 use super::turn::{Order, turn};
 use super::{NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
@@ -97,7 +98,7 @@ impl Deferred {
             let pattern = pattern.as_ref();
             let mut fitting = self.all.public_names().filter(|name| matches_glob(pattern, name)).peekable();
             if fitting.peek().is_none() {
-                let nearest = nearest(pattern, self.all.public_names()).into_iter().map(str::to_owned).collect();
+                let nearest = nearest_names(pattern, self.all.public_names());
                 return Err(NothingPinned { pattern: pattern.to_owned(), nearest });
             }
             pinned.extend(fitting.map(str::to_owned));
