@@ -1,10 +1,11 @@
-//! An agent: `cargo run --example agent_loop --features agents`. A model opens a section of its prompt, receives the
-//! section's tools, calls some of them in one turn, corrects a wrong call, requests a call that needs approval, and
-//! orders an item that is sold out, so that a transaction is rolled back. It does so with the APIs of all four
-//! providers, and again with a deferred toolset of two tools.
+//! An agent: `cargo run --example agent_loop --features agents`.
 //!
-//! The model is a script behind a local HTTP server, as strict as the providers; the MCP server is this program
-//! itself, started again as a child process. So neither an API key nor a network is needed.
+//! A model opens a section of its prompt and gets the tools of the section. It calls some of them in one turn, corrects
+//! a wrong call, and requests a call that needs an approval. Then it orders an item that is sold out, and a transaction
+//! is rolled back. The example does this with four APIs of providers, and again with a deferred toolset of two tools.
+//!
+//! The model is a script behind a local HTTP server that checks requests as strictly as the providers. The MCP server
+//! is this program itself, started again as a child process. So the example needs neither an API key nor a network.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
 //! Typed calls to npm's file server: `cargo run --example filesystem`.
 //!
-//! It needs node and, the first time, a network. The server is configured in `mcp.toml`; its snapshot
-//! `fixtures/snapshots/filesystem.json` was written by `mcp-bindgen sync filesystem`.
+//! It needs Node, and a network for the first run. The server is configured in `mcp.toml`. The command
+//! `mcp-bindgen sync filesystem` wrote its snapshot, `fixtures/snapshots/filesystem.json`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,10 @@
-//! Governed calls: `cargo run --example governed`. A policy denies a call, another is approved, a transaction is
-//! rolled back, and a changed tool is rejected; every call is reported as an event.
+//! Governed calls: `cargo run --example governed`.
 //!
-//! The server is this program itself, started again as a child process, so neither node nor a network is needed. For
-//! the last step it acts as a later version whose tools differ from the bindings.
+//! A policy denies one call, and a user approves another. A transaction is rolled back, and a call of a changed tool is
+//! refused. Every call is reported as an event.
+//!
+//! The server is this program itself, started again as a child process, so the example needs neither Node nor a
+//! network. For the last step, the server acts as a later version whose tools differ from the bindings.
 
 #![allow(clippy::print_stdout)]
 

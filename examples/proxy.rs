@@ -1,8 +1,9 @@
-//! Two servers behind one proxy: `cargo run --example proxy --features proxy,http`. A client lists the tools of both
-//! over HTTP and calls them. A policy denies one tool, another needs approval by the client's user, and the proxy
-//! reports every call as an event.
+//! Two servers behind one proxy: `cargo run --example proxy --features proxy,http`.
 //!
-//! The servers are part of this program, so neither node nor a network is needed.
+//! A client lists the tools of both servers over HTTP and calls them. A policy denies one tool. Another tool needs an
+//! approval by the user of the client. The proxy reports every call as an event.
+//!
+//! The servers are part of this program, so the example needs neither Node nor a network.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
 //! Typed calls to an MCP server: `cargo run --example quickstart`.
 //!
-//! The server is this program itself, started again as a child process, so neither node nor a network is needed. Its
-//! bindings are generated from `fixtures/snapshots/fixture.json`, written by `mcp-bindgen sync fixture`.
+//! The server is this program itself, started again as a child process, so the example needs neither Node nor a
+//! network. The bindings are generated from `fixtures/snapshots/fixture.json`, which `mcp-bindgen sync fixture` wrote.
 
 #![allow(clippy::print_stdout)]
 

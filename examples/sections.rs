@@ -1,8 +1,10 @@
-//! A prompt whose sections declare their servers: `cargo run --example sections --features agents`. A closed section
-//! shows its summary, and its servers are not started. After a model opens it, its tools are offered from the next
-//! turn on.
+//! A prompt whose sections declare their servers: `cargo run --example sections --features agents`.
 //!
-//! The server is this program itself, started again as a child process, so neither node nor a network is needed.
+//! A closed section shows its summary, and its servers are not started. After a model opens the section, its tools are
+//! offered from the next turn on.
+//!
+//! The server is this program itself, started again as a child process, so the example needs neither Node nor a
+//! network.
 
 #![allow(clippy::print_stdout)]
 

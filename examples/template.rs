@@ -1,9 +1,11 @@
-//! A template whose actions call tools: `cargo run --example template --features agents`. It opens a ticket, lists
-//! labels, has a model choose some of them, iterates over the choice, and drops all but the variables at a
-//! checkpoint. Then it shows the errors of invalid templates, which are reported before any call.
+//! A prompt template that calls tools: `cargo run --example template --features agents`.
 //!
-//! The model is a closure, and the server is this program itself, started again as a child process. So neither an API
-//! key nor a network is needed.
+//! The template opens a ticket and lists labels. A model chooses some of the labels, and a loop uses its choice. After
+//! a checkpoint, only the variables are left. Then the example prints the errors of invalid templates, which are found
+//! before any call.
+//!
+//! The model is a closure, and the server is this program itself, started again as a child process. So the example
+//! needs neither an API key nor a network.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,8 @@
-//! A transport of one's own that reconnects: `cargo run --example unix_socket`.
+//! A custom transport that reconnects: `cargo run --example unix_socket`.
 //!
-//! The server listens on a unix socket, is killed and comes back. The client opens a connection when it needs one, and
-//! keeps what it can: handles, subscriptions to events and to the state of the connection, and the knowledge of what
-//! became of each call. A WebSocket, `ssh` or a container is the same: anything that gives a pair of streams.
+//! The server listens on a unix socket, is killed and starts again. The client opens a new connection when it needs
+//! one. Handles, listeners for events and for the state of the connection, and the outcomes of calls survive. A WebSocket,
+//! `ssh` or a container works in the same way: anything that gives a pair of streams.
 
 #![allow(clippy::print_stdout)]
 

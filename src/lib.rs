@@ -1,7 +1,8 @@
 //! Typed Rust for any MCP server, generated at build time.
 //!
-//! [`mcp_tools!`] reads a snapshot of a server's tools and generates a module: a struct for the arguments of each tool, a
-//! struct for its result, and a client with one method for each tool.
+//! A *snapshot* is a JSON file with the tools of one MCP server. The command `mcp-bindgen add` writes it, and you
+//! commit it. [`mcp_tools!`] reads the snapshot and generates a module: a struct for the arguments of each tool, a struct for
+//! its result, and a client with one method for each tool.
 //!
 //! ```no_run
 //! mcp_bindgen::mcp_tools!("github"); // from mcp/github.json
@@ -25,14 +26,16 @@
 //! | generate bindings | [`mcp_tools!`], or a build script and [`include_bindings!`] |
 //! | connect to the servers of `mcp.toml` | [`Servers`], [`Client`], [`ClientOptions`] |
 //! | call a tool by name | [`ToolCall`], [`CallTool`], [`ToolResult`] |
-//! | find out why a call failed | [`CallError`], and [`Dispatched`]: whether the server may have executed it |
+//! | find out why a call failed | [`CallError`] |
+//! | find out whether the server may have executed a failed call | [`Dispatched`] |
 //! | set timeouts, progress and cancellation | [`CallOptions`] |
 //! | add policies, approvals, retries and caches | [`middleware`] |
 //! | observe calls | [`events`] |
 //! | test without a server | [`Fake`] |
 //! | offer tools to a model | `agents`, with the feature `agents` |
 //!
-//! The README and the book in `docs/book` explain configuration, drift, the command line and the cargo features.
+//! The README shows how to set up a crate. The book in `docs/book` explains configuration, drift, the command line and
+//! the cargo features.
 
 /// Tools for models, prompt sections, templates and hosted servers.
 #[cfg(feature = "agents")]
