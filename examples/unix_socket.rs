@@ -1,8 +1,9 @@
 //! A custom transport that reconnects: `cargo run --example unix_socket`.
 //!
 //! The server listens on a unix socket, is killed and starts again. The client opens a new connection when it needs
-//! one. Handles, listeners for events and for the state of the connection, and the outcomes of calls survive. A WebSocket,
-//! `ssh` or a container works in the same way: anything that gives a pair of streams.
+//! one. Handles, listeners for events and for the state of the connection, and the outcomes of calls survive.
+//!
+//! A WebSocket, `ssh` or a container works in the same way: anything that gives a pair of streams.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,8 @@
 //! Typed Rust for any MCP server, generated at build time.
 //!
 //! A *snapshot* is a JSON file with the tools of one MCP server. The command `mcp-bindgen add` writes it, and you
-//! commit it. [`mcp_tools!`] reads the snapshot and generates a module: a struct for the arguments of each tool, a struct for
-//! its result, and a client with one method for each tool.
+//! commit it. [`mcp_tools!`] reads the snapshot and generates a module: a struct for the arguments of each tool, a
+//! struct for its result, and a client with one method for each tool.
 //!
 //! ```no_run
 //! mcp_bindgen::mcp_tools!("github"); // from mcp/github.json
