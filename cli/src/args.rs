@@ -4,7 +4,6 @@ mod auth;
 mod colour;
 mod denied;
 mod edits;
-mod log;
 mod offers;
 mod serve;
 #[cfg(test)]
@@ -17,16 +16,16 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::{EXIT_CODES, Failure};
+use crate::text::in_ticks;
 
 pub(crate) use auth::{Auth, AuthCommand, Login, Token};
 pub(crate) use colour::Colour;
 pub(crate) use denied::Denied;
 pub(crate) use edits::{Remove, Rename, Set};
-pub(crate) use log::{Log, LogCommand};
 pub(crate) use offers::{
     GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
 };
-pub(crate) use serve::{Authentication, Host, Serve};
+pub(crate) use serve::{Authentication, Host, Log, LogCommand, Serve};
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]
@@ -270,6 +269,12 @@ pub(crate) struct Selection {
     /// A server of the configuration.
     #[arg(value_name = "SERVER", conflicts_with = "snapshot")]
     pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) file: SnapshotOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotOptions {
     /// A snapshot, without a configuration.
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
@@ -283,12 +288,8 @@ pub(crate) struct List {
     /// Servers of the configuration; all of it by default.
     #[arg(value_name = "SERVER", conflicts_with = "snapshot")]
     pub(crate) servers: Vec<String>,
-    /// A snapshot, without a configuration.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) snapshot: Option<PathBuf>,
-    /// The server's name for the bindings of `--snapshot`; by default the one in the file.
-    #[arg(long = "server", value_name = "NAME", id = "name", requires = "snapshot")]
-    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) file: SnapshotOptions,
     /// Also tell what became of the snapshots since this work left a branch, a tag or a commit.
     #[arg(long, value_name = "REVISION", conflicts_with = "shapes")]
     pub(crate) base: Option<String>,
@@ -432,20 +433,14 @@ impl Command {
         if known.contains(&format) {
             return Ok(());
         }
-        let names: Vec<String> = known.iter().map(|format| format!("`{}`", format.name())).collect();
-        Err(Failure::usage(format!("this command has no format `{}`; it has {}", format.name(), names.join(", "))))
+        let names = in_ticks(known.iter().map(|format| format.name()));
+        Err(Failure::usage(format!("this command has no format `{}`; it has {names}", format.name())))
     }
 }
 
 impl Format {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Markdown => "markdown",
-            Self::Html => "html",
-            Self::Github => "github",
-        }
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 

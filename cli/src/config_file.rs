@@ -72,14 +72,9 @@ impl ConfigFile {
     /// Fails if something in it is wrong.
     pub(crate) fn config(&self) -> Result<Config, FileError> {
         let mut config = Config::parse_toml(&self.to_text(), &self.path)?;
-        let folder = self.folder();
+        let folder = std::path::absolute(&self.path).ok().and_then(|path| path.parent().map(Path::to_owned));
         config.servers.values_mut().for_each(|server| server.folder.clone_from(&folder));
         Ok(config)
-    }
-
-    /// Returns the folder that its relative paths start from.
-    pub(crate) fn folder(&self) -> Option<PathBuf> {
-        std::path::absolute(&self.path).ok()?.parent().map(Path::to_owned)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -96,12 +91,8 @@ impl ConfigFile {
             servers.set_implicit(true);
             self.document.insert("servers", Item::Table(servers));
         }
-        let is_first = self.document.iter().all(|(key, _)| key == "servers")
-            && self
-                .document
-                .get("servers")
-                .and_then(Item::as_table_like)
-                .is_none_or(|servers| servers.iter().next().is_none());
+        let servers = self.document.get("servers").and_then(Item::as_table_like);
+        let is_first = self.document.len() == 1 && servers.is_none_or(|servers| servers.iter().next().is_none());
         let about_nothing = self.document.trailing().as_str().unwrap_or_default().to_owned();
         let servers = self.document.get_mut("servers").and_then(Item::as_table_like_mut).ok_or_else(|| {
             FileError::new("`servers` is not a table").in_file(&self.path).with_help("write `[servers.NAME]` tables")
@@ -112,14 +103,16 @@ impl ConfigFile {
                 .with_help(format!("change its table `[servers.{name}]`, or use another name"));
             return Err(error.into());
         }
-        if is_first && !about_nothing.trim().is_empty() {
-            // All that such a file has are comments: they stay above what they introduce.
-            table.decor_mut().set_prefix(format!("{}\n\n", about_nothing.trim_end()));
-            servers.insert(name, Item::Table(table));
+        let has_comments_alone = is_first && !about_nothing.trim().is_empty();
+        table.decor_mut().set_prefix(match is_first {
+            // They stay above what they introduce.
+            true if has_comments_alone => format!("{}\n\n", about_nothing.trim_end()),
+            true => String::new(),
+            false => "\n".to_owned(),
+        });
+        servers.insert(name, Item::Table(table));
+        if has_comments_alone {
             self.document.set_trailing("");
-        } else {
-            table.decor_mut().set_prefix(if is_first { "" } else { "\n" });
-            servers.insert(name, Item::Table(table));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! How the program ends.
 
+use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
@@ -67,6 +68,11 @@ impl Failure {
         Self { exit: Exit::Failed, message: message.into() }
     }
 
+    /// A failure with the message of an error.
+    pub(crate) fn of(error: impl Display) -> Self {
+        Self::new(error.to_string())
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, message: message.into() }
     }
@@ -74,13 +80,13 @@ impl Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self::new(error.to_string())
+        Self::of(error)
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::new(error.to_string())
+        Self::of(error)
     }
 }
 

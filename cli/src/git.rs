@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::exit::Failure;
+use crate::project::slashed;
 
 /// So many links lead to a file at the most.
 const MOST_LINKS: usize = 8;
@@ -27,12 +28,8 @@ pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
 
 /// Returns the commits that HEAD is being merged with.
 fn merged_heads(folder: &Path) -> Vec<String> {
-    let Ok(found) = git(folder, &["rev-parse", "--git-path", "MERGE_HEAD"]) else { return Vec::new() };
-    if !found.status.success() {
-        return Vec::new();
-    }
-    let file = folder.join(String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']));
-    let heads = std::fs::read_to_string(file).unwrap_or_default();
+    let file = line(folder, &["rev-parse", "--git-path", "MERGE_HEAD"]).map(|file| folder.join(file));
+    let heads = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
     heads.split_whitespace().map(str::to_owned).collect()
 }
 
@@ -110,16 +107,16 @@ fn beside(link: &str, target: &str) -> String {
     slashed(&path)
 }
 
-fn slashed(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
-}
-
 /// The path of a file from the root of its repository, as git and its hosts write it.
 pub(crate) fn from_root(path: &Path) -> Option<String> {
     let (folder, inside) = placed(path);
-    let found = git(folder, &["rev-parse", "--show-prefix"]).ok().filter(|output| output.status.success())?;
-    let prefix = String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']).to_owned();
-    Some(format!("{prefix}{inside}"))
+    line(folder, &["rev-parse", "--show-prefix"]).map(|prefix| format!("{prefix}{inside}"))
+}
+
+/// Runs git, and returns the line that it prints; `None` where it fails.
+fn line(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let found = git(folder, arguments).ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// The nearest folder of a file that is there, and the way from it: a folder that is gone from the work may still be in a

@@ -15,19 +15,25 @@ use crate::sign_in::authorized;
 /// How often what moves moves.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A client of a server, as builds that ask it have one.
-pub(crate) fn client(config: &Config, server: &ServerConfig, snapshot: Option<&Snapshot>) -> Client {
-    client_with(config, server, snapshot, ClientOptions::new())
+/// Returns a client of a server with the snapshot that it has, if any, and with its authorization.
+pub(crate) fn client(config: &Config, server: &ServerConfig, options: ClientOptions) -> Client {
+    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+    client_knowing(config, server, known.as_ref(), options)
 }
 
-/// A client with options, and with the authorization of its server.
-pub(crate) fn client_with(
+/// The same with this snapshot.
+pub(crate) fn client_knowing(
     config: &Config,
     server: &ServerConfig,
     snapshot: Option<&Snapshot>,
     options: ClientOptions,
 ) -> Client {
     Client::for_snapshot(config, server, snapshot, authorized(server, options))
+}
+
+/// Asks a server what it offers.
+pub(crate) async fn snapshot(client: &Client) -> Result<Snapshot, ConnectError> {
+    closing(client.clone(), async { client.snapshot().await }).await
 }
 
 /// Uses a client and closes its connection, whatever comes of it.
@@ -66,11 +72,9 @@ impl Patience {
         match self.spend(answer).await {
             Ok(answer) => answer.map_err(|error| failure(error, client.config())),
             Err(_) => {
-                let message = format!(
-                    "{}: no answer within {:?}\n  = help: increase the limit with `--timeout`",
-                    client.name(),
-                    self.limit.unwrap_or_default()
-                );
+                let (name, limit) = (client.name(), self.limit.unwrap_or_default());
+                let help = "increase the limit with `--timeout`";
+                let message = format!("{name}: no answer within {limit:?}\n  = help: {help}");
                 Err(Failure { exit: Exit::NotConnected, message })
             }
         }
@@ -123,12 +127,8 @@ pub(crate) async fn snapshots(
     for server in servers {
         let name = server.name.clone();
         works.insert(name.clone(), output.begin("Asking", &format!("{name} what it offers")));
-        let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-        let client = client(config, &server, known.as_ref());
-        asked.spawn(async move {
-            let live = closing(client.clone(), async { client.snapshot().await }).await;
-            Found { server, live }
-        });
+        let client = client(config, &server, ClientOptions::new());
+        asked.spawn(async move { Found { server, live: snapshot(&client).await } });
     }
     let mut clock = tokio::time::interval(TICK);
     loop {
@@ -165,9 +165,8 @@ pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -
     let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = Failure::from(error);
     if is_late {
-        failure
-            .message
-            .push_str(&format!("\n  = help: increase `timeout` or `connect_timeout` of server `{}`", server.name));
+        let help = format!("increase `timeout` or `connect_timeout` of server `{}`", server.name);
+        failure.message.push_str(&format!("\n  = help: {help}"));
     }
     failure
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use fs4::TryLockError;
 
 use crate::exit::Failure;
+use crate::project::folder_of;
 
 /// Others read and write a file in less.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,10 +28,7 @@ impl Lock {
     /// Fails if another program keeps the folder for itself.
     pub(crate) fn of(file: &Path) -> Result<Self, Failure> {
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-        let folder = match file.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+        let folder = folder_of(&file);
         // Where it cannot be made, or be opened, writing says so.
         let Ok(held) = fs::create_dir_all(folder).and_then(|()| opened(folder)) else {
             return Ok(Self { _held: None });

@@ -21,6 +21,7 @@ mod report;
 mod sign_in;
 mod signals;
 mod terminal;
+mod text;
 mod trace;
 mod usage;
 

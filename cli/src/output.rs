@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Arguments, Colour, Command, Format};
 use crate::exit::{Exit, Failure};
+use crate::text;
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -81,9 +82,7 @@ impl Output {
 
     /// How many columns results have on the terminal, or as `COLUMNS` says; None where they go elsewhere.
     pub(crate) fn columns(&self) -> Option<usize> {
-        let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let shown = || terminal_size::terminal_size_of(io::stdout()).filter(|_| self.data_on_terminal);
-        said.or_else(|| shown().map(|(width, _)| usize::from(width.0))).filter(|columns| *columns > 0)
+        text::columns().filter(|columns| *columns > 0)
     }
 
     pub(crate) fn json(&self) -> bool {
@@ -108,9 +107,7 @@ impl Output {
     }
 
     pub(crate) fn warning(&mut self, text: &str) {
-        if !self.is_quiet {
-            self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
-        }
+        self.diagnostic("warning", text);
     }
 
     /// Warns unless the same was printed before: a command may read its configuration more than once.
@@ -121,8 +118,7 @@ impl Output {
     }
 
     pub(crate) fn error(&mut self, text: &str) {
-        self.keep(text);
-        self.remark(RED, "error", &format!(": {}", lines_printable(text)));
+        self.diagnostic("error", text);
     }
 
     /// Prints a diagnostic of its own severity.
@@ -272,6 +268,17 @@ impl Output {
         self.json_text(&format!("{value:#}"))
     }
 
+    /// Prints a result as JSON, if JSON is wanted.
+    pub(crate) fn report(&mut self, value: &Value) -> io::Result<()> {
+        if self.json() { self.data_json(value) } else { Ok(()) }
+    }
+
+    /// Prints an error that does not end the command, and returns its exit code.
+    pub(crate) fn failure(&mut self, failure: &Failure) -> Exit {
+        self.error(&failure.message);
+        failure.exit
+    }
+
     /// Of a text in JSON no line begins anew, and where a runner of GitHub's reads along, a bracket that it would obey is
     /// written in JSON's other way.
     fn json_text(&mut self, text: &str) -> io::Result<()> {
@@ -282,6 +289,19 @@ impl Output {
 /// Returns a failure as JSON, where there is no result.
 pub(crate) fn failure_json(exit: Exit, errors: &[String]) -> Value {
     json!({ "format": 1, "exit": exit as u8, "errors": errors })
+}
+
+/// Adds the members of a JSON object behind those of another.
+pub(crate) fn joined(mut one: Value, other: Value) -> Value {
+    if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
+        one.extend(other);
+    }
+    one
+}
+
+/// Returns a JSON object of the members that have a value.
+pub(crate) fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 /// Something that is being done.

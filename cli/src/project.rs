@@ -1,13 +1,16 @@
 //! The configuration that a command works on.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_codegen::{CODES, Options};
-use mcp_bindgen_model::{Config, FileError, ServerConfig, is_server_name, nearest, printable};
+use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, is_server_name, printable};
+use toml_edit::DocumentMut;
 
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::text::{did_you_mean, in_ticks};
 
 /// The rule for names of servers, as messages give it.
 pub(crate) const NAME_RULE: &str = "use 1 to 64 of a-z, 0-9, `-` and `_`, beginning with a letter or a digit";
@@ -63,17 +66,10 @@ fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut 
     let known = || config.servers.keys().map(String::as_str);
     for name in named.servers.keys().filter(|name| !config.servers.contains_key(*name)) {
         let error = FileError::new(format!("{SERVERS_VARIABLE} names `{name}`, which is not a server of the file"));
-        let help = match nearest(name, known()).first() {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it replaces no server; the file has {}", quoted(known())),
-        };
+        let help = did_you_mean(name, known())
+            .unwrap_or_else(|| format!("it replaces no server; the file has {}", in_ticks(known())));
         output.warning_once(&error.in_file(path).with_help(help).to_string());
     }
-}
-
-fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{}`", printable(name))).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// How a server's bindings are generated for the crate that a file belongs to; without one, for the current folder's. The
@@ -97,11 +93,8 @@ pub(crate) fn find() -> Result<Option<PathBuf>, Failure> {
         match CONFIGURATIONS.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()) {
             // Another one further up is not what is meant.
             Some(path) if !path.is_file() => return Err(no_file(&seen_from(&path, &here)).into()),
-            Some(_) => return Ok(Config::find(folder).map(|path| seen_from(&path, &here))),
-            None if folder.join("Cargo.toml").is_file() => {
-                return Ok(Config::find(folder).map(|path| seen_from(&path, &here)));
-            }
-            None => {}
+            None if !folder.join("Cargo.toml").is_file() => {}
+            _ => return Ok(Config::find(folder).map(|path| seen_from(&path, &here))),
         }
     }
     Ok(None)
@@ -150,6 +143,53 @@ pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }
 
+/// Returns the path as text, as somebody in this folder would write it.
+pub(crate) fn shown(path: &Path, here: &Path) -> String {
+    seen_from(path, here).display().to_string()
+}
+
+/// Writes a relative path as git and URLs do.
+pub(crate) fn slashed(path: &Path) -> String {
+    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// Returns `true` if a server cannot be reached without a value.
+pub(crate) fn needs(server: &ServerConfig, secret: &SecretRef) -> bool {
+    server.expand_with(|asked| (asked != secret).then(String::new)).is_err()
+}
+
+/// Parses a file of cargo's; `None` where it cannot be read.
+pub(crate) fn cargo_file(path: &Path) -> Option<DocumentMut> {
+    fs::read_to_string(path).ok()?.parse().ok()
+}
+
+/// Returns the message that a file of another program is never written.
+pub(crate) fn not_ours(path: &Path, help: &str) -> String {
+    let path = path.display();
+    format!("{path} belongs to another program, and mcp-bindgen never writes it\n  = help: {help}")
+}
+
+/// Returns `true` for the configuration of another program, which is never written.
+pub(crate) fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Returns the folder that a file is in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Reads the configuration, and returns it with its servers of these names, or all.
+pub(crate) fn load_servers(
+    explicit: Option<&Path>,
+    names: &[String],
+    output: &mut Output,
+) -> Result<(Config, Vec<ServerConfig>), Failure> {
+    let config = load_for(explicit, names, output)?;
+    let servers = servers(&config, names)?;
+    Ok((config, servers))
+}
+
 /// The servers of these names, or all.
 pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if names.is_empty() {
@@ -158,10 +198,7 @@ pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerCon
                 "run `mcp-bindgen add NAME --npm PACKAGE` to add one, or `mcp-bindgen import` to copy those of other \
                  programs",
             );
-            return Err(match &config.path {
-                Some(path) => error.in_file(path).into(),
-                None => error.into(),
-            });
+            return Err(FileError { path: config.path.clone(), ..error }.into());
         }
         return Ok(config.servers.values().cloned().collect());
     }

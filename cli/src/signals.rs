@@ -15,23 +15,12 @@ pub(crate) const TIME_TO_CLOSE: Duration = Duration::from_millis(500);
 pub(crate) struct Signals(watch::Receiver<Option<Exit>>);
 
 impl Signals {
-    /// Listens from now on. `drain` is what the command needs before it closes what it opened.
+    /// Listens from now on. SIGHUP may have another meaning for the command; `drain` is what it needs before it closes what
+    /// it opened.
     ///
     /// # Errors
     /// Fails if the system refuses a handler or a thread.
-    pub(crate) fn listen(drain: Duration) -> io::Result<Self> {
-        Self::listen_to(true, drain)
-    }
-
-    /// As [`listen`](Self::listen), of a command for which SIGHUP has another meaning.
-    ///
-    /// # Errors
-    /// As [`listen`](Self::listen).
-    pub(crate) fn listen_but_for_hang_up(drain: Duration) -> io::Result<Self> {
-        Self::listen_to(false, drain)
-    }
-
-    fn listen_to(hang_up: bool, drain: Duration) -> io::Result<Self> {
+    pub(crate) fn listen(hang_up: bool, drain: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut handlers = {
             let _entered = runtime.enter();

@@ -12,6 +12,11 @@ pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Asks who is there; `None` where nobody is.
+pub(crate) fn asked(question: &str) -> io::Result<Option<bool>> {
+    is_there().then(|| agrees(question)).transpose()
+}
+
 /// Asks, and waits for a line. Only a yes is one.
 pub(crate) fn agrees(question: &str) -> io::Result<bool> {
     let mut terminal = io::stderr();

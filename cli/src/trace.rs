@@ -25,23 +25,17 @@ pub(crate) fn begin(verbosity: u8) {
         .with_target("mcp_bindgen", level)
         .with_target(SERVER_STDERR, LevelFilter::DEBUG)
         .with_default(if verbosity > 2 { LevelFilter::DEBUG } else { LevelFilter::WARN });
-    let lines = fmt::layer()
-        .with_writer(|| Remarks { is_obeyed: is_obeyed() })
-        .with_ansi(false)
-        .without_time()
-        .with_target(false);
+    let lines = fmt::layer().with_writer(|| Remarks).with_ansi(false).without_time().with_target(false);
     // There is no other: this is the program.
     let _ = tracing_subscriber::registry().with(lines.with_filter(shown)).try_init();
 }
 
 /// Stderr, to which a runner of GitHub's may listen.
-struct Remarks {
-    is_obeyed: bool,
-}
+struct Remarks;
 
 impl Write for Remarks {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        if self.is_obeyed {
+        if is_obeyed() {
             io::stderr().write_all(commanding_nobody(&String::from_utf8_lossy(event)).as_bytes())?;
         } else {
             io::stderr().write_all(event)?;

@@ -1,10 +1,10 @@
-//! The arguments of `serve`.
+//! The arguments of `serve` and `log`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::Servers;
 
@@ -87,6 +87,22 @@ pub(crate) enum Host {
     Cursor,
     // Visual Studio Code: `.vscode/mcp.json`.
     Vscode,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    #[command(subcommand)]
+    pub(crate) command: LogCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogCommand {
+    /// Check that no line of a log was changed, removed, added or moved.
+    Verify {
+        /// The log.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

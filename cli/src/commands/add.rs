@@ -8,19 +8,21 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_codegen::{Bindings, ToolBinding};
 use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, printable, without_secrets};
+use mcp_bindgen_runtime::ClientOptions;
 use serde_json::json;
-use toml_edit::{Array, InlineTable, Table, value};
+use toml_edit::{InlineTable, Table, value};
 
 use super::faults::shared_module;
 use super::source::{self, Bound};
 use crate::args;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
-use crate::import::relative;
+use crate::import::{in_capitals, put_list, relative};
 use crate::live;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
+use crate::text::{one_line, shortened};
 
 /// How many tools are shown.
 const SHOWN: usize = 12;
@@ -46,7 +48,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     let path = file(config)?;
     let here = env::current_dir()?;
     let table = table(wanted, &here, &path)?;
-    let shown = project::seen_from(&path, &here).display().to_string();
+    let shown = project::shown(&path, &here);
     let (_, config) = with_server(ConfigFile::open(&path)?, name, &table)?;
     let server = config.server(name)?.clone();
     without_secret(&server, None)?;
@@ -65,21 +67,18 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
         file.save()?;
         output.status("Added", &format!("{name} to {shown}"));
         output.status("", &format!("run `mcp-bindgen sync {name}` before its bindings are built"));
-        if output.json() {
-            output.data_json(&json!({ "format": 1, "server": name, "config": shown, "status": "added" }))?;
-        }
+        output.report(&json!({ "format": 1, "server": name, "config": shown, "status": "added" }))?;
         return Ok(Exit::Done);
     };
     let snapshot_path = config.snapshot_path(name);
     // Overrides of an earlier server of this name may not fit: that is found before anything is written.
     let options = project::options(&config, name, None)?;
     let read = (snapshot.to_text(), snapshot.clone());
-    let bound = Bound::of(snapshot_path.clone(), read, (config.server(name).ok(), options), config.diagnostics.clone())
-        .map_err(misfits)?;
+    let bound = Bound::of(&config, name, options, read).map_err(misfits)?;
     save(&file, &snapshot_path, &snapshot)?;
     drop(file);
     output.status("Added", &format!("{name} to {shown}"));
-    let snapshot_shown = project::seen_from(&snapshot_path, &here).display().to_string();
+    let snapshot_shown = project::shown(&snapshot_path, &here);
     output.status("Wrote", &format!("{snapshot_shown} ({})", counted(snapshot.tools.len(), "tool")));
     let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
     told(&snapshot, &tools, output);
@@ -131,13 +130,9 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
         None => project::find()?,
     };
     let path = path.unwrap_or_else(|| project::crate_of(&here, None).unwrap_or_else(|| here.clone()).join("mcp.toml"));
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let message = format!(
-            "{} belongs to another program, and mcp-bindgen never writes it\n  = help: run `mcp-bindgen import --from \
-             {0}` to copy its servers to an mcp.toml",
-            path.display()
-        );
-        return Err(Failure::new(message));
+    if project::is_json(&path) {
+        let help = format!("run `mcp-bindgen import --from {}` to copy its servers to an mcp.toml", path.display());
+        return Err(Failure::new(project::not_ours(&path, &help)));
     }
     Ok(path)
 }
@@ -145,9 +140,8 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
 /// Asks the server, and checks that bindings can be generated with its new configuration.
 async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> Result<Snapshot, Failure> {
     output.status("Asking", &format!("{} what it offers", server.name));
-    let client = live::client(config, server, None);
-    let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
-    let snapshot = asked.map_err(|error| {
+    let client = live::client_knowing(config, server, None, ClientOptions::new());
+    let snapshot = live::snapshot(&client).await.map_err(|error| {
         let mut failure = live::unconfigured_failure(error, server);
         failure.message.push_str("\n  = help: nothing was written; use `--no-sync` to add it without connecting");
         failure
@@ -194,35 +188,27 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
     if url.is_none() && !wanted.header.is_empty() {
         return Err(Failure::usage("`--header` requires `--url`; use `--env` for a child process"));
     }
-    let list = |items: &[String]| items.iter().map(String::as_str).collect::<Array>();
     for argument in &wanted.args {
         not_secret("-- ", ("args", argument))?;
     }
-    if !wanted.args.is_empty() {
-        table.insert("args", value(list(&wanted.args)));
-    }
+    put_list(&mut table, "args", &wanted.args);
     if let Some(pairs) = pairs(wanted.env.iter().map(|given| variable_of_environment(given)), |name| name)? {
         if let Some(name) = wanted.inherit_env.iter().find(|name| pairs.contains_key(name)) {
-            let message = format!(
-                "`{}` is set by both `--env` and `--inherit-env`\n  = help: remove one of them",
-                printable(name)
-            );
+            let name = printable(name);
+            let message = format!("`{name}` is set by both `--env` and `--inherit-env`\n  = help: remove one of them");
             return Err(Failure::usage(message));
         }
         table.insert("env", value(pairs));
     }
-    if !wanted.inherit_env.is_empty() {
-        table.insert("inherit_env", value(inherited(&wanted.inherit_env)?));
-    }
+    check_inherited(&wanted.inherit_env)?;
+    put_list(&mut table, "inherit_env", &wanted.inherit_env);
     if let Some(pairs) = pairs(wanted.header.iter().map(|given| header(given)), |name| name.to_ascii_lowercase())? {
         table.insert("headers", value(pairs));
     }
     if wanted.tools.iter().any(String::is_empty) {
         return Err(Failure::usage("`--tools` is empty: expected tool names or patterns such as `list_*`"));
     }
-    if !wanted.tools.is_empty() {
-        table.insert("tools", value(list(&wanted.tools)));
-    }
+    put_list(&mut table, "tools", &wanted.tools);
     Ok(table)
 }
 
@@ -257,8 +243,8 @@ fn pairs(
     Ok((!pairs.is_empty()).then_some(pairs))
 }
 
-/// The names of variables, each once.
-fn inherited(given: &[String]) -> Result<Array, Failure> {
+/// Refuses what is no name of a variable, and a second one of a name.
+fn check_inherited(given: &[String]) -> Result<(), Failure> {
     let mut known = BTreeSet::new();
     for name in given {
         if let Some((name, _)) = name.split_once('=') {
@@ -273,7 +259,7 @@ fn inherited(given: &[String]) -> Result<Array, Failure> {
             return Err(Failure::usage(format!("duplicate `{}`", printable(name))));
         }
     }
-    Ok(given.iter().map(String::as_str).collect())
+    Ok(())
 }
 
 fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
@@ -395,8 +381,7 @@ fn variable_of(text: &str) -> Option<String> {
 
 /// The variable that a secret under this key could be in.
 fn variable(key: &str) -> String {
-    let name: String =
-        key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    let name = in_capitals(key);
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("SECRET_{name}") } else { name }
 }
 
@@ -415,13 +400,9 @@ fn told(snapshot: &Snapshot, tools: &[ToolBinding], output: &mut Output) {
 
 /// The beginning of what a stranger says, on one line.
 fn sentence(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(text);
     let end = text.find(". ").map_or(text.len(), |end| end + 1);
-    let first = text.get(..end).unwrap_or_default();
-    match first.char_indices().nth(SENTENCE) {
-        Some((end, _)) => printable(&format!("{}..", first.get(..end).unwrap_or_default())),
-        None => printable(first),
-    }
+    printable(&shortened(text.get(..end).unwrap_or_default(), SENTENCE, ".."))
 }
 
 /// Shows the next steps in Rust, with the first tool for an example.

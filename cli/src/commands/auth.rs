@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot, write_private};
+use mcp_bindgen_proxy::TokenFile;
 use mcp_bindgen_runtime::{Client, ClientOptions, LocalSecrets, StoredAuthorization, with_secrets};
 use serde_json::json;
 
-use super::tokens;
 use crate::args::{self, AuthCommand};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -19,7 +19,7 @@ pub(crate) async fn run(config: Option<&Path>, command: &AuthCommand, output: &m
         AuthCommand::Login(login) => log_in(config, login, output).await,
         AuthCommand::Status(servers) => status(config, &servers.servers, output).await,
         AuthCommand::Logout(servers) => log_out(config, &servers.servers, output).await,
-        AuthCommand::Token(token) => tokens::run(token, output),
+        AuthCommand::Token(token) => change_token(token, output),
     }
 }
 
@@ -40,18 +40,16 @@ async fn log_in(config: Option<&Path>, login: &args::Login, output: &mut Output)
         Some(stored) => output.status("Authorized", &format!("{} by {}", server.name, stored.issuer)),
         None => output.status("Connected", &format!("to {}, which asks for no authorization", server.name)),
     }
-    if output.json() {
-        output.data_json(&json!({ "format": 1, "servers": [report(&server.name, stored.as_ref())] }))?;
-    }
+    output.report(&json!({ "format": 1, "servers": [report(&server.name, stored.as_ref())] }))?;
     Ok(Exit::Done)
 }
 
 async fn status(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load_for(config, names, output)?;
+    let (config, servers) = project::load_servers(config, names, output)?;
     let mut reports = Vec::new();
     let mut lines = Vec::new();
     let mut exit = Exit::Done;
-    for server in chosen(&config, names)? {
+    for server in chosen(servers, names)? {
         let stored = oauth(&server.name, Way::Stored).stored(&ready(&config, &server).await?).await?;
         // Of those that nobody named some may ask for nothing.
         if stored.is_none() && !names.is_empty() {
@@ -63,8 +61,8 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
     if output.json() {
         output.data_json(&json!({ "format": 1, "servers": reports }))?;
     } else if lines.is_empty() {
-        output
-            .status("Found", "no servers that could use OAuth: all are child processes, or have a header of their own");
+        let what = "no servers that could use OAuth: all are child processes, or have a header of their own";
+        output.status("Found", what);
     } else {
         output.exact(&lines.join("\n"))?;
     }
@@ -72,9 +70,9 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
 }
 
 async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load_for(config, names, output)?;
+    let (config, servers) = project::load_servers(config, names, output)?;
     let mut removed = Vec::new();
-    for server in chosen(&config, names)? {
+    for server in chosen(servers, names)? {
         if oauth(&server.name, Way::Stored).forget(&ready(&config, &server).await?).await? {
             output.status("Removed", &format!("the tokens of {}; its authorization server was not told", server.name));
             removed.push(server.name);
@@ -85,15 +83,33 @@ async fn log_out(config: Option<&Path>, names: &[String], output: &mut Output) -
     if removed.is_empty() && names.is_empty() {
         output.status("Unchanged", "there are no tokens");
     }
-    if output.json() {
-        output.data_json(&json!({ "format": 1, "removed": removed }))?;
+    output.report(&json!({ "format": 1, "removed": removed }))?;
+    Ok(Exit::Done)
+}
+
+/// Creates or revokes a token for a client of a proxy.
+fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit, Failure> {
+    let args::Token { name, tokens, group, scope, revoke } = arguments;
+    if *revoke {
+        let text = TokenFile::changed(tokens, name, None).map_err(Failure::of)?;
+        write_private(tokens, text.as_bytes())?;
+        output.status("Removed", &format!("the token `{name}` of {}", tokens.display()));
+        output.report(&json!({ "format": 1, "removed": [name] }))?;
+        return Ok(Exit::Done);
+    }
+    let token = TokenFile::new_token().ok_or_else(|| Failure::new("the operating system has no random numbers"))?;
+    let text = TokenFile::changed(tokens, name, Some((&token, group, scope))).map_err(Failure::of)?;
+    write_private(tokens, text.as_bytes())?;
+    output.status("Added", &format!("the token `{name}` to {}, which only has its digest", tokens.display()));
+    match output.json() {
+        true => output.data_json(&json!({ "format": 1, "name": name, "token": token }))?,
+        false => output.data(&token)?,
     }
     Ok(Exit::Done)
 }
 
 /// The servers of these names, or all that can use tokens.
-fn chosen(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
-    let servers = project::servers(config, names)?;
+fn chosen(servers: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if !names.is_empty() {
         servers.iter().try_for_each(check)?;
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use mcp_bindgen_codegen::Options;
 use mcp_bindgen_codegen::template::{KnownServer, Script};
-use mcp_bindgen_codegen::{Options, snapshot_for_bindings};
-use mcp_bindgen_model::{Config, Overrides, ServerConfig, Snapshot};
+use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{Client, ClientOptions};
 use mcp_bindgen_template::Fault;
 
@@ -12,6 +12,7 @@ use super::source;
 use crate::exit::Failure;
 use crate::live::{self, Patience};
 use crate::output::Output;
+use crate::plan::adapted;
 use crate::project;
 
 /// A server, as far as a template needs it.
@@ -78,14 +79,12 @@ impl<'c> CalledServers<'c> {
         let (client, snapshot, bindings) = if path.exists() {
             let bound = source::of_server(self.config, name, None)?;
             let known = Snapshot::load(&path)?;
-            (live::client_with(self.config, &server, Some(&known), options), bound.snapshot, bound.options)
+            (live::client_knowing(self.config, &server, Some(&known), options), bound.snapshot, bound.options)
         } else if asks {
             output.status("Asking", &format!("{name} what it offers"));
-            let client = live::client_with(self.config, &server, None, options);
+            let client = live::client_knowing(self.config, &server, None, options);
             let snapshot = Patience::new(self.timeout).ask(&client, client.snapshot()).await?;
-            let overrides = Overrides::load_beside(&path)?;
-            let snapshot =
-                snapshot_for_bindings(snapshot, overrides.as_ref(), Some(&server)).map_err(source::misfits)?;
+            let (snapshot, _) = adapted(snapshot, &path, Some(&server)).map_err(source::misfits)?;
             (client, snapshot, project::options(self.config, name, None)?.beside(self.config))
         } else {
             return Ok(());

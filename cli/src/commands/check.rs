@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_bindgen_model::{Config, Date, ServerConfig, Snapshot, side_by_side};
+use mcp_bindgen_model::{Config, Date, ServerConfig, side_by_side};
 use mcp_bindgen_schema::drift::Change;
 
 use super::since::Base;
@@ -11,21 +11,21 @@ use crate::args::{self, Format};
 use crate::exit::{Exit, Failure};
 use crate::live;
 use crate::output::Output;
-use crate::plan::{self, Plan, SnapshotFile, Step};
+use crate::plan::{Plan, SnapshotFile, Step};
 use crate::project;
 use crate::report::{self, Entry, Fault, Since, Status};
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
     let checked = checked(config, wanted, output).await;
-    if let Err(failure) = &checked {
-        print_failure(&failure.message, output)?;
+    if let Err(Failure { message, .. }) = &checked {
+        // As JSON that is said of every command.
+        post(|| report::failure_comment(message), || vec![report::failure_annotation(message)], output)?;
     }
     checked
 }
 
 async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load_for(config, &wanted.servers.servers, output)?;
-    let servers = project::servers(&config, &wanted.servers.servers)?;
+    let (config, servers) = project::load_servers(config, &wanted.servers.servers, output)?;
     let mut found = faults::find(&config, &servers, output);
     let mut exits: Vec<Exit> = found.values().map(|_| Exit::Failed).collect();
     let mut entries: Vec<Entry> = Vec::new();
@@ -65,7 +65,8 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     for entry in &entries {
         warn_of_acceptances(&config, entry, wanted.offline, output);
     }
-    print(&entries, output)?;
+    output.report(&report::to_json(&entries))?;
+    post(|| report::comment(&entries), || report::annotations(&entries), output)?;
     output.status("Finished", &report::summary(&entries));
     Ok(Exit::of_all(exits))
 }
@@ -90,28 +91,17 @@ fn warn_of_acceptances(config: &Config, entry: &Entry, is_offline: bool, output:
     }
 }
 
-fn print(entries: &[Entry], output: &mut Output) -> Result<(), Failure> {
+/// Prints a report for where it is read: as a comment, or as annotations and the summary of a job.
+fn post(
+    comment: impl FnOnce() -> String,
+    annotations: impl FnOnce() -> Vec<String>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     match output.format {
-        Format::Json => output.data_json(&report::to_json(entries))?,
-        Format::Markdown => output.data(report::comment(entries).trim_end())?,
+        Format::Markdown => output.data(comment().trim_end())?,
         Format::Github => {
-            for line in report::annotations(entries) {
-                output.exact(&line)?;
-            }
-            output.job_summary(&report::comment(entries));
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// Why there is no report, where a report is read; as JSON that is said of every command.
-fn print_failure(message: &str, output: &mut Output) -> Result<(), Failure> {
-    match output.format {
-        Format::Markdown => output.data(report::failure_comment(message).trim_end())?,
-        Format::Github => {
-            output.exact(&report::failure_annotation(message))?;
-            output.job_summary(&report::failure_comment(message));
+            annotations().iter().try_for_each(|line| output.exact(line))?;
+            output.job_summary(&comment());
         }
         _ => {}
     }
@@ -131,6 +121,33 @@ fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) 
         Ok(planned) => planned,
         Err(failure) => return failed(config, &name, failure.exit, failure.into()),
     };
+    let names = [format!("{} (snapshot)", file.shown()), format!("{name} (live)")];
+    let is_shown = format == Format::Text || format == Format::Json && plan.changes().is_empty();
+    let (mut entry, exit) = of_plan(plan, file, names, is_shown);
+    entry.misfits = misfits;
+    (entry, exit)
+}
+
+/// Checks a snapshot without its server: its plan is to write it as `sync` would.
+fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
+    let planned = SnapshotFile::read(config, &server.name).and_then(|file| {
+        let plan = Plan::new(&server.name, &server.drift_rules, &file, file.known().unwrap_or_default())?;
+        Ok((plan, file))
+    });
+    let (plan, file) = match planned {
+        Ok(planned) => planned,
+        Err(error) => return failed(config, &server.name, Exit::Failed, error.into()),
+    };
+    let names = ["as it is", "as `sync` writes it"].map(|what| format!("{} ({what})", file.shown()));
+    let (mut entry, exit) = of_plan(plan, file, names, true);
+    if entry.status == Status::UpToDate {
+        entry.status = Status::Valid;
+    }
+    (entry, exit)
+}
+
+/// Reports a plan; the difference under these names where it is shown.
+fn of_plan(plan: Plan, file: SnapshotFile, names: [String; 2], is_shown: bool) -> (Entry, Exit) {
     let exit = plan.exit();
     let status = match &plan.step {
         Step::Keep => Status::UpToDate,
@@ -138,56 +155,15 @@ fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) 
         Step::Replace(_) => Status::Broken,
         Step::Update { .. } => Status::OutOfDate,
     };
-    let mut entry = Entry::new(&name, status);
+    let mut entry = Entry::new(&plan.server, status);
     entry.path = Some(file.shown());
-    entry.misfits = misfits;
-    if format == Format::Text || format == Format::Json && plan.changes().is_empty() {
-        entry.diff = plan.diff(&file);
-    }
+    entry.diff = is_shown.then(|| plan.diff(&file, names)).flatten();
     match plan.step {
         Step::Update { changes } => entry.changes = changes,
         Step::Replace(error) => entry.error = Some(error.into()),
         Step::Keep | Step::Create => {}
     }
     entry.text = file.text;
-    (entry, exit)
-}
-
-/// Checks a snapshot without its server.
-fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
-    let name = &server.name;
-    let file = match SnapshotFile::read(config, name) {
-        Ok(file) => file,
-        Err(error) => return failed(config, name, Exit::Failed, error.into()),
-    };
-    let mut entry = Entry::new(name, Status::Valid);
-    entry.path = Some(file.shown());
-    let Some(text) = file.text else {
-        entry.status = Status::Missing;
-        return (entry, Exit::OutOfDate);
-    };
-    match Snapshot::parse(&text) {
-        Err(error) if Snapshot::is_newer(&text) => {
-            return failed(config, name, Exit::Failed, error.in_file(&file.path).into());
-        }
-        Err(error) => {
-            entry.status = Status::Broken;
-            entry.error = Some(error.in_file(&file.path).into());
-        }
-        Ok(snapshot) => {
-            let written = snapshot.to_text();
-            if !plan::is_same(&text, &written) {
-                entry.status = Status::OutOfDate;
-                let names = (
-                    format!("{} (as it is)", file.path.display()),
-                    format!("{} (as `sync` writes it)", file.path.display()),
-                );
-                entry.diff = Some(plan::diff(&text, &names.0, &written, &names.1));
-            }
-        }
-    }
-    let exit = if entry.status.is_good() { Exit::Done } else { Exit::OutOfDate };
-    entry.text = Some(text);
     (entry, exit)
 }
 
@@ -210,11 +186,10 @@ fn compare(
         Ok(base) => base,
         // Earlier results are still valid.
         Err(failure) => {
-            output.error(&failure.message);
             for entry in entries {
                 entry.since = Some(Since::unknown(revision, &failure.message));
             }
-            return Some(failure.exit);
+            return Some(output.failure(&failure));
         }
     };
     if are_all {
@@ -237,8 +212,7 @@ fn compare(
                 Ok(since) => Some(since),
                 Err(_) if entry.status == Status::Broken => None,
                 Err(failure) => {
-                    output.error(&failure.message);
-                    exit = Some(failure.exit);
+                    exit = Some(output.failure(&failure));
                     Some(Since::unknown(revision, &failure.message))
                 }
             };

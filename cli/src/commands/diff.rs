@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use mcp_bindgen_model::{DriftRules, Snapshot, read_text};
+use mcp_bindgen_runtime::ClientOptions;
 use serde_json::{Value, json};
 
 use super::tell;
@@ -38,8 +39,9 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     let is_same = plan::is_same(&old.text, &new.text);
     if output.json() {
         let changes: Value = changes.iter().map(report::change_json).collect();
-        let json = json!({ "format": 1, "old": old.name, "new": new.name, "same": is_same, "changes": changes });
-        output.data_json(&json)?;
+        output.data_json(
+            &json!({ "format": 1, "old": old.name, "new": new.name, "same": is_same, "changes": changes }),
+        )?;
     } else if !is_same {
         output.data(&plan::diff(&old.text, &old.name, &new.text, &new.name))?;
     }
@@ -121,11 +123,9 @@ async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut 
 async fn live(config: Option<&Path>, server: &str, word: &str, output: &mut Output) -> Result<Side, Failure> {
     let config = project::load(config, output)?;
     let server = config.server(server)?.clone();
-    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
     output.status("Asking", &format!("{} what it offers", server.name));
-    let client = live::client(&config, &server, known.as_ref());
-    let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
-    let snapshot = asked.map_err(|error| live::failure(error, &server))?;
+    let client = live::client(&config, &server, ClientOptions::new());
+    let snapshot = live::snapshot(&client).await.map_err(|error| live::failure(error, &server))?;
     Ok(Side { name: word.to_owned(), text: snapshot.to_text(), snapshot, rules: Some(server.drift_rules) })
 }
 

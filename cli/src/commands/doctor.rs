@@ -35,10 +35,8 @@ pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output:
     for (servers, finding) in &told {
         tell(servers, finding, output);
     }
-    if output.json() {
-        let findings: Value = findings.iter().map(to_json).collect();
-        output.data_json(&json!({ "format": 1, "findings": findings }))?;
-    }
+    let report: Value = findings.iter().map(to_json).collect();
+    output.report(&json!({ "format": 1, "findings": report }))?;
     let count = |level: Level| told.iter().filter(|(_, finding)| finding.level == level).count();
     let (errors, warnings) = (count(Level::Error), count(Level::Warning));
     let said = format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"));

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::source::{self, Bound};
 use crate::diagnostics::{self, Shown};
+use crate::flags::name_of;
 use crate::output::Output;
 use crate::project;
 use crate::report::Fault;
@@ -17,23 +18,25 @@ use crate::report::Fault;
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
-    let bindings = side_by_side(servers, 1, |server| OfBindings::find(config, &server.name));
+    let bindings = side_by_side(servers, 1, |server| {
+        // A snapshot that cannot be read is told where it is compared.
+        let read = source::load(&config.snapshot_path(&server.name));
+        read.map(|read| of_snapshot(config, &server.name, read)).unwrap_or_default()
+    });
     for (server, of_bindings) in servers.iter().zip(bindings) {
         let name = server.name.as_str();
-        let mut found: Vec<Fault> = Vec::new();
+        let mut found: Vec<OfBindings> = Vec::new();
         let module = Options::new(name).module_name();
         if let Some(other) = modules.get(&module) {
-            found.push(of_one_module(config, [other, name], &module).into());
+            found.push((None, of_one_module(config, [other, name], &module).into()));
         }
         modules.entry(module).or_insert(name);
-        found.extend(of_bindings.faults);
-        for fault in &found {
-            output.error(&fault.text);
-        }
-        of_bindings.denied.iter().for_each(|(shown, _)| shown.print(output));
-        found.extend(of_bindings.denied.into_iter().map(|(_, fault)| fault));
-        if !found.is_empty() {
-            faults.insert(name.to_owned(), found);
+        for (shown, fault) in found.into_iter().chain(of_bindings) {
+            match shown {
+                Some(shown) => shown.print(output),
+                None => output.error(&fault.text),
+            }
+            faults.entry(name.to_owned()).or_default().push(fault);
         }
     }
     for (server, fault) in unjoined(config, servers) {
@@ -57,8 +60,7 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
         for (server, tool) in &joined.of {
             // A snapshot that cannot be used is told where it is compared.
             let Ok(bound) = source::of_server(config, server, None) else { continue };
-            let found =
-                bound.snapshot.tools.into_iter().find(|found| found.get("name").is_some_and(|name| name == tool));
+            let found = bound.snapshot.tools.into_iter().find(|found| name_of(found) == Some(tool.as_str()));
             match found {
                 Some(found) => tools.push((server, found)),
                 None => fault(
@@ -104,44 +106,25 @@ fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> File
 
 /// Returns the faults that would stop the bindings of one server with this snapshot.
 pub(super) fn of_live(config: &Config, server: &str, live: &Snapshot) -> Vec<Fault> {
-    let of_bindings = OfBindings::of(config, server, (live.to_text(), live.clone()));
-    of_bindings.faults.into_iter().chain(of_bindings.denied.into_iter().map(|(_, fault)| fault)).collect()
+    of_snapshot(config, server, (live.to_text(), live.clone())).into_iter().map(|(_, fault)| fault).collect()
 }
 
-/// The faults that would stop the bindings of one server.
-#[derive(Default)]
-struct OfBindings {
-    faults: Vec<Fault>,
-    /// The names that the configuration refuses, as they are shown, and in a line.
-    denied: Vec<(Shown, Fault)>,
-}
+/// A fault that would stop the bindings of a server; for names that the configuration refuses also as it is shown.
+type OfBindings = (Option<Shown>, Fault);
 
-impl OfBindings {
-    fn find(config: &Config, server: &str) -> Self {
-        // A snapshot that cannot be read is told where it is compared.
-        source::load(&config.snapshot_path(server)).map(|read| Self::of(config, server, read)).unwrap_or_default()
-    }
-
-    /// With a snapshot that says this.
-    fn of(config: &Config, server: &str, read: (String, Snapshot)) -> Self {
-        let Ok(options) = project::options(config, server, None) else { return Self::default() };
-        let bound = match Bound::of(
-            config.snapshot_path(server),
-            read,
-            (config.server(server).ok(), options),
-            config.diagnostics.clone(),
-        ) {
-            Ok(bound) => bound,
-            Err(misfits) => return Self { faults: misfits.iter().map(Fault::from).collect(), denied: Vec::new() },
-        };
-        let faults = source::unusable(&bound, server).iter().map(Fault::from).collect();
-        let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
-        let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels));
-        let denied = denied.filter_map(|said| {
-            let texts = bound.texts();
-            let (path, line) = texts.line(said);
-            Some((Shown::new(said, &bound.levels, &texts)?, Fault::new(said.to_string()).at(path, line)))
-        });
-        Self { faults, denied: denied.collect() }
-    }
+/// The faults with a snapshot that says this.
+fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<OfBindings> {
+    let Ok(options) = project::options(config, server, None) else { return Vec::new() };
+    let bound = match Bound::of(config, server, options, read) {
+        Ok(bound) => bound,
+        Err(misfits) => return misfits.iter().map(|misfit| (None, Fault::from(misfit))).collect(),
+    };
+    let faults = source::unusable(&bound, server).into_iter().map(|error| (None, Fault::from(error)));
+    let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
+    let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels)).map(|said| {
+        let texts = bound.texts();
+        let (path, line) = texts.line(said);
+        (Shown::new(said, &bound.levels, &texts), Fault::new(said.to_string()).at(path, line))
+    });
+    faults.chain(denied).collect()
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args;
 use crate::exit::Failure;
+use crate::project::needs;
 
 /// The name of the proxy in the host's configuration, and the command that starts it.
 const NAME: &str = "mcp-bindgen";
@@ -42,9 +43,8 @@ pub(super) fn host_config(
         }
         None => {
             let path = config.path.as_ref().ok_or_else(|| {
-                Failure::usage(
-                    "a host does not have the variable `MCP_SERVERS`\n  = help: write the servers to mcp.toml",
-                )
+                let help = "write the servers to mcp.toml";
+                Failure::usage(format!("a host does not have the variable `MCP_SERVERS`\n  = help: {help}"))
             })?;
             let path = absolute(path)?.to_string_lossy().into_owned();
             let mut command = vec!["serve".to_owned(), "--config".to_owned(), path];
@@ -62,8 +62,7 @@ fn variables(servers: &[ServerConfig]) -> BTreeSet<String> {
     let of = |server: &ServerConfig| -> Vec<String> {
         let stores = &server.secret_stores;
         let is_read = stores.is_empty() || stores.contains(&SecretStore::Env);
-        let needed =
-            |secret: &SecretRef| is_read && server.expand_with(|other| (other != secret).then(String::new)).is_err();
+        let needed = |secret: &SecretRef| is_read && needs(server, secret);
         let placeholders = server.placeholders().into_iter().filter(needed);
         let names = placeholders.filter_map(|secret| match secret {
             SecretRef::Variable(name) => Some(name),

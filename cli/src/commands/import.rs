@@ -5,7 +5,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, nearest, printable};
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, printable};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -15,29 +15,29 @@ use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
 use crate::import::host::{Folders, Host};
 use crate::import::select::{self, Choice};
-use crate::import::{self, Entry, Found, Origin, Variable, reach, server_name, settled, shown, table};
+use crate::import::{self, Entry, Found, Origin, Settled, Variable, reach, server_name, settled, shown, table};
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
+use crate::text::{did_you_mean, in_ticks};
 
 /// A server that goes into `mcp.toml`, without its secrets.
 struct Taken<'e> {
     /// Which of those that were found it is.
     index: usize,
     entry: &'e Entry,
-    server: ServerConfig,
-    variables: Vec<Variable>,
-    notes: Vec<String>,
+    settled: Settled,
     /// Whether it is there already.
     is_kept: bool,
 }
 
 /// The outcome for `mcp.toml`.
+#[derive(Default)]
 struct Written<'t> {
-    path: &'t str,
+    path: Option<&'t str>,
     is_written: bool,
     /// The tables that are new in it.
-    text: &'t str,
+    text: Option<&'t str>,
 }
 
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Output) -> Result<Exit, Failure> {
@@ -62,10 +62,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
             }
             if !is_asked {
                 let commands = select::commands(&found.entries, wanted.from.as_deref());
-                return Err(Failure::usage(format!(
-                    "specify the servers\n  = help: {}",
-                    commands.join("\n          ")
-                )));
+                let commands = commands.join("\n          ");
+                return Err(Failure::usage(format!("specify the servers\n  = help: {commands}")));
             }
             write!(io::stderr(), "Servers to import: numbers (1 3-5), `all`, or Enter for none: ")?;
             let answered = select::answered(&mut io::stdin().lock(), &found.entries)?;
@@ -95,13 +93,14 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
             ));
         }
     }
-    let shown_path = project::seen_from(file.path(), &here).display().to_string();
+    let shown_path = project::shown(file.path(), &here);
     drop(file);
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
     let text = tables(&taken);
     if output.json() {
         let is_written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
-        output.data_json(&to_json(&found, &taken, Some(Written { path: &shown_path, is_written, text: &text })))?;
+        let written = Written { path: Some(&shown_path), is_written, text: Some(&text) };
+        output.data_json(&to_json(&found, &taken, &written))?;
     } else if wanted.dry_run {
         output.code(text.trim_end())?;
     }
@@ -111,20 +110,18 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
 /// The `mcp.toml` that servers go into: that of the project, or one beside its crate; and the `.mcp.json` that has been
 /// read in its place so far.
 fn target(explicit: Option<&Path>, here: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-    let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
     if let Some(path) = explicit {
-        return match is_json(path) {
-            true => Err(Failure::usage(format!(
-                "{} belongs to another program, and mcp-bindgen never writes it\n  = help: use `--config` for an \
-                 mcp.toml, and `--from` for this file",
-                path.display()
-            ))),
+        return match project::is_json(path) {
+            true => {
+                let help = "use `--config` for an mcp.toml, and `--from` for this file";
+                Err(Failure::usage(project::not_ours(path, help)))
+            }
             false => Ok((path.to_owned(), None)),
         };
     }
     let path = project::find()?;
     Ok(match path {
-        Some(path) if is_json(&path) => (path.with_file_name("mcp.toml"), Some(path)),
+        Some(path) if project::is_json(&path) => (path.with_file_name("mcp.toml"), Some(path)),
         Some(path) => (path, None),
         None => {
             let folder = project::crate_of(here, None).unwrap_or_else(|| here.to_owned());
@@ -141,10 +138,7 @@ fn found(wanted: &args::Import, folders: &Folders, target: &Path, here: &Path) -
     let path = here.join(from);
     if !path.exists() {
         let names = Host::ALL.map(Host::name);
-        let help = match nearest(from, names).first() {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known programs: {}", names.join(", ")),
-        };
+        let help = did_you_mean(from, names).unwrap_or_else(|| format!("known programs: {}", names.join(", ")));
         let from = printable(from);
         return Err(Failure::usage(format!("`{from}` is neither a known program nor a file\n  = help: {help}")));
     }
@@ -182,21 +176,23 @@ fn is_answerable(output: &Output) -> bool {
 /// Lists the servers.
 fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
-        return Ok(output.data_json(&to_json(found, &[], None))?);
+        return Ok(output.data_json(&to_json(found, &[], &Written::default()))?);
     }
     let width = found.entries.iter().map(|entry| shown(&entry.name).chars().count()).max().unwrap_or_default();
     let mut lines = Vec::new();
     for (index, entry) in found.entries.iter().enumerate() {
         let number = if is_numbered { format!("{:>3}  ", index + 1) } else { String::new() };
         let name = shown(&entry.name);
-        lines.push(format!("{number}{name:<width$}  {}: {}", hosts(entry), how(entry)));
-        let (notes, variables) = match &entry.found {
-            Ok(server) => about(entry, &settled(server, &server_name(&entry.name))),
-            Err(_) => (entry.notes.clone(), Vec::new()),
+        let settled = settled_entry(entry, &server_name(&entry.name));
+        let how = match &settled {
+            Ok(settled) => printable(&reach(&settled.server)),
+            Err(why) => format!("cannot be imported: {why}"),
         };
+        lines.push(format!("{number}{name:<width$}  {}: {how}", hosts(entry)));
+        let (notes, variables) = noted(entry, settled.as_ref().ok());
         let off = entry.off.iter().map(|off| format!("disabled: {off}"));
         let needs = variables.iter().map(|variable| format!("needs {}: {}", variable.name, variable.why));
-        let said = off.chain(needs).chain(notes);
+        let said = off.chain(needs).chain(notes.iter().cloned());
         lines.extend(said.map(|said| format!("       = {}", printable(&said))));
     }
     output.data(&lines.join("\n"))?;
@@ -208,39 +204,35 @@ fn hosts(entry: &Entry) -> String {
     entry.origins.iter().map(|origin| origin.host.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// How a server is reached, without its secrets.
-fn how(entry: &Entry) -> String {
-    match &entry.found {
-        Ok(server) => printable(&reach(&settled(server, &server_name(&entry.name)).0)),
-        Err(why) => format!("cannot be imported: {why}"),
-    }
-}
-
-/// All that is to be said of a server that was found, and the variables that it needs.
-fn about(entry: &Entry, settled: &(ServerConfig, Vec<Variable>, Vec<String>)) -> (Vec<String>, Vec<Variable>) {
-    let (server, secrets, notes) = settled;
-    let mut notes: Vec<String> = entry.notes.iter().chain(notes).cloned().collect();
+/// Returns a server that was found as it would be here, with all notes and needed variables, or the reason why it cannot be
+/// imported.
+fn settled_entry<'e>(entry: &'e Entry, name: &str) -> Result<Settled, &'e String> {
+    let Settled { server, mut variables, notes } = settled(entry.found.as_ref()?, name);
+    let mut notes: Vec<String> = entry.notes.iter().cloned().chain(notes).collect();
     if server.name != entry.name {
         notes.insert(0, format!("`{}` is named `{}` here", shown(&entry.name), server.name));
     }
-    let text = table(server).to_string();
-    let mut variables = secrets.clone();
+    let text = table(&server).to_string();
     for placeholder in server.placeholders() {
         let SecretRef::Variable(name) = placeholder else { continue };
-        let is_known = variables.iter().any(|known| known.name == name);
-        let described = entry.variables.iter().find(|known| known.name == name);
-        let is_needed = env::var_os(&name).is_none() && !text.contains(&format!("${{{name}:-"));
-        match described {
-            _ if is_known => {}
-            Some(described) => {
-                let has_default = if text.contains(&format!("${{{name}:-")) { "; it has a default" } else { "" };
-                variables.push(Variable { name, why: format!("{}{has_default}", described.why) });
-            }
-            None if is_needed => variables.push(Variable { name, why: "for its placeholder".to_owned() }),
-            None => {}
+        if variables.iter().any(|known| known.name == name) {
+            continue;
         }
+        let has_default = text.contains(&format!("${{{name}:-"));
+        let why = match entry.variables.iter().find(|known| known.name == name) {
+            Some(described) if has_default => format!("{}; it has a default", described.why),
+            Some(described) => described.why.clone(),
+            None if env::var_os(&name).is_some() || has_default => continue,
+            None => "for its placeholder".to_owned(),
+        };
+        variables.push(Variable { name, why });
     }
-    (notes, variables)
+    Ok(Settled { server, variables, notes })
+}
+
+/// Returns the notes on an entry, and the variables that it needs.
+fn noted<'s>(entry: &'s Entry, settled: Option<&'s Settled>) -> (&'s [String], &'s [Variable]) {
+    settled.map_or((&entry.notes, &[]), |settled| (&settled.notes, &settled.variables))
 }
 
 /// Adds the servers to the file, which is not written yet.
@@ -250,30 +242,27 @@ fn added<'e>(file: &mut ConfigFile, entries: &'e [Entry], chosen: Vec<Choice>) -
     let mut clashes = Vec::new();
     for Choice { index, name } in chosen {
         let Some(entry) = entries.get(index) else { continue };
-        let Ok(found) = &entry.found else { continue };
-        let settled = settled(found, &name);
-        let (notes, variables) = about(entry, &settled);
-        let server = settled.0;
-        let is_kept = current.servers.get(&name).is_some_and(|known| is_reached_alike(known, &server));
+        let Ok(settled) = settled_entry(entry, &name) else { continue };
+        let server = &settled.server;
+        let is_kept = current.servers.get(&name).is_some_and(|known| is_reached_alike(known, server));
         if !is_kept && current.servers.contains_key(&name) {
             clashes.push(name);
             continue;
         }
         if !is_kept {
-            file.add_server(&name, table(&server))?;
+            file.add_server(&name, table(server))?;
         }
-        taken.push(Taken { index, entry, server, variables, notes, is_kept });
+        taken.push(Taken { index, entry, settled, is_kept });
     }
     if clashes.is_empty() {
         return Ok(taken);
     }
-    let names: Vec<String> = clashes.iter().map(|name| format!("`{name}`")).collect();
     let first = clashes.first().map(String::as_str).unwrap_or_default();
     Err(Failure::new(format!(
         "{} already has other servers with these names: {}\n  = help: rename one, `{first}=NAME`, or remove its table \
          from the file\n  = note: nothing was written",
         file.path().display(),
-        names.join(", ")
+        in_ticks(&clashes)
     )))
 }
 
@@ -296,7 +285,7 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
     let config = Config::parse_toml(&file.to_text(), file.path())?;
     // All that it warns of in a server are secrets that are written out.
     let warned: BTreeSet<&str> = config.warnings.iter().filter_map(|warning| warning.server.as_deref()).collect();
-    let new = || taken.iter().filter(|taken| !taken.is_kept).map(|taken| &taken.server);
+    let new = || taken.iter().filter(|taken| !taken.is_kept).map(|taken| &taken.settled.server);
     if let Some(error) = shared_module(&config, &new().map(|server| server.name.as_str()).collect::<Vec<_>>()) {
         return Err(Failure::new(format!("{error}\n  = note: nothing was written")));
     }
@@ -305,10 +294,8 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
         read.folder.clone_from(&server.folder);
         if read != *server || warned.contains(server.name.as_str()) {
             let name = &server.name;
-            return Err(Failure::new(format!(
-                "cannot write server `{name}`\n  = help: add it with `mcp-bindgen add {name}`\n  = note: nothing was \
-                 written"
-            )));
+            let help = format!("add it with `mcp-bindgen add {name}`\n  = note: nothing was written");
+            return Err(Failure::new(format!("cannot write server `{name}`\n  = help: {help}")));
         }
     }
     Ok(())
@@ -318,7 +305,7 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
 fn tables(taken: &[Taken<'_>]) -> String {
     let mut servers = Table::new();
     servers.set_implicit(true);
-    for Taken { server, .. } in taken.iter().filter(|taken| !taken.is_kept) {
+    for Taken { settled: Settled { server, .. }, .. } in taken.iter().filter(|taken| !taken.is_kept) {
         servers.insert(&server.name, Item::Table(table(server)));
     }
     let mut document = DocumentMut::new();
@@ -329,7 +316,7 @@ fn tables(taken: &[Taken<'_>]) -> String {
 fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str, output: &mut Output) {
     let mut variables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let word = if is_dry { "Would add" } else { "Imported" };
-    for Taken { entry, server, variables: needed, notes, is_kept, .. } in taken {
+    for Taken { entry, settled: Settled { server, variables: needed, notes }, is_kept, .. } in taken {
         let name = &server.name;
         if *is_kept {
             output.status("Kept", &format!("{name}, which already exists in {path}"));
@@ -355,10 +342,9 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
                 _ if indices.contains(&index) => {}
                 (Err(why), _) => {
                     output.warning(&format!("cannot import server `{name}`: {}", printable(why)));
-                    entry
-                        .notes
-                        .iter()
-                        .for_each(|note| output.warning(&format!("server `{name}`: {}", printable(note))));
+                    for note in &entry.notes {
+                        output.warning(&format!("server `{name}`: {}", printable(note)));
+                    }
                 }
                 (_, Some(off)) => {
                     output.status("Skipped", &format!("{name} of {}, which is disabled: {off}", hosts(entry)))
@@ -374,14 +360,9 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
     }
     if !is_dry && taken.iter().any(|taken| !taken.is_kept) {
         let count = taken.iter().filter(|taken| !taken.is_kept).count();
-        output.status(
-            "Finished",
-            &format!(
-                "{} in {path}; run `mcp-bindgen sync` to write {}",
-                counted(count, "more server"),
-                if count == 1 { "its snapshot" } else { "their snapshots" }
-            ),
-        );
+        let snapshots = if count == 1 { "its snapshot" } else { "their snapshots" };
+        let servers = counted(count, "more server");
+        output.status("Finished", &format!("{servers} in {path}; run `mcp-bindgen sync` to write {snapshots}"));
     }
 }
 
@@ -391,7 +372,7 @@ fn tell_of_files(found: &Found, output: &mut Output) {
     }
 }
 
-fn to_json(found: &Found, taken: &[Taken<'_>], written: Option<Written<'_>>) -> Value {
+fn to_json(found: &Found, taken: &[Taken<'_>], written: &Written<'_>) -> Value {
     let of: BTreeMap<usize, &Taken<'_>> = taken.iter().map(|taken| (taken.index, taken)).collect();
     let entries: Value =
         found.entries.iter().enumerate().map(|(index, entry)| entry_to_json(entry, of.get(&index).copied())).collect();
@@ -399,27 +380,27 @@ fn to_json(found: &Found, taken: &[Taken<'_>], written: Option<Written<'_>>) -> 
     let errors: Value = found.errors.iter().map(|error| error.to_string()).collect();
     json!({
         "format": 1,
-        "mcp_toml": written.as_ref().map(|written| written.path),
-        "written": written.as_ref().is_some_and(|written| written.is_written),
-        "toml": written.as_ref().map(|written| written.text),
-        "entries": entries, "files": found.files,
-        "notes": notes, "errors": errors,
+        "mcp_toml": written.path,
+        "written": written.is_written,
+        "toml": written.text,
+        "entries": entries,
+        "files": found.files,
+        "notes": notes,
+        "errors": errors,
     })
 }
 
 fn entry_to_json(entry: &Entry, taken: Option<&Taken<'_>>) -> Value {
-    let settled = match (&entry.found, taken) {
-        (Ok(server), None) => Some(settled(server, &server_name(&entry.name))),
-        _ => None,
+    let found = if taken.is_none() { settled_entry(entry, &server_name(&entry.name)).ok() } else { None };
+    let settled = taken.map(|taken| &taken.settled).or(found.as_ref());
+    let status = match taken {
+        Some(Taken { is_kept: true, .. }) => "kept",
+        Some(_) => "added",
+        None if settled.is_some() => "found",
+        None => "refused",
     };
-    let (status, server, (notes, variables)) = match (taken, &settled) {
-        (Some(taken), _) => {
-            let status = if taken.is_kept { "kept" } else { "added" };
-            (status, Some(&taken.server), (taken.notes.clone(), taken.variables.clone()))
-        }
-        (None, Some(settled)) => ("found", Some(&settled.0), about(entry, settled)),
-        (None, None) => ("refused", None, (entry.notes.clone(), Vec::new())),
-    };
+    let server = settled.map(|settled| &settled.server);
+    let (notes, variables) = noted(entry, settled);
     let origin =
         |origin: &Origin| json!({ "host": origin.host.name(), "path": origin.path, "name": shown(&origin.name) });
     let variable = |variable: &Variable| json!({ "name": variable.name, "why": variable.why });

@@ -23,7 +23,7 @@ const SCHEMA: &str = "mcp.schema.json";
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir()?;
     let path = target(config, &here)?;
-    let shown = project::seen_from(&path, &here).display().to_string();
+    let shown = |path: &Path| project::shown(path, &here);
     // Two at once would each write what the other has not seen.
     let lock = Lock::of(&path)?;
     let root = path.parent().unwrap_or(&here).to_owned();
@@ -36,7 +36,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
             .with_help("move it away");
         return Err(error.into());
     }
-    let is_json = is_json(&path);
+    let is_json = project::is_json(&path);
     let rule = attributes(&folder);
     let rule = rule.as_deref().map(|rule| (root.join(".gitattributes"), rule));
     let schema_text = format!("{:#}\n", config_schema());
@@ -54,7 +54,6 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     }
     let mut made: Vec<PathBuf> = Vec::new();
     for (path, text, current) in files {
-        let shown = project::seen_from(&path, &here).display().to_string();
         let text = match current {
             Some(current) if path.ends_with(".gitattributes") && !has_rule(&current, text) => {
                 let end = if current.contains("\r\n") { "\r\n" } else { "\n" };
@@ -64,31 +63,29 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
             // Another version of this program may have written it.
             Some(current) if path.ends_with(SCHEMA) && current != text => text.to_owned(),
             Some(_) => {
-                output.status("Kept", &shown);
+                output.status("Kept", &shown(&path));
                 continue;
             }
             None => text.to_owned(),
         };
         write_if_changed(&project::seen_from(&path, &here), text.as_bytes())?;
-        output.status("Wrote", &shown);
+        output.status("Wrote", &shown(&path));
         made.push(path);
     }
     if !snapshots.is_dir() {
         fs::create_dir_all(&snapshots)
             .map_err(|error| FileError::new(format!("failed to create the folder: {error}")).in_file(&snapshots))?;
-        output.status("Made", &format!("{}/, for snapshots", project::seen_from(&snapshots, &here).display()));
+        output.status("Made", &format!("{}/, for snapshots", shown(&snapshots)));
         made.push(snapshots);
     }
     drop(lock);
-    if output.json() {
-        let made: Vec<String> = made.iter().map(|path| project::seen_from(path, &here).display().to_string()).collect();
-        output.data_json(&json!({ "format": 1, "config": project::seen_from(&path, &here), "made": made }))?;
-    }
+    let made: Vec<String> = made.iter().map(|path| shown(path)).collect();
+    output.report(&json!({ "format": 1, "config": project::seen_from(&path, &here), "made": made }))?;
     if lacks_runtime(&here) {
         output.status("Next", "cargo add tokio --features macros,rt-multi-thread, the runtime for calls");
     }
     let next = match is_json {
-        true => format!("mcp-bindgen import --from {shown}, which copies its servers to an mcp.toml"),
+        true => format!("mcp-bindgen import --from {}, which copies its servers to an mcp.toml", shown(&path)),
         false => "mcp-bindgen add NAME --npm PACKAGE, or mcp-bindgen import".to_owned(),
     };
     output.status("Next", &next);
@@ -98,17 +95,12 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
 /// The configuration: the one that is in force, for a new one would hide its servers, or a new one.
 fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
     match explicit {
-        Some(path) if is_json(path) => Err(Failure::usage(format!(
-            "{} belongs to another program, and mcp-bindgen never writes it\n  = help: use `--config` for an mcp.toml",
-            path.display()
-        ))),
+        Some(path) if project::is_json(path) => {
+            Err(Failure::usage(project::not_ours(path, "use `--config` for an mcp.toml")))
+        }
         Some(path) => Ok(here.join(path)),
         None => Ok(project::find()?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
     }
-}
-
-fn is_json(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "json")
 }
 
 /// The folder of the snapshots, as the configuration that is there has it.
@@ -134,8 +126,7 @@ fn attributes(folder: &Path) -> Option<String> {
 
 /// Returns `true` if the rule stands there, and not only in a comment.
 fn has_rule(attributes: &str, rule: &str) -> bool {
-    let words = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
-    attributes.lines().any(|line| words(line) == words(rule))
+    attributes.lines().any(|line| line.split_whitespace().eq(rule.split_whitespace()))
 }
 
 /// Where the configuration belongs: beside the workspace that a crate is a member of, or beside the crate.
@@ -164,10 +155,8 @@ async fn dependency(
                 path.display()
             )));
         }
-        output.status(
-            "Skipped",
-            "the dependency: no Cargo.toml in this folder or above; run `cargo init`, then this command again",
-        );
+        let why = "no Cargo.toml in this folder or above; run `cargo init`, then this command again";
+        output.status("Skipped", &format!("the dependency: {why}"));
         return Ok(None);
     };
     let manifest = folder.join("Cargo.toml");
@@ -176,10 +165,8 @@ async fn dependency(
         .parse()
         .map_err(|error: toml_edit::TomlError| FileError::new(error.to_string().trim_end()).in_file(&manifest))?;
     if document.get("package").is_none() {
-        output.status(
-            "Skipped",
-            "the dependency: this is a workspace; run `mcp-bindgen init` in the crate that calls tools",
-        );
+        let why = "this is a workspace; run `mcp-bindgen init` in the crate that calls tools";
+        output.status("Skipped", &format!("the dependency: {why}"));
         warn_of_path(wanted, output);
         return Ok(None);
     }
@@ -224,9 +211,8 @@ fn warn_of_path(wanted: &args::Init, output: &mut Output) {
 
 /// Returns `true` if there is a crate without the runtime that programs of the README run on.
 fn lacks_runtime(here: &Path) -> bool {
-    let manifest = project::crate_of(here, None).and_then(|folder| fs::read_to_string(folder.join("Cargo.toml")).ok());
-    let document = manifest.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());
-    document.is_some_and(|document| document.get("package").is_some() && depended(&document, "tokio").is_none())
+    let manifest = project::crate_of(here, None).and_then(|folder| project::cargo_file(&folder.join("Cargo.toml")));
+    manifest.is_some_and(|document| document.get("package").is_some() && depended(&document, "tokio").is_none())
 }
 
 /// Returns a crate's name for a package that it depends on.

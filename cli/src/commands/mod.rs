@@ -17,7 +17,6 @@ mod import;
 mod init;
 mod learn;
 mod list;
-mod log;
 mod prompt;
 mod remove;
 mod rename;
@@ -25,13 +24,11 @@ mod resource;
 mod run;
 mod serve;
 mod set;
-mod shapes;
 mod since;
 mod source;
 mod specs;
 mod sync;
 mod tell;
-mod tokens;
 
 use std::future::Future;
 use std::time::Duration;
@@ -54,7 +51,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
-        Command::List(list) if list.shapes => shapes::run(config, &list, output),
+        Command::List(list) if list.shapes => list::shapes(config, &list, output),
         Command::List(list) => list::run(config, &list, output),
         Command::Doctor(doctor) => until_interrupted(doctor::run(config, &doctor, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
@@ -71,7 +68,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         }
         Command::Auth(auth) => until_interrupted(auth::run(config, &auth.command, output)),
         Command::Serve(serve) => serve::run(config, &serve, output),
-        Command::Log(log) => log::run(&log.command, output),
+        Command::Log(log) => serve::verify_log(&log.command, output),
         Command::Completions(completions) => completions::run(completions.shell, output),
         Command::Man(man) => completions::man(&man.folder, output),
     }
@@ -79,7 +76,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
 
 /// Runs a command that may start servers or programs. A signal drops it, and with it what it started.
 fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    let mut signals = Signals::listen(Duration::ZERO)?;
+    let mut signals = Signals::listen(true, Duration::ZERO)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         tokio::select! {
             outcome = command => outcome,

@@ -1,25 +1,25 @@
 //! `prompt`: messages that a server writes for a model.
 
-use std::ffi::OsString;
 use std::path::Path;
 
-use mcp_bindgen_model::{nearest, printable};
-use mcp_bindgen_runtime::{Client, ClientOptions, GetPrompt, PromptRequest};
+use mcp_bindgen_model::printable;
+use mcp_bindgen_runtime::{Client, GetPrompt, PromptRequest};
 use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
-use super::call::{answer, files, request};
+use super::call::{answer, files, request, texts};
 use super::resource::{client, is_named, line, tell_nameless};
 use crate::args::{self, OfferOptions, PromptCommand};
 use crate::exit::{Exit, Failure};
-use crate::flags::{behind, early, help, own_options_of, prompt_schema};
+use crate::flags::{behind, early, help, name_of, own_options, prompt_schema};
 use crate::live::{self, Patience};
-use crate::output::Output;
+use crate::output::{Output, joined};
+use crate::text::did_you_mean;
 
 pub(crate) async fn run(config: Option<&Path>, command: PromptCommand, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         PromptCommand::List(args::OneServer { server }) => {
-            let client = client(config, &server, ClientOptions::new(), output)?;
+            let client = client(config, &server, output)?;
             live::closing(client.clone(), list(&client, output)).await
         }
         PromptCommand::Get(get) => got(config, get, output).await,
@@ -37,7 +37,7 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     }
     tell_nameless(&prompts, "prompt", "name", output);
     for prompt in prompts.iter().filter(|prompt| is_named(prompt, "name")) {
-        let flags = Flags::new(&prompt_schema(prompt), own_options_of::<OfferOptions>());
+        let flags = Flags::new(&prompt_schema(prompt), own_options::<OfferOptions>());
         output.data(&line(prompt, "name", &["title"]))?;
         for flag in flags.list() {
             let usage = printable(&flag.usage());
@@ -48,19 +48,18 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -> Result<Exit, Failure> {
-    let words = get.words.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
-    let words = words.map_err(|word| Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())))?;
+    let words = texts(get.words)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage("missing prompt name"));
     };
-    let own = own_options_of::<OfferOptions>();
+    let own = own_options::<OfferOptions>();
     let early = early::<OfferOptions>("prompt get", &own, words, output)?;
     let mut options = OfferOptions {
         timeout: early.options.timeout.or(get.options.timeout),
         output: early.options.output.or(get.options.output),
     };
 
-    let client = client(early.config.as_deref().or(config), &get.server, ClientOptions::new(), output)?;
+    let client = client(early.config.as_deref().or(config), &get.server, output)?;
     let mut patience = Patience::new(options.timeout);
     live::closing(client.clone(), async {
         let prompts = patience.ask(&client, client.list_prompts_raw()).await?;
@@ -82,11 +81,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         let result = client.get_prompt(request).await.map_err(|error| patience.failure(error, client.config()))?;
         let blobs = result.messages.iter().filter_map(|message| files::blob(&message.content));
         if output.json() {
-            let mut json = json!({ "server": client.name(), "prompt": name });
-            if let (Value::Object(json), Value::Object(sent)) = (&mut json, result.to_json()) {
-                json.extend(sent);
-            }
-            output.data_json(&json)?;
+            output.data_json(&joined(json!({ "server": client.name(), "prompt": name }), result.to_json()))?;
         } else {
             for message in &result.messages {
                 // The role only matters if there are several messages.
@@ -104,10 +99,6 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
     .await
 }
 
-fn name_of(prompt: &Value) -> Option<&str> {
-    prompt.get("name")?.as_str()
-}
-
 /// The protocol has texts for the arguments of prompts, and nothing else.
 fn texts_alone(arguments: &Map<String, Value>) -> Result<(), Failure> {
     match arguments.iter().find(|(_, value)| !value.is_string()) {
@@ -117,9 +108,7 @@ fn texts_alone(arguments: &Map<String, Value>) -> Result<(), Failure> {
 }
 
 fn unknown(client: &Client, prompts: &[Value], name: &str) -> Failure {
-    let help = match nearest(name, prompts.iter().filter_map(name_of)).first() {
-        Some(near) => format!("did you mean `{}`?", printable(near)),
-        None => format!("run `mcp-bindgen prompt list {}` to list its prompts", client.name()),
-    };
+    let help = did_you_mean(name, prompts.iter().filter_map(name_of))
+        .unwrap_or_else(|| format!("run `mcp-bindgen prompt list {}` to list its prompts", client.name()));
     Failure::new(format!("server `{}` has no prompt `{}`\n  = help: {help}", client.name(), printable(name)))
 }

@@ -13,18 +13,19 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
 use crate::terminal;
+use crate::text::in_ticks;
 
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit, Failure> {
     let path = edit::target(config)?;
     let here = env::current_dir()?;
-    let shown = |path: &Path| project::seen_from(path, &here).display().to_string();
+    let shown = |path: &Path| project::shown(path, &here);
     let mut names = wanted.servers.clone();
     names.sort();
     names.dedup();
     let (_, files, _) = without(ConfigFile::open(&path)?, &names)?;
     if !wanted.yes {
         let files: String = files.iter().map(|file| format!(", {}", shown(file))).collect();
-        ask(&format!("Remove {} from {}{files}?", quoted(&names), shown(&path)))?;
+        ask(&format!("Remove {} from {}{files}?", in_ticks(&names), shown(&path)))?;
     }
     // Read again, to keep other changes of the file.
     let (file, files, others) = without(ConfigFile::locked(&path)?, &names)?;
@@ -41,13 +42,11 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Out
     for (file, name) in &others {
         edit::tell_kept(&shown(file), name, output);
     }
-    output.status("Next", &format!("remove {} from `mcp_tools!` and templates", quoted(&names)));
-    if output.json() {
-        let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
-        output.data_json(&json!({
-            "format": 1, "servers": names, "config": shown(&path), "status": "removed", "deleted": files,
-        }))?;
-    }
+    output.status("Next", &format!("remove {} from `mcp_tools!` and templates", in_ticks(&names)));
+    let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
+    output.report(&json!({
+        "format": 1, "servers": names, "config": shown(&path), "status": "removed", "deleted": files,
+    }))?;
     Ok(Exit::Done)
 }
 
@@ -70,16 +69,11 @@ fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<Pa
 }
 
 fn ask(question: &str) -> Result<(), Failure> {
-    match terminal::is_there().then(|| terminal::agrees(question)).transpose()? {
+    match terminal::asked(question)? {
         Some(true) => Ok(()),
         Some(false) => Err(Failure::new("nothing was removed")),
         None => Err(Failure::usage(
-            "cannot ask for confirmation without a terminal\n  = help: use `--yes` to remove \
-                                    without confirmation",
+            "cannot ask for confirmation without a terminal\n  = help: use `--yes` to remove without confirmation",
         )),
     }
-}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Out
     project::check_name(new)?;
     let path = edit::target(config)?;
     let here = env::current_dir()?;
-    let shown = |path: &Path| project::seen_from(path, &here).display().to_string();
+    let shown = |path: &Path| project::shown(path, &here);
     let mut file = ConfigFile::locked(&path)?;
     file.rename_server(old, new)?;
     let config = file.checked()?;
@@ -65,16 +65,12 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Out
     for other in &others {
         edit::tell_kept(&shown(other), old, output);
     }
-    output.status(
-        "Next",
-        &format!("write `{new}` for `{old}` in `mcp_tools!` and templates; its bindings are named after it"),
-    );
-    if output.json() {
-        let files: Vec<String> = moved.iter().map(|(_, to)| shown(to)).collect();
-        output.data_json(&json!({
-            "format": 1, "server": new, "was": old, "config": shown(&path), "status": "renamed", "files": files,
-        }))?;
-    }
+    let next = format!("write `{new}` for `{old}` in `mcp_tools!` and templates; its bindings are named after it");
+    output.status("Next", &next);
+    let files: Vec<String> = moved.iter().map(|(_, to)| shown(to)).collect();
+    output.report(&json!({
+        "format": 1, "server": new, "was": old, "config": shown(&path), "status": "renamed", "files": files,
+    }))?;
     Ok(Exit::Done)
 }
 

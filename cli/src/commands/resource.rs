@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use mcp_bindgen_model::{Snapshot, nearest, printable};
+use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::{CallError, Client, ClientOptions, ReadResource, ResourceContents, ResourceRequest};
 use serde_json::{Value, json};
 
 use super::call::files::{self, Blob};
 use crate::args::{self, ResourceCommand};
 use crate::exit::{Exit, Failure};
-use crate::flags::cut;
 use crate::live::{self, Patience};
-use crate::output::Output;
+use crate::output::{Output, joined};
 use crate::project;
 use crate::report::counted;
+use crate::text::{cut, did_you_mean, one_line};
 
 /// The error code for unknown requests.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -23,27 +23,20 @@ const DESCRIPTION_COLUMNS: usize = 200;
 pub(crate) async fn run(config: Option<&Path>, command: ResourceCommand, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         ResourceCommand::List(args::OneServer { server }) => {
-            let client = client(config, &server, ClientOptions::new(), output)?;
+            let client = client(config, &server, output)?;
             live::closing(client.clone(), list(&client, output)).await
         }
         ResourceCommand::Read(read) => {
-            let client = client(config, &read.server, ClientOptions::new(), output)?;
+            let client = client(config, &read.server, output)?;
             live::closing(client.clone(), answer(&client, &read, output)).await
         }
     }
 }
 
 /// A client of the server of this name.
-pub(super) fn client(
-    config: Option<&Path>,
-    server: &str,
-    options: ClientOptions,
-    output: &mut Output,
-) -> Result<Client, Failure> {
+pub(super) fn client(config: Option<&Path>, server: &str, output: &mut Output) -> Result<Client, Failure> {
     let config = project::load(config, output)?;
-    let server = config.server(server)?;
-    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-    Ok(live::client_with(&config, server, known.as_ref(), options))
+    Ok(live::client(&config, config.server(server)?, ClientOptions::new()))
 }
 
 async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
@@ -76,18 +69,15 @@ pub(super) fn is_named(offer: &Value, key: &str) -> bool {
 pub(super) fn tell_nameless(offers: &[Value], kind: &str, key: &str, output: &mut Output) {
     let count = offers.iter().filter(|offer| !is_named(offer, key)).count();
     if count > 0 {
-        output.warning(&format!(
-            "{} without a `{key}` {} left out",
-            counted(count, kind),
-            if count == 1 { "is" } else { "are" }
-        ));
+        let are = if count == 1 { "is" } else { "are" };
+        output.warning(&format!("{} without a `{key}` {are} left out", counted(count, kind)));
     }
 }
 
 /// One line on what is offered: what it is asked for by, more of it in brackets, and its description.
 pub(super) fn line(offer: &Value, key: &str, more: &[&str]) -> String {
     let text = |key: &str| offer.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let shown = |text: &str| printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let shown = |text: &str| printable(&one_line(text));
     let mut line = printable(text(key).unwrap_or_default());
     let more: Vec<String> = more.iter().filter_map(|key| text(key)).map(shown).collect();
     if !more.is_empty() {
@@ -108,11 +98,7 @@ async fn answer(client: &Client, read: &args::ReadResource, output: &mut Output)
         Err(error) => return Err(not_read(client, &read.uri, error, patience).await),
     };
     if output.json() {
-        let mut json = json!({ "server": client.name(), "uri": read.uri });
-        if let (Value::Object(json), Value::Object(sent)) = (&mut json, result.to_json()) {
-            json.extend(sent);
-        }
-        output.data_json(&json)?;
+        output.data_json(&joined(json!({ "server": client.name(), "uri": read.uri }), result.to_json()))?;
     } else {
         for contents in &result.contents {
             match (contents.as_text(), blob(contents)) {
@@ -145,10 +131,8 @@ async fn not_read(client: &Client, uri: &str, error: CallError, mut patience: Pa
     let mut failure = patience.failure(error, client.config());
     if is_unknown && let Ok(resources) = patience.ask(client, client.list_resources_raw()).await {
         let uris = resources.iter().filter_map(|resource| resource.get("uri")?.as_str());
-        let help = match nearest(uri, uris).first() {
-            Some(near) => format!("did you mean `{}`?", printable(near)),
-            None => format!("run `mcp-bindgen resource list {}` to list its resources", client.name()),
-        };
+        let help = did_you_mean(uri, uris)
+            .unwrap_or_else(|| format!("run `mcp-bindgen resource list {}` to list its resources", client.name()));
         failure.message.push_str(&format!("\n  = help: {help}"));
     }
     failure

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mcp_bindgen_agents::template::{TemplateErrorKind, TemplateProblem};
 use mcp_bindgen_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
 use mcp_bindgen_codegen::template::{Checked, Script, located};
-use mcp_bindgen_model::{Config, nearest, printable, read_text};
+use mcp_bindgen_model::{Config, printable, read_text};
 use mcp_bindgen_runtime::middleware::ApprovalAnswer;
 use mcp_bindgen_runtime::{CallTool as _, ClientOptions};
 use mcp_bindgen_template::{Fault, MOST_FAULTS, Place};
@@ -19,6 +19,8 @@ use crate::exit::{Exit, Failure};
 use crate::live::Patience;
 use crate::output::Output;
 use crate::project;
+use crate::report::counted;
+use crate::text::{did_you_mean, in_ticks};
 
 /// The template to run, read before anything else happens.
 pub(crate) struct Input {
@@ -128,7 +130,7 @@ async fn with_servers(
             tools = tools.bindings(spec, found.client.clone().with_call_options(options));
         }
     }
-    let tools = tools.build().map_err(|error| Failure::new(error.to_string()))?;
+    let tools = tools.build().map_err(Failure::of)?;
     let name = input.path.display().to_string();
     let read = if input.is_remote { Template::remote(name, &input.text) } else { Template::new(name, &input.text) };
     let outcome = match read {
@@ -157,20 +159,15 @@ async fn filled(fillings: Map<String, Value>, request: CompletionRequest) -> Res
 fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
     for name in input.variables.keys() {
         if !script.may_use(name) {
-            let help = match nearest(name, script.variables()).first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => listed("it uses", script.variables()),
-            };
+            let help = did_you_mean(name, script.variables())
+                .unwrap_or_else(|| format!("it uses {}", in_ticks(script.variables())));
             return Err(Failure::usage(format!("the template uses no variable `{name}`\n  = help: {help}")));
         }
     }
     for name in input.fillings.keys() {
         if !script.may_complete(name) {
-            let slots: Vec<&str> = script.completions().filter_map(|(_, name)| name).collect();
-            let help = match nearest(name, slots.iter().copied()).first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => listed("it has", slots.into_iter()),
-            };
+            let slots = || script.completions().filter_map(|(_, name)| name);
+            let help = did_you_mean(name, slots()).unwrap_or_else(|| format!("it has {}", in_ticks(slots())));
             return Err(Failure::usage(format!("the template has no slot `{name}`\n  = help: {help}")));
         }
     }
@@ -185,26 +182,18 @@ fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
     Ok(())
 }
 
-fn listed<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    if names.is_empty() { format!("{what} none") } else { format!("{what} {}", names.join(", ")) }
-}
-
 /// Tells the faults of a template.
 fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output) -> Result<Exit, Failure> {
     for fault in faults {
         output.error(&located(fault, &input.path, &input.text));
     }
-    if is_checked && output.json() {
-        output.data_json(
-            &json!({ "format": 1, "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }),
-        )?;
+    if is_checked {
+        let faults = faults
+            .iter()
+            .map(|fault| json!({ "line": fault.place.line, "column": fault.place.column, "message": fault.message }));
+        output.report(&json!({ "format": 1, "template": input.path, "faults": faults.collect::<Value>() }))?;
     }
     Ok(Exit::Failed)
-}
-
-fn fault_json(fault: &Fault) -> Value {
-    json!({ "line": fault.place.line, "column": fault.place.column, "message": fault.message })
 }
 
 /// Says what a template that is right is about.
@@ -212,26 +201,22 @@ fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut O
     let tools: Vec<(&str, &str)> =
         checked.servers().flat_map(|server| checked.tools(server).map(move |tool| (server, tool))).collect();
     if output.json() {
+        let variables = script.variables().map(|name| json!({ "name": name, "optional": script.is_optional(name) }));
+        let tools = tools.iter().map(|(server, tool)| json!({ "server": server, "tool": tool }));
         output.data_json(&json!({
             "format": 1,
             "template": input.path,
             "faults": [],
-            "variables": script
-                .variables()
-                .map(|name| json!({ "name": name, "optional": script.is_optional(name) }))
-                .collect::<Value>(),
+            "variables": variables.collect::<Value>(),
             "completions": script.completions().filter_map(|(_, name)| name).collect::<Value>(),
-            "tools": tools.iter().map(|(server, tool)| json!({ "server": server, "tool": tool })).collect::<Value>(),
+            "tools": tools.collect::<Value>(),
         }))?;
         return Ok(Exit::Done);
     }
-    let of = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let counted = [
-        of(tools.len(), "tool"),
-        of(script.variables().count(), "variable"),
-        of(script.completions().count(), "completion"),
-    ];
-    output.status("Checked", &format!("{}: {}", input.path.display(), counted.join(", ")));
+    let variables = counted(script.variables().count(), "variable");
+    let completions = counted(script.completions().count(), "completion");
+    let tools = counted(tools.len(), "tool");
+    output.status("Checked", &format!("{}: {tools}, {variables}, {completions}", input.path.display()));
     Ok(Exit::Done)
 }
 

@@ -26,7 +26,7 @@ struct Edits<'w> {
 
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output) -> Result<Exit, Failure> {
     let path = edit::target(config)?;
-    let shown = project::seen_from(&path, &env::current_dir()?).display().to_string();
+    let shown = project::shown(&path, &env::current_dir()?);
     let server = wanted.server.as_str();
     let edits = Edits::read(wanted)?.with_texts(&path)?;
     let (file, config) = edits.applied(ConfigFile::locked(&path)?)?;
@@ -41,8 +41,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
     }
     let status = if file.save()? { "changed" } else { "unchanged" };
     drop(file);
-    let names = |paths: Vec<&Vec<Key>>| paths.into_iter().map(|path| name(path)).collect::<Vec<_>>();
-    let (set, unset) = (names(edits.set.iter().map(|(path, _)| path).collect()), names(edits.unset.iter().collect()));
+    let set: Vec<String> = edits.set.iter().map(|(path, _)| name(path)).collect();
+    let unset: Vec<String> = edits.unset.iter().map(|path| name(path)).collect();
     let keys = set.iter().cloned().chain(unset.iter().map(|key| format!("no {key}"))).collect::<Vec<_>>().join(", ");
     output.status(if status == "changed" { "Changed" } else { "Unchanged" }, &format!("{server} in {shown}: {keys}"));
     let transport = |config: &Config| config.servers.get(server).map(|server| server.transport.clone());
@@ -50,14 +50,12 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
         output.status("Next", &format!("mcp-bindgen sync {server}"));
     }
     // `check` reports a snapshot that cannot be read.
-    if let Ok(bound) = source::bound(&config, server, config.snapshot_path(server), None) {
+    if let Ok(bound) = source::bound(&config, server, None) {
         source::unusable(&bound, server).iter().for_each(|error| output.warning(&error.to_string()));
     }
-    if output.json() {
-        output.data_json(&json!({
-            "format": 1, "server": server, "config": shown, "status": status, "set": set, "unset": unset,
-        }))?;
-    }
+    output.report(&json!({
+        "format": 1, "server": server, "config": shown, "status": status, "set": set, "unset": unset,
+    }))?;
     Ok(Exit::Done)
 }
 
@@ -82,11 +80,9 @@ impl<'w> Edits<'w> {
     fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config), Failure> {
         for path in &self.unset {
             if !file.unset(self.server, path)? {
-                return Err(Failure::new(format!(
-                    "server `{}` has no `{}`\n  = note: nothing was written",
-                    self.server,
-                    name(path)
-                )));
+                let (server, key) = (self.server, name(path));
+                let message = format!("server `{server}` has no `{key}`\n  = note: nothing was written");
+                return Err(Failure::new(message));
             }
         }
         let table = file.server(self.server)?;

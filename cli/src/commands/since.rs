@@ -7,7 +7,7 @@ use mcp_bindgen_model::{Config, DriftRules, Snapshot};
 use crate::exit::Failure;
 use crate::git;
 use crate::plan;
-use crate::project::CONFIGURATIONS;
+use crate::project::{CONFIGURATIONS, is_json};
 use crate::report::Since;
 
 /// The commit that work is compared with.
@@ -39,8 +39,8 @@ impl Base {
         let others = CONFIGURATIONS.iter().map(|name| path.with_file_name(name));
         [path.to_owned()].into_iter().chain(others).find_map(|path| {
             let text = git::text_of(&path, &self.commit, &self.revision).ok()??;
-            let is_json = path.extension().is_some_and(|extension| extension == "json");
-            let read = if is_json { Config::parse_mcp_json(&text, &path) } else { Config::parse_toml(&text, &path) };
+            let read =
+                if is_json(&path) { Config::parse_mcp_json(&text, &path) } else { Config::parse_toml(&text, &path) };
             read.ok()
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options, snapshot_for_bindings};
+use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options};
 use mcp_bindgen_model::{
     Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, ServerConfig, Snapshot, is_server_name,
     printable, read_text,
@@ -12,6 +12,7 @@ use crate::args::{List, Selection};
 use crate::diagnostics::SnapshotText;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::plan::adapted;
 use crate::project;
 
 /// A snapshot, with what bindings of it need to know.
@@ -28,15 +29,27 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
+    /// Reads a snapshot with this text as that of a server of the configuration.
     pub(super) fn of(
-        path: PathBuf,
-        (text, snapshot): (String, Snapshot),
-        (server, options): (Option<&ServerConfig>, Options),
-        levels: DiagnosticLevels,
+        config: &Config,
+        server: &str,
+        options: Options,
+        read: (String, Snapshot),
     ) -> Result<Self, Vec<FileError>> {
-        let overrides = Overrides::load_beside(&path).map_err(|error| vec![error])?;
-        let snapshot = snapshot_for_bindings(snapshot, overrides.as_ref(), server)?;
-        Ok(Self { path, text, snapshot, overrides, options, levels, rules: DriftRules::default() })
+        let server = config.server(server).map_err(|error| vec![error])?;
+        let bound = Self::of_file(config.snapshot_path(&server.name), Some(server), options, read)?;
+        Ok(Self { levels: config.diagnostics.clone(), rules: server.drift_rules.clone(), ..bound })
+    }
+
+    fn of_file(
+        path: PathBuf,
+        server: Option<&ServerConfig>,
+        options: Options,
+        (text, snapshot): (String, Snapshot),
+    ) -> Result<Self, Vec<FileError>> {
+        let (snapshot, overrides) = adapted(snapshot, &path, server)?;
+        let (levels, rules) = (DiagnosticLevels::default(), DriftRules::default());
+        Ok(Self { path, text, snapshot, overrides, options, levels, rules })
     }
 
     /// Returns the texts that diagnostics refer to.
@@ -60,8 +73,8 @@ pub(crate) fn read(
     file: Option<&Path>,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    match &source.snapshot {
-        Some(path) => without(config).map(|()| vec![of_file(path, source.name.as_deref())]),
+    match &source.file.snapshot {
+        Some(path) => without(config).map(|()| vec![of_file(path, source.file.name.as_deref())]),
         None => {
             let mut config = project::load(config, output)?;
             let mut read = of_servers(&config, source.server.as_slice(), file)?;
@@ -85,11 +98,11 @@ pub(crate) fn listed(
     wanted: &List,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    match &wanted.snapshot {
+    match &wanted.file.snapshot {
         Some(path) => {
             without(config)?;
             kept([(path.clone(), "the snapshot"), (Overrides::beside(path), "its overrides")], wanted)?;
-            Ok(vec![of_file(path, wanted.name.as_deref())])
+            Ok(vec![of_file(path, wanted.file.name.as_deref())])
         }
         None => {
             let config = project::load(config, output)?;
@@ -125,8 +138,7 @@ fn place_of(file: &Path) -> PathBuf {
     if let Ok(place) = file.canonicalize() {
         return place;
     }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (folder.canonicalize(), file.file_name()) {
+    match (project::folder_of(file).canonicalize(), file.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => file.to_owned(),
     }
@@ -146,7 +158,7 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
             .with_help(format!("run `mcp-bindgen sync {server}`"));
         return Err(error.into());
     }
-    let bound = bound(config, server, path, file)?;
+    let bound = bound(config, server, file)?;
     match unusable(&bound, server).into_iter().next() {
         Some(error) => Err(error.into()),
         None => Ok(bound),
@@ -154,15 +166,13 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 }
 
 /// The snapshot of a server, whatever its patterns do.
-pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
+pub(super) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let options = project::options(config, server, file)?.beside(config);
-    let loaded = load(&path).map_err(|error| match error.help {
+    let loaded = load(&config.snapshot_path(server)).map_err(|error| match error.help {
         None => error.with_help(format!("run `mcp-bindgen sync {server}` to write it again")),
         Some(_) => error,
     })?;
-    let bound =
-        Bound::of(path, loaded, (config.server(server).ok(), options), config.diagnostics.clone()).map_err(misfits)?;
-    Ok(Bound { rules: config.server(server)?.drift_rules.clone(), ..bound })
+    Bound::of(config, server, options, loaded).map_err(misfits)
 }
 
 /// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.
@@ -193,8 +203,7 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
             .find(|name| is_server_name(name))
             .ok_or_else(|| Failure::usage(format!("{} has no server name: add `--server NAME`", path.display())))?,
     };
-    let options = Options::new(name);
-    Bound::of(path.to_owned(), (text, snapshot), (None, options), DiagnosticLevels::default()).map_err(misfits)
+    Bound::of_file(path.to_owned(), None, Options::new(name), (text, snapshot)).map_err(misfits)
 }
 
 /// A snapshot as the server's, without its overrides.

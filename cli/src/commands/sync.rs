@@ -8,7 +8,7 @@ use super::{faults, tell};
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
-use crate::output::Output;
+use crate::output::{Output, joined, present};
 use crate::plan::{Plan, SnapshotFile, Step};
 use crate::project;
 use crate::report::{self, Fault, counted};
@@ -27,8 +27,7 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
                 told(&plan, &misfits, output)
             }
             Err(failure) => {
-                output.error(&failure.message);
-                exits.push(failure.exit);
+                exits.push(output.failure(&failure));
                 json!({ "server": name, "status": "failed", "error": failure.message })
             }
         };
@@ -44,9 +43,7 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
         .map(|status| format!("{} {status}", count(status)))
         .collect();
     output.status("Finished", &format!("{} asked: {}", counted(report.len(), "server"), said.join(", ")));
-    if output.json() {
-        output.data_json(&report.into_iter().map(|(_, entry)| entry).collect())?;
-    }
+    output.report(&report.into_iter().map(|(_, entry)| entry).collect())?;
     Ok(Exit::of_all(exits))
 }
 
@@ -54,12 +51,8 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
 fn save(config: &mcp_bindgen_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), Failure> {
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
     let misfits = faults::of_live(config, &found.server.name, &live);
-    let plan = Plan::new(
-        &found.server.name,
-        &found.server.drift_rules,
-        &SnapshotFile::read(config, &found.server.name)?,
-        live,
-    )?;
+    let file = SnapshotFile::read(config, &found.server.name)?;
+    let plan = Plan::new(&found.server.name, &found.server.drift_rules, &file, live)?;
     if !matches!(plan.step, Step::Keep) {
         project::still_has(config, &plan.server)?;
     }
@@ -78,12 +71,7 @@ fn told(plan: &Plan, misfits: &[Fault], output: &mut Output) -> Value {
     tell::changes(plan.changes(), output);
     tell::misfits(&plan.server, misfits, output);
     let changes: Value = plan.changes().iter().map(report::change_json).collect();
-    let mut entry =
-        json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
-    if let Value::Object(entry) = &mut entry
-        && !misfits.is_empty()
-    {
-        entry.insert("misfits".to_owned(), misfits.iter().map(|misfit| json!(misfit.text)).collect());
-    }
-    entry
+    let entry = json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
+    let misfits = (!misfits.is_empty()).then(|| misfits.iter().map(|misfit| json!(misfit.text)).collect());
+    joined(entry, present([("misfits", misfits)]))
 }

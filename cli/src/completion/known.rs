@@ -7,9 +7,9 @@ use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable};
 use mcp_bindgen_schema::apply_views;
 use serde_json::Value;
 
-use super::quoted::{QUOTABLE, is_plain};
-use crate::flags::cut;
+use super::shells::{QUOTABLE, is_plain};
 use crate::project;
+use crate::text::{cut, one_line};
 
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// Longer names are nobody's help.
@@ -59,32 +59,13 @@ impl Known {
     }
 }
 
-pub(super) fn name_of(offer: &Value) -> Option<&str> {
-    offer.get("name")?.as_str()
-}
-
 /// A candidate, and its description.
-#[derive(Clone, Debug)]
-pub(super) struct Offered {
-    text: String,
-    help: String,
-}
+pub(super) type Offered = (String, String);
 
-impl Offered {
-    pub(super) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), help: String::new() }
-    }
-
-    /// A name of something that a server describes, where a shell can be given it.
-    pub(super) fn by(name: &str, described: &Value) -> Option<Self> {
-        let help = one_line(described.get("description").and_then(Value::as_str).unwrap_or_default());
-        is_harmless(name).then(|| Self { text: name.to_owned(), help })
-    }
-
-    pub(super) fn candidate(&self) -> CompletionCandidate {
-        let help = (!self.help.is_empty()).then(|| self.help.clone().into());
-        CompletionCandidate::new(&self.text).help(help)
-    }
+/// A name of something that a server describes, where a shell can be given it.
+pub(super) fn offered(name: &str, described: &Value) -> Option<Offered> {
+    let help = short(described.get("description").and_then(Value::as_str).unwrap_or_default());
+    is_harmless(name).then(|| (name.to_owned(), help))
 }
 
 /// Returns `true` if shells take a text for one plain word. They write candidates into the line as they are, which then
@@ -102,8 +83,8 @@ fn is_word_of(text: &str, may_stand: impl Fn(char) -> bool) -> bool {
     (1..=LONGEST_CANDIDATE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(may_stand)
 }
 
-pub(super) fn one_line(text: &str) -> String {
-    cut(&printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")), HELP_COLUMNS)
+pub(super) fn short(text: &str) -> String {
+    cut(&printable(&one_line(text)), HELP_COLUMNS)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Completion in shells, which run the program with `COMPLETE` set. It reads files, contacts no servers, writes
 //! nothing, and ignores errors.
 
-mod bash;
 mod known;
-mod quoted;
+mod shells;
 mod words;
 
 use std::error::Error as _;
@@ -13,15 +12,16 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use clap_complete::CompleteEnv;
-use clap_complete::engine::ArgValueCandidates;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
 use mcp_bindgen_schema::flags::{Flag, Flags};
+use serde_json::Value;
 
-use crate::args::{Arguments, OfferOptions};
-use crate::flags::{own_options, own_options_of, prompt_schema};
+use crate::args::{Arguments, CallOptions, OfferOptions};
+use crate::flags::{input_schema, name_of, own_options, prompt_schema};
 use crate::import::host::Host;
-use known::{Known, Offered, is_harmless, is_quotable, one_line};
-use quoted::{Powershell, unquoted};
+use known::{Known, Offered, is_harmless, is_quotable, offered, short};
+use shells::{Shell, unquoted};
 use words::Said;
 
 /// The variable that shells set to their own name.
@@ -41,13 +41,13 @@ pub(crate) fn answer() -> Option<ExitCode> {
     let shell = std::env::var_os(VARIABLE).map(|shell| shell.to_string_lossy().into_owned()).unwrap_or_default();
     let line = line(&shell, std::env::args_os().collect());
     let words: Vec<OsString> = line.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
-    let words = match bash::Bash.is(&shell) {
-        true => bash::joined(&words, bash::index().unwrap_or_default()).0,
+    let words = match Shell::Bash.is(&shell) {
+        true => shells::joined(&words, shells::index().unwrap_or_default()).0,
         false => words,
     };
     let completed = CompleteEnv::with_factory(|| command(words.get(1..).unwrap_or_default()))
         .var(VARIABLE)
-        .shells(Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]))
+        .shells(Shells(&[&Shell::Bash, &Elvish, &Fish, &Shell::Powershell, &Zsh]))
         .try_complete(line, std::env::current_dir().ok().as_deref());
     match completed {
         Ok(false) => None,
@@ -68,7 +68,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
 /// The words of this process, of which shells give the one that is being written as it is written, with its quotes.
 fn line(shell: &str, mut line: Vec<OsString>) -> Vec<OsString> {
     let index = match shell {
-        "bash" | "zsh" => bash::index(),
+        "bash" | "zsh" => shells::index(),
         "fish" => None,
         _ => return line,
     };
@@ -93,20 +93,59 @@ fn command(words: &[OsString]) -> Command {
     let root = with_servers(root, &known);
     let path: Vec<&str> = said.path.iter().map(String::as_str).collect();
     match path.as_slice() {
-        ["call"] => root.mut_subcommand("call", |call| with_tools(call, &said, &known)),
-        ["learn"] => root.mut_subcommand("learn", |learn| naming_tools(learn, "tool", &said, &known)),
-        ["expand"] => root.mut_subcommand("expand", |expand| naming_tools(expand, "tools", &said, &known)),
-        ["import"] => root.mut_subcommand("import", |import| {
-            let hosts = Host::ALL.into_iter().map(|host| Offered::new(host.name())).collect();
-            import.mut_arg("from", |from| from.add(offering(hosts)))
-        }),
-        ["prompt", "get"] => {
-            root.mut_subcommand("prompt", |prompt| prompt.mut_subcommand("get", |get| with_prompts(get, &said, &known)))
-        }
-        ["resource", "read"] => root.mut_subcommand("resource", |resource| {
-            resource.mut_subcommand("read", |read| with_uris(read, &said, &known))
-        }),
+        [name] => root.mut_subcommand(name, |command| with_offers(command, &said, &known)),
+        [outer, name] => root
+            .mut_subcommand(outer, |outer| outer.mut_subcommand(name, |command| with_offers(command, &said, &known))),
         _ => root,
+    }
+}
+
+/// One command, with what its server offers.
+fn with_offers(command: Command, said: &Said, known: &Known) -> Command {
+    let server = || said.positionals.first().and_then(|server| known.snapshot(server));
+    let names = |listed: &[Value], is_offered: &dyn Fn(&str) -> bool| -> Vec<Offered> {
+        let named = listed.iter().filter_map(|item| Some((name_of(item)?, item)));
+        named.filter(|(name, _)| is_offered(name)).filter_map(|(name, item)| offered(name, item)).collect()
+    };
+    let named = |listed: &[Value]| {
+        let name = said.positionals.get(1)?;
+        listed.iter().find(|item| name_of(item) == Some(name)).cloned()
+    };
+    let path: Vec<&str> = said.path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["import"] => {
+            let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
+            command.mut_arg("from", |from| from.add(offering(hosts)))
+        }
+        ["call"] => {
+            let Some((config, snapshot)) = server() else { return command };
+            let flags =
+                named(&snapshot.tools).map(|tool| Flags::new(input_schema(&tool), own_options::<CallOptions>()));
+            with_words(command, names(&snapshot.tools, &|name| config.selects(name)), flags)
+        }
+        [name @ ("learn" | "expand")] => {
+            let Some((config, snapshot)) = server() else { return command };
+            let names = names(&snapshot.tools, &|name| config.selects(name));
+            let argument = if *name == "learn" { "tool" } else { "tools" };
+            command.mut_arg(argument, |argument| argument.add(offering(names)))
+        }
+        ["prompt", "get"] => {
+            let Some((_, snapshot)) = server() else { return command };
+            let flags = named(&snapshot.prompts)
+                .map(|prompt| Flags::new(&prompt_schema(&prompt), own_options::<OfferOptions>()));
+            with_words(command, names(&snapshot.prompts, &|_| true), flags)
+        }
+        ["resource", "read"] => {
+            let Some((_, snapshot)) = server() else { return command };
+            // Snapshots have no resources, only templates: what their URIs begin with.
+            let begun = |template: &Value| {
+                let uri = template.get("uriTemplate")?.as_str()?.split('{').next()?;
+                offered(uri, template)
+            };
+            let uris = snapshot.resource_templates.iter().filter_map(begun).collect();
+            command.mut_arg("uri", |uri| uri.add(offering(uris)))
+        }
+        _ => command,
     }
 }
 
@@ -126,67 +165,25 @@ fn with_servers(command: Command, known: &Known) -> Command {
 }
 
 /// `words` holds the name and all behind it: here only the name, so that what follows is completed as options.
-fn with_names(command: Command, names: Vec<Offered>) -> Command {
-    command.mut_arg("words", |words| {
-        let words = words.num_args(1).trailing_var_arg(false).action(ArgAction::Set);
-        words.add(offering(names))
-    })
-}
-
-fn with_tools(call: Command, said: &Said, known: &Known) -> Command {
-    let Some((config, snapshot)) = said.positionals.first().and_then(|server| known.snapshot(server)) else {
-        return call;
-    };
-    let offered = snapshot.tools.iter().filter(|tool| known::name_of(tool).is_some_and(|name| config.selects(name)));
-    let call = with_names(call, offered.filter_map(|tool| Offered::by(known::name_of(tool)?, tool)).collect());
-    let name = said.positionals.get(1).map(String::as_str);
-    match snapshot.tools.iter().find(|tool| name.is_some() && known::name_of(tool) == name) {
-        Some(tool) => {
-            let schema = tool.get("inputSchema").unwrap_or(&serde_json::Value::Null);
-            with_flags(call, &Flags::new(schema, own_options()))
-        }
-        None => call,
+fn with_words(command: Command, names: Vec<Offered>, flags: Option<Flags>) -> Command {
+    let command = command.mut_arg("words", |words| {
+        words.num_args(1).trailing_var_arg(false).action(ArgAction::Set).add(offering(names))
+    });
+    match flags {
+        Some(flags) => with_flags(command, &flags),
+        None => command,
     }
 }
 
-/// The names of a server's tools for one argument.
-fn naming_tools(command: Command, argument: &'static str, said: &Said, known: &Known) -> Command {
-    let Some((config, snapshot)) = said.positionals.first().and_then(|server| known.snapshot(server)) else {
-        return command;
-    };
-    let offered = snapshot.tools.iter().filter(|tool| known::name_of(tool).is_some_and(|name| config.selects(name)));
-    let names = offered.filter_map(|tool| Offered::by(known::name_of(tool)?, tool)).collect();
-    command.mut_arg(argument, |argument| argument.add(offering(names)))
-}
-
-fn with_prompts(get: Command, said: &Said, known: &Known) -> Command {
-    let Some((_, snapshot)) = said.positionals.first().and_then(|server| known.snapshot(server)) else {
-        return get;
-    };
-    let names = snapshot.prompts.iter().filter_map(|prompt| Offered::by(known::name_of(prompt)?, prompt)).collect();
-    let get = with_names(get, names);
-    let name = said.positionals.get(1).map(String::as_str);
-    match snapshot.prompts.iter().find(|prompt| name.is_some() && known::name_of(prompt) == name) {
-        Some(prompt) => with_flags(get, &Flags::new(&prompt_schema(prompt), own_options_of::<OfferOptions>())),
-        None => get,
-    }
-}
-
-/// Snapshots have no resources, only templates: what their URIs begin with.
-fn with_uris(read: Command, said: &Said, known: &Known) -> Command {
-    let Some((_, snapshot)) = said.positionals.first().and_then(|server| known.snapshot(server)) else {
-        return read;
-    };
-    let begun = |template: &serde_json::Value| {
-        let uri = template.get("uriTemplate")?.as_str()?.split('{').next()?;
-        Offered::by(uri, template)
-    };
-    let uris = snapshot.resource_templates.iter().filter_map(begun).collect();
-    read.mut_arg("uri", |uri| uri.add(offering(uris)))
+fn undescribed(text: &str) -> Offered {
+    (text.to_owned(), String::new())
 }
 
 fn offering(offered: Vec<Offered>) -> ArgValueCandidates {
-    ArgValueCandidates::new(move || offered.iter().map(Offered::candidate).collect())
+    ArgValueCandidates::new(move || {
+        let help = |help: &str| (!help.is_empty()).then(|| help.to_owned().into());
+        offered.iter().map(|(text, said)| CompletionCandidate::new(text).help(help(said))).collect()
+    })
 }
 
 /// The command with the flags of a tool or prompt.
@@ -200,7 +197,7 @@ fn with_flags(mut command: Command, flags: &Flags) -> Command {
             continue;
         }
         if let Some(name) = flag.name.strip_prefix("--arg ") {
-            by_arg.extend(is_harmless(name).then(|| Offered::new(format!("{name}="))));
+            by_arg.extend(is_harmless(name).then(|| undescribed(&format!("{name}="))));
             continue;
         }
         let negated = flag.also.iter().filter(|form| form.starts_with("--no-"));
@@ -221,10 +218,10 @@ fn with_flags(mut command: Command, flags: &Flags) -> Command {
 fn argument(long: &str, flag: &Flag) -> Arg {
     // The program's own arguments have identifiers without it.
     let argument = Arg::new(format!("--{long}")).long(long.to_owned());
-    let argument = argument.help(one_line(flag.description.as_deref().unwrap_or_default()));
+    let argument = argument.help(short(flag.description.as_deref().unwrap_or_default()));
     if flag.value.is_none() {
         return argument.action(ArgAction::SetTrue);
     }
-    let values = flag.values.iter().filter(|value| is_quotable(value)).map(Offered::new).collect();
+    let values = flag.values.iter().filter(|value| is_quotable(value)).map(|value| undescribed(value)).collect();
     argument.action(ArgAction::Append).add(offering(values))
 }

@@ -5,12 +5,12 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, matches_glob, nearest, printable};
-use toml_edit::DocumentMut;
+use mcp_bindgen_model::{Config, matches_glob, printable};
 
 use super::Finding;
 use super::source::bound;
-use crate::project;
+use crate::project::{self, cargo_file};
+use crate::text::did_you_mean;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 const LIBRARY: &str = "mcp-bindgen";
@@ -25,9 +25,7 @@ pub(super) fn versions() -> Vec<Finding> {
     let Some(lock) = here.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file()) else {
         return Vec::new();
     };
-    let Some(lock) = fs::read_to_string(lock).ok().and_then(|text| text.parse::<DocumentMut>().ok()) else {
-        return Vec::new();
-    };
+    let Some(lock) = cargo_file(&lock) else { return Vec::new() };
     let packages = lock.get("package").and_then(|packages| packages.as_array_of_tables());
     let locked = packages
         .into_iter()
@@ -38,11 +36,8 @@ pub(super) fn versions() -> Vec<Finding> {
         return vec![Finding::fine(SUBJECT, format!("`{LIBRARY}` {version}, this program {OURS}"))];
     }
     let help = format!("`cargo update -p {LIBRARY}`, or `cargo install mcp-bindgen-cli --version {version}`");
-    vec![Finding::error(
-        SUBJECT,
-        format!("the crate is built with `{LIBRARY}` {version}, and this program is {OURS}"),
-        help,
-    )]
+    let text = format!("the crate is built with `{LIBRARY}` {version}, and this program is {OURS}");
+    vec![Finding::error(SUBJECT, text, help)]
 }
 
 /// Returns `true` if cargo would take one for the other.
@@ -76,25 +71,18 @@ pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
     let unknown = names.into_iter().filter(|(name, _)| !config.servers.contains_key(name));
     unknown
         .map(|(name, path)| {
-            let near = nearest(&name, config.servers.keys().map(String::as_str)).first().map(|near| near.to_string());
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`? `mcp-bindgen add {name} ..` adds it"),
-                None => format!("`mcp-bindgen add {name} ..` adds it"),
-            };
+            let near = did_you_mean(&name, config.servers.keys().map(String::as_str)).map(|near| format!("{near} "));
+            let help = format!("{}`mcp-bindgen add {name} ..` adds it", near.unwrap_or_default());
             let shown = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
-            Finding::error(
-                SUBJECT,
-                format!("{shown} binds `{}`, which is not a configured server", printable(&name)),
-                help,
-            )
+            let text = format!("{shown} binds `{}`, which is not a configured server", printable(&name));
+            Finding::error(SUBJECT, text, help)
         })
         .collect()
 }
 
 /// The members of the workspace whose root a folder is.
 fn members(root: &Path) -> Vec<PathBuf> {
-    let manifest = fs::read_to_string(root.join("Cargo.toml")).ok().and_then(|text| text.parse::<DocumentMut>().ok());
-    let Some(manifest) = manifest else { return Vec::new() };
+    let Some(manifest) = cargo_file(&root.join("Cargo.toml")) else { return Vec::new() };
     let list = |key: &str| -> Vec<String> {
         let list = manifest.get("workspace").and_then(|workspace| workspace.get(key)?.as_array());
         list.into_iter().flatten().filter_map(|member| member.as_str().map(str::to_owned)).collect()

@@ -1,13 +1,15 @@
-//! The environment of servers.
+//! The environment of servers, and keys in files of other programs that are not obeyed here.
 
 use std::env;
 
-use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, is_secret_key};
-
+use mcp_bindgen_model::{Config, SecretRef, ServerConfig, Transport, is_secret_key};
 use mcp_bindgen_runtime::{LocalSecrets, find_secret};
 
 use super::Finding;
-use super::filled::needs;
+use crate::import::host::Folders;
+use crate::import::of_file;
+use crate::project::{folder_of, is_json, needs};
+use crate::text::in_ticks;
 
 /// Variables that programs often need to reach the network or to find files, and that children do not inherit by themselves.
 const OFTEN_NEEDED: [&str; 6] =
@@ -16,10 +18,10 @@ const OFTEN_NEEDED: [&str; 6] =
 /// Whether all variables are set that the configuration names.
 pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
     const SUBJECT: &str = "variables";
-    let missing: Vec<String> =
-        server.expand_with(|_| Some(String::new())).err().map(|error| error.to_string()).into_iter().collect();
-    let mut found: Vec<Finding> =
-        missing.into_iter().map(|error| Finding::error(SUBJECT, error, "fix the placeholder")).collect();
+    let mut found = Vec::new();
+    if let Err(error) = server.expand_with(|_| Some(String::new())) {
+        found.push(Finding::error(SUBJECT, error.to_string(), "fix the placeholder"));
+    }
     for secret in server.placeholders() {
         let SecretRef::Variable(name) = &secret else { continue };
         match find_secret(server, &secret, &LocalSecrets).await {
@@ -33,10 +35,10 @@ pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
         // A default stands in where there is one.
         if needs(server, &secret) {
             let default = format!(", or give it a default: `${{{name}:-..}}`");
-            let stores: Vec<String> = server.secret_stores.iter().map(|store| format!("`{store}`")).collect();
-            let set = match stores.as_slice() {
-                [] => format!("`export {name}=..`"),
-                stores => format!("set it in one of {}", stores.join(", ")),
+            let stores = in_ticks(server.secret_stores.iter().map(ToString::to_string));
+            let set = match server.secret_stores.is_empty() {
+                true => format!("`export {name}=..`"),
+                false => format!("set it in one of {stores}"),
             };
             let help = format!("{set}{}", if is_secret_key(name) { "" } else { &default });
             found.push(Finding::error(SUBJECT, format!("`{name}` is not set"), help));
@@ -65,9 +67,29 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
         return None;
     }
     let list = kept.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    let text = format!(
-        "{} set here and not passed to the server",
-        if kept.len() == 1 { "a variable is" } else { "variables are" }
-    );
+    let are = if kept.len() == 1 { "a variable is" } else { "variables are" };
+    let text = format!("{are} set here and not passed to the server");
     Some(Finding::warning(SUBJECT, text, format!("to pass them: `inherit_env = [{list}]`")))
+}
+
+/// Where the configuration is a `.mcp.json`: what of it is passed over when it is read as it is.
+pub(super) fn passed_over(config: &Config, server: &ServerConfig) -> Vec<Finding> {
+    const SUBJECT: &str = "configuration";
+    let Some(path) = config.path.as_deref().filter(|path| is_json(path)) else { return Vec::new() };
+    let folder = folder_of(path);
+    let found = of_file(path, &Folders::of_this_process(folder), folder);
+    let help = format!(
+        "`mcp-bindgen import --from {}` converts it to an mcp.toml, and reports unsupported settings",
+        path.display()
+    );
+    let mut said = Vec::new();
+    for entry in found.entries.into_iter().filter(|entry| entry.name == server.name) {
+        said.extend(entry.off.map(|off| format!("it is disabled for other programs, but not here: {off}")));
+        let is_without = |theirs: &ServerConfig| theirs.timeout.is_some() && server.timeout.is_none();
+        if entry.found.as_ref().is_ok_and(is_without) {
+            said.push("`timeout` is a number without a unit, and is ignored".to_owned());
+        }
+        said.extend(entry.notes);
+    }
+    said.into_iter().map(|said| Finding::warning(SUBJECT, said, help.clone())).collect()
 }

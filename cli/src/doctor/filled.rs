@@ -3,6 +3,8 @@
 use mcp_bindgen_model::{SecretRef, ServerConfig, printable};
 use mcp_bindgen_runtime::{LocalSecrets, find_secret};
 
+use crate::project::needs;
+
 /// Shorter values occur in too many other words.
 const SHORTEST: usize = 3;
 
@@ -46,9 +48,4 @@ impl Filled {
         let text = known.fold(text.to_owned(), |text, (value, secret)| text.replace(value, &secret.to_string()));
         printable(&text)
     }
-}
-
-/// Returns `true` if a server cannot be reached without a value.
-pub(super) fn needs(server: &ServerConfig, secret: &SecretRef) -> bool {
-    server.expand_with(|asked| (asked != secret).then(String::new)).is_err()
 }

@@ -5,7 +5,6 @@ mod bindings;
 mod connection;
 mod environment;
 mod filled;
-mod foreign;
 mod reach;
 mod source;
 
@@ -66,7 +65,7 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &L
     let mut found = bindings::versions();
     found.extend(bindings::named_in_sources(config));
     for server in servers {
-        let mut of_server = foreign::passed_over(config, server);
+        let mut of_server = environment::passed_over(config, server);
         of_server.extend(environment::variables(server).await);
         let filled = filled::Filled::of(server).await;
         of_server.extend(reach::program(&filled));
@@ -107,21 +106,19 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
     let shown = file.shown();
     match (&file.text, file.known()) {
         (None, _) => Finding::error(SUBJECT, format!("{shown} not found"), sync),
-        (Some(text), None) if mcp_bindgen_model::Snapshot::is_newer(text) => {
-            let help = mcp_bindgen_model::Snapshot::parse(text).err().and_then(|error| error.help);
+        (Some(text), None) if Snapshot::is_newer(text) => {
+            let help = Snapshot::parse(text).err().and_then(|error| error.help);
             let help =
                 help.unwrap_or_else(|| "run `cargo install mcp-bindgen-cli` and update the dependency".to_owned());
             Finding::error(SUBJECT, format!("{shown} was written by a newer mcp-bindgen"), help)
         }
         (Some(_), None) => Finding::error(SUBJECT, format!("{shown} is invalid"), sync),
-        (Some(_), Some(known)) => {
-            let faults = file.faults(known, server);
-            match faults.first() {
-                Some(fault) => {
-                    Finding::error(SUBJECT, fault.clone(), "fix the overrides and views, or remove the obsolete ones")
-                }
-                None => Finding::fine(SUBJECT, shown),
+        (Some(_), Some(known)) => match plan::adapted(known, &file.path, Some(server)) {
+            Ok(_) => Finding::fine(SUBJECT, shown),
+            Err(faults) => {
+                let fault = faults.first().map(ToString::to_string).unwrap_or_default();
+                Finding::error(SUBJECT, fault, "fix the overrides and views, or remove the obsolete ones")
             }
-        }
+        },
     }
 }

@@ -54,11 +54,8 @@ pub(super) fn program(server: &Filled) -> Option<Finding> {
 
 /// Reports a check that needs a missing value; the missing value has a finding of its own.
 fn unseen(subject: &'static str) -> Finding {
-    Finding::warning(
-        subject,
-        "not checked: the values of its placeholders are unknown",
-        "set their variables, and run this again",
-    )
+    let text = "not checked: the values of its placeholders are unknown";
+    Finding::warning(subject, text, "set their variables, and run this again")
 }
 
 /// Whether what is asked of the machine can be had. All of it is bubblewrap's to give: without it, connecting fails.
@@ -95,11 +92,8 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
     let route = match Route::to(origin, &server.config) {
         Ok(route) => route,
         Err(error) => {
-            return Some(Finding::error(
-                SUBJECT,
-                server.shown(&error),
-                "fix `url`, `ca`, `client_cert` or `proxy` of the server",
-            ));
+            let help = "fix `url`, `ca`, `client_cert` or `proxy` of the server";
+            return Some(Finding::error(SUBJECT, server.shown(&error), help));
         }
     };
     let mut place = server.shown(&route.place());

@@ -4,11 +4,11 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::flags::{Flag, Flags};
 use serde_json::Value;
 
-use super::width::{help_width, wrapped};
+use crate::text::{command_line, help_width, one_line, shortened, wrapped};
 
 /// Between words that stay on one line; `printable` lets none of it through.
 const TOGETHER: &str = "\u{1f}";
-const INDENT: &str = "          ";
+const INDENT: usize = 10;
 /// So much of a description is shown, in characters, and so many values of a list.
 const LONGEST_DESCRIPTION: usize = 600;
 const MOST_VALUES: usize = 20;
@@ -18,15 +18,11 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
     let width = help_width();
     let mut lines = Vec::new();
     let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
-    let about = format!("{server}/{}: {}", printable(tool), one_line(said));
-    lines.extend(wrapped(about.trim_end_matches([':', ' ']), width));
+    let about = format!("{server}/{}: {}", printable(tool), described_briefly(said));
+    lines.extend(wrapped(about.trim_end_matches([':', ' ']), width, 0, 0));
     lines.push(String::new());
-    lines.extend(wrapped(&usage(command, server, tool, flags), width.saturating_sub(4)).iter().enumerate().map(
-        |(index, line)| {
-            let line = line.replace(TOGETHER, " ");
-            if index == 0 { line } else { format!("    {line}") }
-        },
-    ));
+    let usage = wrapped(&usage(command, server, tool, flags), width.saturating_sub(4), 0, 0);
+    lines.extend(usage.join("\n    ").replace(TOGETHER, " ").lines().map(str::to_owned));
     let (required, optional): (Vec<&Flag>, Vec<&Flag>) = flags.list().iter().partition(|flag| flag.is_required);
     for (title, flags) in [("Required:", required), ("Optional:", optional)] {
         if !flags.is_empty() {
@@ -49,7 +45,7 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
         more.push_str(" `--arg NAME=VALUE` sends an undeclared argument.");
     }
     lines.push(String::new());
-    lines.extend(wrapped(&more, width));
+    lines.extend(wrapped(&more, width, 0, 0));
     lines.iter().map(|line| inert(line)).collect::<Vec<_>>().join("\n")
 }
 
@@ -61,7 +57,7 @@ fn inert(line: &str) -> String {
 }
 
 fn usage(command: &str, server: &str, tool: &str, flags: &Flags) -> String {
-    let mut words = vec![format!("Usage: mcp-bindgen {command} {server} {}", super::command_line([&*printable(tool)]))];
+    let mut words = vec![format!("Usage: mcp-bindgen {command} {server} {}", command_line([&*printable(tool)]))];
     let required = flags.list().iter().filter(|flag| flag.is_required && flag.path.len() == 1);
     words.extend(required.map(|flag| printable(&flag.usage()).replace(' ', TOGETHER)));
     if flags.list().iter().any(|flag| !flag.is_required) || flags.takes_undeclared() {
@@ -74,8 +70,8 @@ fn entry(flag: &Flag, width: usize, lines: &mut Vec<String>) {
     let mut forms = vec![flag.usage() + if flag.repeats { "..." } else { "" }];
     forms.extend(flag.also.iter().cloned());
     let forms = printable(&forms.join(", "));
-    lines.extend(wrapped(&forms, width.saturating_sub(2)).iter().map(|line| format!("  {line}")));
-    let mut text = one_line(flag.description.as_deref().unwrap_or_default());
+    lines.extend(wrapped(&forms, width, 2, 2));
+    let mut text = described_briefly(flag.description.as_deref().unwrap_or_default());
     if !flag.values.is_empty() {
         let shown: Vec<String> = flag.values.iter().take(MOST_VALUES).map(|value| printable(value)).collect();
         let more = flag.values.len().saturating_sub(MOST_VALUES);
@@ -83,20 +79,12 @@ fn entry(flag: &Flag, width: usize, lines: &mut Vec<String>) {
         text.push_str(&format!(" [possible values: {}{more}]", shown.join(", ")));
     }
     if let Some(default) = &flag.default {
-        text.push_str(&format!(
-            " [default: {}]",
-            one_line(&default.as_str().map_or_else(|| default.to_string(), str::to_owned))
-        ));
+        let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+        text.push_str(&format!(" [default: {}]", described_briefly(&default)));
     }
-    let room = width.saturating_sub(INDENT.len());
-    lines.extend(wrapped(&text, room).iter().map(|line| format!("{INDENT}{line}")));
+    lines.extend(wrapped(&text, width, INDENT, INDENT));
 }
 
-fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut shown: String = words.chars().take(LONGEST_DESCRIPTION).collect();
-    if shown.len() < words.len() {
-        shown.push('…');
-    }
-    printable(&shown)
+fn described_briefly(text: &str) -> String {
+    printable(&shortened(&one_line(text), LONGEST_DESCRIPTION, "…"))
 }

@@ -1,31 +1,20 @@
 //! The flags of tools on the command line: the program's own options, and help.
 
 mod help;
-mod prompt;
-mod shell;
-mod width;
 
 use clap::{Args, CommandFactory, FromArgMatches};
 use mcp_bindgen_schema::flags::{Flags, OwnOption};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::args::{Behind, CallOptions, Format};
+use crate::args::{Behind, Format};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::trace;
 
 pub(crate) use help::help;
-pub(crate) use prompt::prompt_schema;
-pub(crate) use shell::command_line;
-pub(crate) use width::{cut, terminal_width};
-
-/// The options that no property of a tool can have.
-pub(crate) fn own_options() -> Vec<OwnOption> {
-    own_options_of::<CallOptions>()
-}
 
 /// The options that may stand behind a name whose flags a server decides, beside these.
-pub(crate) fn own_options_of<O: Args>() -> Vec<OwnOption> {
+pub(crate) fn own_options<O: Args>() -> Vec<OwnOption> {
     Behind::<O>::command().get_arguments().filter_map(own_option).collect()
 }
 
@@ -87,13 +76,44 @@ pub(crate) fn behind<O: Args>(command: &str, words: &[String], output: &mut Outp
     Ok(read)
 }
 
+/// Returns the name of a tool or prompt in a list.
+pub(crate) fn name_of(listed: &Value) -> Option<&str> {
+    listed.get("name")?.as_str()
+}
+
+/// Returns the schema of a tool's arguments; `null` where there is none.
+pub(crate) fn input_schema(tool: &Value) -> &Value {
+    tool.get("inputSchema").unwrap_or(&Value::Null)
+}
+
+/// The schema of a prompt's arguments. The protocol has texts for them, and nothing else.
+pub(crate) fn prompt_schema(prompt: &Value) -> Value {
+    let arguments = prompt.get("arguments").and_then(Value::as_array);
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for argument in arguments.into_iter().flatten() {
+        let Some(name) = name_of(argument) else { continue };
+        let property = match argument.get("description") {
+            Some(said) => json!({ "type": "string", "description": said }),
+            None => json!({ "type": "string" }),
+        };
+        properties.insert(name.to_owned(), property);
+        if argument.get("required") == Some(&Value::Bool(true)) {
+            required.push(name);
+        }
+    }
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
 #[cfg(test)]
 mod tests {
     use super::own_options;
+    use crate::args::CallOptions;
 
     #[test]
     fn the_names_that_are_kept_are_few() {
-        let mut names: Vec<String> = own_options().into_iter().filter_map(|option| option.long).collect();
+        let mut names: Vec<String> =
+            own_options::<CallOptions>().into_iter().filter_map(|option| option.long).collect();
         names.sort();
         let kept = ["color", "config", "dry-run", "format", "help", "quiet", "timeout", "verbose", "yes"];
         assert_eq!(names, kept, "each takes a flag away from the tools that have a property of that name");

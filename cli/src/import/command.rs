@@ -1,5 +1,9 @@
 //! The commands of hosts in the shortest form that starts the same: `npx -y PACKAGE`, `uvx PACKAGE`, a URL.
 
+use std::collections::BTreeSet;
+
+use super::variable::shown;
+
 /// A program with its arguments and variables.
 pub(super) struct Command {
     pub(super) command: String,
@@ -46,12 +50,7 @@ impl Command {
             return None;
         }
         let mut bridged = Bridged { url: self.filled(url), headers: Vec::new(), is_sse: false, notes: Vec::new() };
-        let mut used: Vec<&str> = self
-            .env
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .filter(|name| url.contains(&format!("${{{name}}}")))
-            .collect();
+        let mut used: BTreeSet<&str> = self.names_in(url).collect();
         let mut rest = rest.iter();
         while let Some(flag) = rest.next() {
             match flag.as_str() {
@@ -60,12 +59,7 @@ impl Command {
                         bridged.notes.push("`--header` of mcp-remote without a value was not imported".to_owned());
                         continue;
                     };
-                    used.extend(
-                        self.env
-                            .iter()
-                            .map(|(name, _)| name.as_str())
-                            .filter(|name| value.contains(&format!("${{{name}}}"))),
-                    );
+                    used.extend(self.names_in(value));
                     bridged.headers.push((name.trim().to_owned(), self.filled(value.trim())));
                 }
                 "--transport" => match rest.next().map(String::as_str) {
@@ -79,9 +73,7 @@ impl Command {
                     let is_valued = rest.clone().next().is_some_and(|next| !next.starts_with("--"));
                     match name {
                         Some(name) => {
-                            bridged
-                                .notes
-                                .push(format!("`{}` of mcp-remote was not imported", super::variable::shown(name)));
+                            bridged.notes.push(format!("`{}` of mcp-remote was not imported", shown(name)));
                             if is_valued && !flag.contains('=') {
                                 rest.next();
                             }
@@ -91,20 +83,24 @@ impl Command {
                 }
             }
         }
-        used.sort_unstable();
-        used.dedup();
         for name in &used {
             bridged.notes.push(format!("`{name}` in `env` is now part of the headers or the URL"));
         }
-        for (name, _) in self.env.iter().filter(|(name, _)| !used.contains(&name.as_str())) {
+        for (name, _) in self.env.iter().filter(|(name, _)| !used.contains(name.as_str())) {
             bridged.notes.push(format!("`{name}` in `env` was not imported: a server at a URL has no environment"));
         }
         if !bridged.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-            bridged
-                .notes
-                .push("mcp-remote logs in with OAuth; run `mcp-bindgen auth login`, and in a program use `ClientOptions::authorization`".to_owned());
+            let note = "mcp-remote logs in with OAuth; run `mcp-bindgen auth login`, and in a program use \
+                        `ClientOptions::authorization`";
+            bridged.notes.push(note.to_owned());
         }
         Some(bridged)
+    }
+
+    /// The variables of its own that a text has placeholders for.
+    fn names_in<'s>(&'s self, text: &str) -> impl Iterator<Item = &'s str> {
+        let names = self.env.iter().map(|(name, _)| name.as_str());
+        names.filter(move |name| text.contains(&format!("${{{name}}}")))
     }
 
     /// The text with the variables that mcp-remote finds in its own environment.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use mcp_bindgen_model::ServerConfig;
+use mcp_bindgen_model::{ServerConfig, Transport};
 use serde_json::Value;
 
 use super::command::Command;
@@ -12,6 +11,7 @@ use super::fields::Fields;
 use super::host::{Folders, Host};
 use super::placeholder::{Inputs, Place, Translation, is_variable};
 use super::variable::{Variable, server_name, shown};
+use crate::project::slashed;
 
 /// A server that was found.
 pub(crate) struct Entry {
@@ -122,7 +122,7 @@ impl Source<'_> {
             true => self.remote(name, fields, translation, &URLS, way.as_deref() == Some("sse"))?,
             false => self.child(name, fields, translation, workspace)?,
         };
-        if let Some(url) = server_url(&server)
+        if let Transport::Http { url, .. } | Transport::Sse { url, .. } = &server.transport
             && !["http://", "https://", "${"].iter().any(|start| url.starts_with(start))
         {
             let scheme = url.split_once("://").map_or("something else", |(scheme, _)| scheme);
@@ -196,11 +196,7 @@ impl Source<'_> {
         command.shorten();
         if let Some(bridged) = command.bridged() {
             fields.notes.extend(bridged.notes);
-            let server = if bridged.is_sse {
-                ServerConfig::sse(name, bridged.url)
-            } else {
-                ServerConfig::http(name, bridged.url)
-            };
+            let server = at_url(name, bridged.url, bridged.is_sse);
             return Ok(bridged.headers.into_iter().fold(server, |server, (key, value)| server.header(key, value)));
         }
         let mut server = ServerConfig::stdio(name, command.command).args(command.args);
@@ -208,9 +204,8 @@ impl Source<'_> {
         match own_cwd {
             Some(cwd) => {
                 if in_workspace && inner != "." {
-                    fields
-                        .notes
-                        .push("`cwd` is not the project folder: check that its arguments are still right".to_owned());
+                    let note = "`cwd` is not the project folder: check that its arguments are still right";
+                    fields.notes.push(note.to_owned());
                 }
                 server = server.cwd(cwd);
             }
@@ -250,7 +245,7 @@ impl Source<'_> {
             return Err("it has no `url`".to_owned());
         };
         let url = translation.translate(place("`url`", "url", ".", false), &url);
-        let mut server = if is_sse { ServerConfig::sse(name, url) } else { ServerConfig::http(name, url) };
+        let mut server = at_url(name, url, is_sse);
         for (key, text) in fields.pairs(&["headers", "http_headers"]) {
             let label = format!("header `{}`", shown(&key));
             let text = translation.translate(place(&label, &key, ".", false), &text);
@@ -260,10 +255,8 @@ impl Source<'_> {
             server = match is_variable(&variable) {
                 true => server.header(key, format!("${{{variable}}}")),
                 false => {
-                    fields.notes.push(format!(
-                        "`{key}` in `env_http_headers` was not imported: it is not a variable \
-                                               name"
-                    ));
+                    let note = format!("`{key}` in `env_http_headers` was not imported: it is not a variable name");
+                    fields.notes.push(note);
                     server
                 }
             };
@@ -322,15 +315,12 @@ fn approvals(fields: &mut Fields, server: &mut ServerConfig) {
     }
 }
 
-fn place<'a>(label: &'a str, key: &'a str, workspace: &'a str, is_env: bool) -> Place<'a> {
-    Place { label, key, workspace, is_env }
+fn at_url(name: &str, url: String, is_sse: bool) -> ServerConfig {
+    if is_sse { ServerConfig::sse(name, url) } else { ServerConfig::http(name, url) }
 }
 
-fn server_url(server: &ServerConfig) -> Option<&str> {
-    match &server.transport {
-        mcp_bindgen_model::Transport::Http { url, .. } | mcp_bindgen_model::Transport::Sse { url, .. } => Some(url),
-        mcp_bindgen_model::Transport::Stdio { .. } => None,
-    }
+fn place<'a>(label: &'a str, key: &'a str, workspace: &'a str, is_env: bool) -> Place<'a> {
+    Place { label, key, workspace, is_env }
 }
 
 /// A placeholder as `placeholders` shows it.
@@ -351,21 +341,12 @@ fn rebased(path: &str, workspace: &str) -> String {
 
 /// The way from one folder to another.
 pub(crate) fn relative(from: &Path, to: &Path) -> String {
-    let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
-    let common = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
-    if common == 0 {
-        return to.iter().collect::<PathBuf>().display().to_string();
+    let way = mcp_bindgen_codegen::relative(from, to);
+    match slashed(&way) {
+        _ if way.is_absolute() => way.display().to_string(),
+        here if here.is_empty() => ".".to_owned(),
+        way => way,
     }
-    let up = from.iter().skip(common).map(|_| "..".to_owned());
-    let down = to.iter().skip(common).map(|part| part.as_os_str().to_string_lossy().into_owned());
-    let parts: Vec<String> = up.chain(down).collect();
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
-}
-
-/// A time as `mcp.toml` writes it.
-pub(crate) fn time_text(time: Duration) -> String {
-    let milliseconds = time.as_millis();
-    if milliseconds.is_multiple_of(1000) { format!("{}s", milliseconds / 1000) } else { format!("{milliseconds}ms") }
 }
 
 #[cfg(test)]
@@ -381,6 +362,5 @@ mod tests {
         }
         assert_eq!(rebased("./bin/x", ".."), "../bin/x");
         assert_eq!(rebased("/bin/x", ".."), "/bin/x");
-        assert_eq!(time_text(Duration::from_millis(1500)), "1500ms");
     }
 }

@@ -11,6 +11,7 @@ use super::host::Host;
 use super::placeholder::Inputs;
 use super::text::{self, Document};
 use super::variable::shown;
+use crate::text::in_ticks;
 
 /// The contents of a file.
 pub(super) struct Reading {
@@ -51,7 +52,7 @@ pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError
 }
 
 /// The names of the servers of `.mcp.json` that settings of Claude Code switch off.
-pub(super) fn claude_disabled(text: &str) -> Result<Vec<String>, FileError> {
+pub(super) fn claude_disabled(text: &str) -> Result<BTreeSet<String>, FileError> {
     let document = text::json(text)?;
     Ok(names(document.root.get("disabledMcpjsonServers")))
 }
@@ -114,7 +115,7 @@ impl Reader<'_, '_> {
     /// `~/.claude.json`: the servers of this project, then those of the user.
     fn claude(&mut self, mut root: Map<String, Value>) {
         let mut others = 0;
-        let mut disabled: Vec<String> = Vec::new();
+        let mut disabled: BTreeSet<String> = BTreeSet::new();
         if let Some(Value::Object(projects)) = root.remove("projects") {
             for (path, project) in projects {
                 let Value::Object(mut project) = project else { continue };
@@ -219,10 +220,10 @@ impl Reader<'_, '_> {
     fn unknown(&mut self, root: Map<String, Value>) -> Result<(), FileError> {
         let holder = HOLDERS.iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object));
         let Some((key, host)) = holder else {
-            let keys: Vec<String> = HOLDERS.iter().map(|(key, _)| format!("`{key}`")).collect();
+            let keys = in_ticks(HOLDERS.map(|(key, _)| key));
             return Err(FileError::new("the file has no servers")
                 .in_file(self.source.path)
-                .with_help(format!("expected servers under {}", keys.join(", "))));
+                .with_help(format!("expected servers under {keys}")));
         };
         let host = match (host, *key) {
             (Some(host), _) => *host,
@@ -251,8 +252,7 @@ fn has_text_command(mcp: Option<&Value>) -> bool {
     servers.is_some_and(|servers| servers.values().any(|server| server.get("command").is_some_and(Value::is_string)))
 }
 
-fn names(list: Option<&Value>) -> Vec<String> {
+fn names(list: Option<&Value>) -> BTreeSet<String> {
     let list = list.and_then(Value::as_array).into_iter().flatten();
-    let names: BTreeSet<String> = list.filter_map(Value::as_str).map(str::to_owned).collect();
-    names.into_iter().collect()
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
 }

@@ -1,5 +1,6 @@
 //! The programs that people configure servers in, and where their files are.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -148,16 +149,12 @@ impl Folders {
             }
             Host::Cursor => files.extend(self.at_home(".cursor/mcp.json")),
             Host::Vscode => {
-                files.extend(
-                    self.copilot.clone().or_else(|| self.at_home(".copilot")).map(|at| at.join("mcp-config.json")),
-                );
-                for product in ["Code", "Code - Insiders"] {
-                    let Some(user) = self.applications().map(|folder| folder.join(product).join("User")) else {
-                        continue;
-                    };
-                    files.push(user.join("mcp.json"));
-                    files
-                        .extend(inside(&user.join("profiles"), "").into_iter().map(|profile| profile.join("mcp.json")));
+                let copilot = self.copilot.clone().or_else(|| self.at_home(".copilot"));
+                files.extend(copilot.map(|folder| folder.join("mcp-config.json")));
+                let products = ["Code", "Code - Insiders"].map(|product| Some(self.applications()?.join(product)));
+                for user in products.into_iter().flatten().map(|product| product.join("User")) {
+                    let profiles = inside(&user.join("profiles"), "");
+                    files.extend([&user].into_iter().chain(&profiles).map(|folder| folder.join("mcp.json")));
                     files.push(user.join("settings.json"));
                 }
             }
@@ -171,9 +168,8 @@ impl Folders {
                 files.extend(self.at_home(".codeium/mcp_config.json"));
             }
             Host::Codex => {
-                files.extend(
-                    self.codex.clone().or_else(|| self.at_home(".codex")).map(|folder| folder.join("config.toml")),
-                );
+                let codex = self.codex.clone().or_else(|| self.at_home(".codex"));
+                files.extend(codex.map(|folder| folder.join("config.toml")));
             }
             Host::Zed => {
                 let zed = match self.platform {
@@ -186,14 +182,10 @@ impl Folders {
             Host::Gemini => files.extend(self.at_home(".gemini/settings.json")),
             Host::ClaudeCode | Host::Opencode | Host::File => {}
         }
-        let mut known: Vec<PathBuf> = Vec::new();
-        for file in files {
-            // The folder of a user may be one of a project too.
-            if !known.contains(&file) {
-                known.push(file);
-            }
-        }
-        known
+        // The folder of a user may be one of a project too.
+        let mut known = HashSet::new();
+        files.retain(|file| known.insert(file.clone()));
+        files
     }
 
     /// The settings in which Claude Code says which servers of a project are off.
@@ -232,11 +224,8 @@ impl Folders {
         let Some(local) = self.local_app_data.as_ref().filter(|_| self.platform == Platform::Windows) else {
             return Vec::new();
         };
-        let packages = inside(&local.join("Packages"), "Claude_");
-        packages
-            .into_iter()
-            .map(|package| package.join("LocalCache/Roaming/Claude/claude_desktop_config.json"))
-            .collect()
+        let config = |package: PathBuf| package.join("LocalCache/Roaming/Claude/claude_desktop_config.json");
+        inside(&local.join("Packages"), "Claude_").into_iter().map(config).collect()
     }
 }
 
@@ -256,10 +245,8 @@ fn in_project(host: Host) -> &'static [&'static str] {
 /// The folders in a folder whose names begin so, in order.
 fn inside(folder: &Path, start: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(start))
-        .map(|entry| entry.path())
-        .collect();
+    let is_named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(start);
+    let mut found: Vec<PathBuf> = entries.filter(is_named).map(|entry| entry.path()).collect();
     found.sort();
     found
 }

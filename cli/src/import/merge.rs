@@ -17,7 +17,7 @@ pub(super) fn of_one_host(files: Vec<Vec<Entry>>, entries: &mut Vec<Entry>) {
         match known.get(&entry.name) {
             Some(index) => {
                 let Some(used) = entries.get_mut(*index) else { continue };
-                let place = entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default();
+                let place = first_place(&entry);
                 if !is_same(used, &entry) {
                     used.notes.push(format!("another server of this name, in {place}, is not used by its program"));
                 }
@@ -62,7 +62,7 @@ pub(super) fn of_all(entries: Vec<Entry>) -> Vec<Entry> {
             merged.push(entry);
             continue;
         };
-        let place = entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default();
+        let place = first_place(&entry);
         if !is_same(other, &entry) {
             other.notes.push(format!("{place} has it with different secrets"));
         }
@@ -108,7 +108,7 @@ fn content(entry: &Entry) -> Option<String> {
 }
 
 fn without_secrets(entry: &Entry) -> Option<ServerConfig> {
-    bare(entry).map(|server| settled(&server, &server.name).0)
+    bare(entry).map(|server| settled(&server, &server.name).server)
 }
 
 fn bare(entry: &Entry) -> Option<ServerConfig> {

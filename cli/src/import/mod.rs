@@ -19,8 +19,8 @@ use mcp_bindgen_model::{FileError, read_text};
 use self::entry::Source;
 pub(crate) use self::entry::{Entry, Origin, relative};
 use self::host::{Folders, Host};
-pub(crate) use self::table::{reach, table};
-pub(crate) use self::variable::{Variable, server_name, settled, shown, variable};
+pub(crate) use self::table::{put_list, reach, table};
+pub(crate) use self::variable::{Settled, Variable, in_capitals, server_name, settled, shown, variable};
 
 /// The servers and problems that were found.
 #[derive(Default)]

@@ -202,34 +202,25 @@ impl Translation<'_> {
     }
 
     fn of_editor(&mut self, inside: &str, place: Place<'_>) -> Meaning {
-        match inside {
-            "workspaceFolder" | "workspaceRoot" => {
+        let variable = |name: &str| Meaning::Is(format!("${{{name}}}"));
+        let is_windows = self.platform == Platform::Windows;
+        match (inside, inside.split_once(':')) {
+            ("workspaceFolder" | "workspaceRoot", _) => {
                 self.uses_workspace = true;
-                return Meaning::Is(place.workspace.to_owned());
+                Meaning::Is(place.workspace.to_owned())
             }
-            "workspaceFolderBasename" | "workspaceRootFolderName" => {
-                return self.workspace_name.clone().map_or(Meaning::Elsewhere, Meaning::Is);
+            ("workspaceFolderBasename" | "workspaceRootFolderName", _) => {
+                self.workspace_name.clone().map_or(Meaning::Elsewhere, Meaning::Is)
             }
-            "userHome" if self.platform == Platform::Windows => return Meaning::Is("${USERPROFILE}".to_owned()),
-            "userHome" => return Meaning::Is("${HOME}".to_owned()),
-            "pathSeparator" | "/" => {
-                let separator = if self.platform == Platform::Windows { "\\" } else { "/" };
-                return Meaning::Is(separator.to_owned());
-            }
-            _ => {}
-        }
-        match inside.split_once(':') {
-            Some(("env", name)) if is_variable(name.split(":-").next().unwrap_or_default()) => {
-                Meaning::Is(format!("${{{name}}}"))
-            }
-            Some(("input", id)) => Meaning::Is(self.input(id, place)),
+            ("userHome", _) => variable(if is_windows { "USERPROFILE" } else { "HOME" }),
+            ("pathSeparator" | "/", _) => Meaning::Is(if is_windows { "\\" } else { "/" }.to_owned()),
+            (_, Some(("env", name))) if is_variable(name.split(":-").next().unwrap_or_default()) => variable(name),
+            (_, Some(("input", id))) => Meaning::Is(self.input(id, place)),
             // A default is not what is meant by a kind of thing.
-            Some((name, default)) if default.starts_with('-') && is_variable(name) => {
-                Meaning::Is(format!("${{{inside}}}"))
-            }
-            Some(_) => Meaning::Elsewhere,
-            None if is_variable(inside) => Meaning::Is(format!("${{{inside}}}")),
-            None => Meaning::Text,
+            (_, Some((name, default))) if default.starts_with('-') && is_variable(name) => variable(inside),
+            (_, Some(_)) => Meaning::Elsewhere,
+            (_, None) if is_variable(inside) => variable(inside),
+            (_, None) => Meaning::Text,
         }
     }
 

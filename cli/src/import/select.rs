@@ -9,8 +9,8 @@ use super::entry::Entry;
 use super::host::Host;
 use super::variable::{server_name, shown};
 use crate::exit::Failure;
-use crate::flags::command_line;
 use crate::project::NAME_RULE;
+use crate::text::command_line;
 
 /// How many names a message lists.
 const LISTED: usize = 20;
@@ -67,24 +67,18 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
     };
     match meant.as_slice() {
         [] => Err(unknown(entries, text)),
-        [index] => {
-            let Some(entry) = entries.get(*index) else { return Err(unknown(entries, text)) };
+        [(index, entry)] => {
             if let Err(why) = &entry.found {
                 let name = shown(&entry.name);
-                return Err(Failure::new(format!(
-                    "cannot import server `{name}`: {why}\n  = note: nothing was written"
-                )));
+                let message = format!("cannot import server `{name}`: {why}\n  = note: nothing was written");
+                return Err(Failure::new(message));
             }
             let name = name.map_or_else(|| server_name(&entry.name), str::to_owned);
             Ok(Choice { index: *index, name })
         }
         several => {
-            let places: Vec<String> = several.iter().filter_map(|index| entries.get(*index)).map(place).collect();
-            let commands: Vec<String> = several
-                .iter()
-                .filter_map(|index| entries.get(*index))
-                .map(|entry| format!("`{}`", exactly(entry)))
-                .collect();
+            let places: Vec<String> = several.iter().map(|(_, entry)| place(entry)).collect();
+            let commands: Vec<String> = several.iter().map(|(_, entry)| format!("`{}`", exactly(entry))).collect();
             Err(Failure::usage(format!(
                 "found {} servers `{}`: {}\n  = help: specify one, {}",
                 several.len(),
@@ -97,13 +91,13 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
 }
 
 /// The entries that a text names: as a host has it, or as it would be here, perhaps with the host.
-fn matching(entries: &[Entry], text: &str) -> Vec<usize> {
-    let named = |name: &str, host: Option<Host>| -> Vec<usize> {
+fn matching<'e>(entries: &'e [Entry], text: &str) -> Vec<(usize, &'e Entry)> {
+    let named = |name: &str, host: Option<Host>| {
         let of_host = |entry: &Entry, is: &dyn Fn(&str) -> bool| {
             entry.origins.iter().any(|origin| host.is_none_or(|host| origin.host == host) && is(&origin.name))
         };
-        let all = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            entries.iter().enumerate().filter(|(_, entry)| of_host(entry, is)).map(|(index, _)| index).collect()
+        let all = |is: &dyn Fn(&str) -> bool| -> Vec<(usize, &'e Entry)> {
+            entries.iter().enumerate().filter(|(_, entry)| of_host(entry, is)).collect()
         };
         let exact = all(&|known| known == name);
         if exact.is_empty() { all(&|known| server_name(known) == name) } else { exact }
@@ -126,8 +120,8 @@ fn told_apart(entries: &[Entry], chosen: &[Choice]) -> Result<(), Failure> {
         .filter(|(_, entries)| entries.len() > 1)
         .map(|(name, entries)| {
             let places: Vec<String> = entries.iter().map(|entry| place(entry)).collect();
-            let last = entries.last().map(|entry| exactly(entry)).unwrap_or_default();
-            let first = entries.first().map(|entry| exactly(entry)).unwrap_or_default();
+            let [first, last] =
+                [entries.first(), entries.last()].map(|entry| entry.map(|entry| exactly(entry)).unwrap_or_default());
             format!(
                 "{} servers would be named `{name}`: {}\n  = help: specify one, `{first}`, or rename one, \
                  `{last}=NAME`",
@@ -160,8 +154,11 @@ fn typed(name: &str) -> String {
 
 /// Returns words that name this entry and no other.
 fn exactly(entry: &Entry) -> String {
-    let host = entry.origins.first().map_or(Host::File, |origin| origin.host);
-    format!("{}@{}", typed(&entry.name), host.name())
+    format!("{}@{}", typed(&entry.name), first_host(entry))
+}
+
+fn first_host(entry: &Entry) -> &'static str {
+    entry.origins.first().map_or(Host::File, |origin| origin.host).name()
 }
 
 fn unknown(entries: &[Entry], text: &str) -> Failure {
@@ -222,10 +219,8 @@ pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Ve
             let message = format!("invalid number `{}`: expected 1 to {}", printable(part), entries.len());
             return Err(Failure::usage(message));
         };
-        wanted.extend(entries.iter().take(last).skip(first - 1).map(|entry| {
-            let host = entry.origins.first().map_or(Host::File, |origin| origin.host);
-            format!("{}@{}", entry.name, host.name())
-        }));
+        let chosen = entries.iter().take(last).skip(first - 1);
+        wanted.extend(chosen.map(|entry| format!("{}@{}", entry.name, first_host(entry))));
     }
     Ok((wanted, false))
 }

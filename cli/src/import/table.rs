@@ -1,48 +1,33 @@
 //! A server as `mcp.toml` has it.
 
 use mcp_bindgen_model::{ServerConfig, Transport};
-use toml_edit::{Array, InlineTable, Table, value};
-
-use super::entry::time_text;
+use serde_json::Value as Json;
+use toml_edit::{Array, Item, Table, Value, value};
 
 /// The table `[servers.NAME]`, as somebody would write it. The server must be without secrets.
 pub(crate) fn table(server: &ServerConfig) -> Table {
     let mut table = Table::new();
-    match &server.transport {
-        Transport::Stdio { command, args, cwd } => {
-            let (key, source, args) = started(command, args);
-            table.insert(key, value(source));
-            put_list(&mut table, "args", args);
-            if let Some(cwd) = cwd {
-                table.insert("cwd", value(cwd));
-            }
-        }
-        Transport::Http { url, headers } => {
-            table.insert("url", value(url));
-            put_pairs(&mut table, "headers", headers.iter());
-        }
-        Transport::Sse { url, headers } => {
-            table.insert("url", value(url));
-            table.insert("transport", value("sse"));
-            put_pairs(&mut table, "headers", headers.iter());
-        }
+    let json = server.to_json();
+    let mut keys = json.as_object().cloned().unwrap_or_default();
+    if let Transport::Stdio { command, args, .. } = &server.transport {
+        let (key, source, args) = started(command, args);
+        table.insert(key, value(source));
+        put_list(&mut table, "args", args);
+        keys.retain(|key, _| !["command", "args"].contains(&key.as_str()));
     }
-    put_pairs(&mut table, "env", server.env.iter());
-    put_list(&mut table, "inherit_env", &server.inherit_env);
-    if let Some(tools) = &server.tools {
-        table.insert("tools", value(list(tools)));
-    }
-    put_list(&mut table, "exclude", &server.exclude);
-    put_list(&mut table, "approve", &server.approve);
-    if let Some(description) = &server.description {
-        table.insert("description", value(description));
-    }
-    for (key, time) in [("timeout", server.timeout), ("connect_timeout", server.connect_timeout)] {
-        if let Some(time) = time {
-            table.insert(key, value(time_text(time)));
-        }
+    for (key, json) in &keys {
+        table.insert(key, Item::Value(from_json(json)));
     }
     table
+}
+
+fn from_json(json: &Json) -> Value {
+    match json {
+        Json::Array(items) => Value::Array(items.iter().map(from_json).collect()),
+        Json::Object(members) => members.iter().map(|(key, json)| (key.as_str(), from_json(json))).collect(),
+        Json::Bool(is_so) => (*is_so).into(),
+        json => json.as_str().unwrap_or_default().into(),
+    }
 }
 
 /// How a server is reached, on one line.
@@ -71,19 +56,8 @@ fn is_package(text: &str) -> bool {
     !text.starts_with('-') && !text.trim().is_empty()
 }
 
-fn list(items: &[String]) -> Array {
-    items.iter().map(String::as_str).collect()
-}
-
-fn put_list(table: &mut Table, key: &str, items: &[String]) {
+pub(crate) fn put_list(table: &mut Table, key: &str, items: &[String]) {
     if !items.is_empty() {
-        table.insert(key, value(list(items)));
-    }
-}
-
-fn put_pairs<'s>(table: &mut Table, key: &str, pairs: impl Iterator<Item = (&'s String, &'s String)>) {
-    let pairs: InlineTable = pairs.map(|(name, text)| (name.as_str(), toml_edit::Value::from(text))).collect();
-    if !pairs.is_empty() {
-        table.insert(key, value(pairs));
+        table.insert(key, value(items.iter().map(String::as_str).collect::<Array>()));
     }
 }

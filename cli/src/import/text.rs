@@ -4,7 +4,7 @@ use jsonc_parser::ast;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use mcp_bindgen_model::FileError;
 use serde_json::{Map, Value};
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, Item, TableLike};
 
 /// The extensions of JSON that hosts accept.
 const LENIENT_JSON: ParseOptions = ParseOptions {
@@ -80,35 +80,31 @@ pub(super) fn toml(text: &str) -> Result<Document, FileError> {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
         FileError::new("not valid TOML").at(line, column)
     })?;
-    let root = document.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect();
-    Ok(Document { root, twice: Vec::new() })
+    Ok(Document { root: from_table(document.as_table()), twice: Vec::new() })
 }
 
-fn from_toml(item: &toml_edit::Item) -> Value {
+fn from_table(table: &dyn TableLike) -> Map<String, Value> {
+    table.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect()
+}
+
+fn from_toml(item: &Item) -> Value {
     match item {
-        toml_edit::Item::None => Value::Null,
-        toml_edit::Item::Value(value) => from_toml_value(value),
-        toml_edit::Item::Table(table) => {
-            Value::Object(table.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect())
-        }
-        toml_edit::Item::ArrayOfTables(tables) => tables
-            .iter()
-            .map(|table| Value::Object(table.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect()))
-            .collect(),
+        Item::None => Value::Null,
+        Item::Value(value) => from_toml_value(value),
+        Item::Table(table) => from_table(table).into(),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| from_table(table)).collect(),
     }
 }
 
 fn from_toml_value(value: &toml_edit::Value) -> Value {
     match value {
-        toml_edit::Value::String(text) => Value::String(text.value().clone()),
+        toml_edit::Value::String(text) => text.value().as_str().into(),
         toml_edit::Value::Integer(number) => (*number.value()).into(),
         toml_edit::Value::Float(number) => (*number.value()).into(),
         toml_edit::Value::Boolean(value) => (*value.value()).into(),
-        toml_edit::Value::Datetime(date) => Value::String(date.value().to_string()),
+        toml_edit::Value::Datetime(date) => date.value().to_string().into(),
         toml_edit::Value::Array(array) => array.iter().map(from_toml_value).collect(),
-        toml_edit::Value::InlineTable(table) => {
-            Value::Object(table.iter().map(|(key, value)| (key.to_owned(), from_toml_value(value))).collect())
-        }
+        toml_edit::Value::InlineTable(table) => from_table(table).into(),
     }
 }
 

@@ -21,22 +21,28 @@ pub(crate) fn variable(server: &str, key: &str) -> String {
 }
 
 /// `api-key` as `API_KEY`.
-pub(super) fn in_capitals(name: &str) -> String {
+pub(crate) fn in_capitals(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
-/// The server under this name without the secrets that are written out in it, and the variables that stand for them.
-pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Variable>, Vec<String>) {
+/// A server without the secrets that were written out in it.
+pub(crate) struct Settled {
+    pub(crate) server: ServerConfig,
+    /// The variables that stand for the secrets.
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The server under this name without the secrets that are written out in it.
+pub(crate) fn settled(found: &ServerConfig, name: &str) -> Settled {
     let mut variables: Vec<Variable> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut taken: Vec<String> = found.placeholders().iter().map(ToString::to_string).collect();
     let mut server = found.replace_secrets_exactly(|field, text, secret| {
         if matches!(field, ConfigField::Note(_) | ConfigField::Name(_)) {
-            notes.push(format!(
-                "a likely secret in {} was not imported: it cannot be a placeholder there",
-                field.label()
-            ));
+            let label = field.label();
+            notes.push(format!("a likely secret in {label} was not imported: it cannot be a placeholder there"));
             return "..".to_owned();
         }
         if secret.is_default {
@@ -53,7 +59,7 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Va
         format!("${{{known}}}")
     });
     name.clone_into(&mut server.name);
-    (server, variables, notes)
+    Settled { server, variables, notes }
 }
 
 /// Describes the purpose of a variable, and how much of the text it stands for where that is not plain.
@@ -89,11 +95,8 @@ fn unused(first: &str, taken: &mut Vec<String>) -> String {
 
 /// A name of ours for a server: small letters, and `-` for what else there is.
 pub(crate) fn server_name(name: &str) -> String {
-    let plain: String = name
-        .chars()
-        .map(|c| c.to_ascii_lowercase())
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
-        .collect();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    let plain: String = name.chars().map(plain).collect();
     let start = plain.trim_start_matches(['-', '_']);
     let name: String = start.chars().take(64).collect();
     let name = name.trim_end_matches('-');
@@ -142,7 +145,7 @@ mod tests {
             .args(["--token", "abc", "postgres://u:hunter2@h/db"])
             .env("API_TOKEN", "abc")
             .env("OTHER_TOKEN", "${DB_TOKEN_2:-hunter3}");
-        let (server, variables, notes) = settled(&found, "db");
+        let Settled { server, variables, notes } = settled(&found, "db");
         assert!(server.secrets().is_empty(), "{server:?}");
         let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
         assert_eq!(names, ["DB_TOKEN", "DB_PASSWORD"]);

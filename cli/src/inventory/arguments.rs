@@ -1,11 +1,28 @@
-//! Flags of prompts and resource templates: always strings.
+//! The parameters of tools, prompts and resource templates.
 
 use std::collections::HashSet;
 
 use mcp_bindgen_model::{TemplateVariable, UriTemplate};
+use mcp_bindgen_schema::{Document, Presence, Shape};
 use serde_json::Value;
 
-use super::{Parameter, text};
+use super::{Parameter, text, words};
+
+/// The properties of a tool's arguments, those that are required first.
+pub(super) fn of_tool(input: &Document<'_>) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    if let Shape::Struct(object) = input.shapes.get(input.root) {
+        parameters.extend(object.fields.iter().map(|field| Parameter {
+            name: field.wire.clone(),
+            kind: words::of_slot(&input.shapes, field.slot),
+            required: field.presence == Presence::Required,
+            description: words::description(input, field),
+        }));
+    }
+    // Sorting keeps the order of the schema within both groups.
+    parameters.sort_by_key(|parameter| !parameter.required);
+    parameters
+}
 
 pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
     let arguments = prompt.get("arguments").and_then(Value::as_array);

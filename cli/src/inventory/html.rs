@@ -9,9 +9,9 @@ use mcp_bindgen_codegen::Listed;
 use mcp_bindgen_schema::drift::Change;
 use serde_json::Value;
 
-use super::{Offer, Parameter, Server, Tool};
+use super::{About, LeftOut, Offer, Parameter, Server, Tool};
 use crate::output::lines_printable;
-use crate::report::{classes, counted};
+use crate::report::counted;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -128,8 +128,7 @@ impl Page {
     fn server(&mut self, server: &Server) {
         let id = self.id(part(&server.name));
         self.add(format!("<section id=\"{id}\">\n<h2><a href=\"#{id}\">{}</a></h2>", name(&server.name)));
-        let mut itself: Vec<String> = server.calls_itself.as_deref().map(name).into_iter().collect();
-        itself.extend(server.protocol.as_deref().map(|version| format!("protocol {}", name(version))));
+        let mut itself = server.itself(name);
         itself.push(server.counts());
         self.add(format!("<p class=\"faint\">{}</p>", itself.join("; ")));
         if let Some(instructions) = &server.instructions {
@@ -139,20 +138,13 @@ impl Page {
             ));
         }
         if let Some(since) = &server.since {
-            let changes = match since.is_new {
-                true => "new".to_owned(),
-                false if since.changes.is_empty() => "no difference".to_owned(),
-                false => classes(&since.changes),
-            };
-            self.add(format!("<p>Since {}: {changes}.</p>", name(&since.revision)));
+            self.add(format!("<p>Since {}: {}.</p>", name(&since.revision), since.in_words()));
             self.changes(server.other_changes(), true);
         }
         if !server.left_out.is_empty() {
-            let left_out = server
-                .left_out
-                .iter()
-                .map(|tool| format!("<li><code>{}</code> by <code>{}</code></li>", name(&tool.name), tool.by));
-            let left_out: String = left_out.collect();
+            let item =
+                |tool: &LeftOut| format!("<li><code>{}</code> by <code>{}</code></li>", name(&tool.name), tool.by);
+            let left_out: String = server.left_out.iter().map(item).collect();
             self.add(format!(
                 "<details><summary>{} left out by the configuration</summary><ul>{left_out}</ul></details>",
                 counted(server.left_out.len(), "tool")
@@ -167,49 +159,38 @@ impl Page {
         self.add("</section>");
     }
 
-    fn head(&mut self, id: &str, wire: &str, title: Option<&str>, tags: &[(String, bool)]) {
-        let title = title
-            .filter(|title| *title != wire)
-            .map(|title| format!(" <small class=\"faint\">{}</small>", name(title)));
-        let (wire, title) = (name(wire), title.unwrap_or_default());
+    /// The beginning of a card, by which it is found and linked.
+    fn head(&mut self, server: &str, place: &str, wire: &str, about: &About, tags: &[(String, bool)]) {
+        self.texts.push(found_by(server, wire, about));
+        let id = self.id(format!("{}{place}/{}", part(server), part(wire)));
+        let title = about.title.as_deref().filter(|title| *title != wire);
+        let title = title.map(|title| format!(" <small class=\"faint\">{}</small>", name(title))).unwrap_or_default();
+        let wire = name(wire);
         self.add(format!(
             "<article class=\"card\" id=\"{id}\">\n<h3><a href=\"#{id}\"><code>{wire}</code></a>{title}</h3>"
         ));
         if !tags.is_empty() {
-            let tags = tags.iter().map(|(tag, is_ours)| {
-                let class = if *is_ours { " class=\"ours\"" } else { "" };
-                format!("<li{class}>{}</li>", escaped(tag))
-            });
-            let tags: String = tags.collect();
+            let class = |is_ours: bool| if is_ours { " class=\"ours\"" } else { "" };
+            let tags: String =
+                tags.iter().map(|(tag, is_ours)| format!("<li{}>{}</li>", class(*is_ours), escaped(tag))).collect();
             self.add(format!("<ul class=\"tags\">{tags}</ul>"));
+        }
+        if let Some(description) = &about.description {
+            self.add(format!("<p class=\"text\"><bdi>{}</bdi></p>", escaped(description)));
         }
     }
 
     fn tool(&mut self, server: &Server, tool: &Tool) {
-        let wire = &tool.binding.tool;
-        self.texts.push(found_by(
-            &server.name,
-            wire,
-            tool.title.as_deref(),
-            tool.description.as_deref(),
-            &tool.parameters,
-        ));
-        let mut tags: Vec<(String, bool)> = Vec::new();
-        if tool.approve {
-            tags.push(("needs approval".to_owned(), true));
-        }
-        tags.extend(tool.overridden().map(|said| (said, true)));
-        tags.extend(tool.says().into_iter().map(|hint| (format!("says {hint}"), false)));
-        let id = self.id(format!("{}/{}", part(&server.name), part(wire)));
-        self.head(&id, wire, tool.title.as_deref(), &tags);
-        self.about(tool.description.as_deref());
+        let ours = tool.approve.then(|| "needs approval".to_owned()).into_iter().chain(tool.overridden());
+        let tags = ours.map(|said| (said, true)).chain(tool.says().into_iter().map(|said| (said, false)));
+        self.head(&server.name, "", &tool.binding.tool, &tool.about, &tags.collect::<Vec<_>>());
         tool.view().iter().for_each(|line| self.add(format!("<p>{}</p>", escaped(line))));
         self.changes(tool.changes.iter(), false);
-        self.parameters(&tool.parameters);
+        self.parameters(&tool.about.parameters);
         if let Some(answers) = &tool.answers {
             self.add(format!("<p>Answers {}</p>", name(answers)));
         }
-        self.notes(tool.diagnostics.iter().map(|note| note.text.as_str()));
+        self.notes(&tool.about);
         self.add(format!(
             "<p class=\"faint\">prefixed name <code>{}</code></p>\n<p class=\"faint\"><code>{}</code></p>",
             escaped(&tool.binding.prefixed),
@@ -234,30 +215,15 @@ impl Page {
     }
 
     fn offer(&mut self, server: &Server, offer: &Offer) {
-        let wire = &offer.binding.name;
-        self.texts.push(found_by(
-            &server.name,
-            wire,
-            offer.title.as_deref(),
-            offer.description.as_deref(),
-            &offer.parameters,
-        ));
-        let kind = if offer.binding.listed == Listed::Prompt { "prompts" } else { "resources" };
-        let id = self.id(format!("{}/{kind}/{}", part(&server.name), part(wire)));
-        self.head(&id, wire, offer.title.as_deref(), &[(offer.binding.listed.to_string(), false)]);
-        self.about(offer.description.as_deref());
+        let place = if offer.binding.listed == Listed::Prompt { "/prompts" } else { "/resources" };
+        let tags = [(offer.binding.listed.to_string(), false)];
+        self.head(&server.name, place, &offer.binding.name, &offer.about, &tags);
         if let Some(template) = &offer.binding.uri_template {
             self.add(format!("<p><code>{}</code></p>", name(template)));
         }
-        self.parameters(&offer.parameters);
-        self.notes(offer.diagnostics.iter().map(|note| note.text.as_str()));
+        self.parameters(&offer.about.parameters);
+        self.notes(&offer.about);
         self.add(format!("<p class=\"faint\"><code>{}</code></p>\n</article>", escaped(&offer.signature())));
-    }
-
-    fn about(&mut self, description: Option<&str>) {
-        if let Some(description) = description {
-            self.add(format!("<p class=\"text\"><bdi>{}</bdi></p>", escaped(description)));
-        }
     }
 
     fn parameters(&mut self, parameters: &[Parameter]) {
@@ -282,8 +248,8 @@ impl Page {
 
     fn changes<'c>(&mut self, changes: impl Iterator<Item = &'c Change>, names_tools: bool) {
         let items = changes.map(|change| {
-            let tool =
-                if names_tools && !change.tool.is_empty() { format!("{} ", name(&change.tool)) } else { String::new() };
+            let is_named = names_tools && !change.tool.is_empty();
+            let tool = if is_named { format!("{} ", name(&change.tool)) } else { String::new() };
             let class = change.class.name();
             format!("<li><strong class=\"{class}\">{class}</strong> {tool}{}</li>", escaped(&change.in_words()))
         });
@@ -293,8 +259,8 @@ impl Page {
         }
     }
 
-    fn notes<'n>(&mut self, notes: impl Iterator<Item = &'n str>) {
-        let items: String = notes.map(|note| format!("<li>{}</li>", name(note))).collect();
+    fn notes(&mut self, about: &About) {
+        let items: String = about.diagnostics.iter().map(|note| format!("<li>{}</li>", name(&note.text))).collect();
         if !items.is_empty() {
             self.add(format!("<ul class=\"faint\">{items}</ul>"));
         }
@@ -307,15 +273,10 @@ impl Page {
 }
 
 /// Returns the text that is searched for a card, in small letters.
-fn found_by(
-    server: &str,
-    wire: &str,
-    title: Option<&str>,
-    description: Option<&str>,
-    parameters: &[Parameter],
-) -> String {
-    let names = parameters.iter().map(|parameter| parameter.name.as_str());
-    let texts = [server, wire].into_iter().chain(title).chain(description).chain(names);
+fn found_by(server: &str, wire: &str, about: &About) -> String {
+    let names = about.parameters.iter().map(|parameter| parameter.name.as_str());
+    let texts =
+        [server, wire].into_iter().chain(about.title.as_deref()).chain(about.description.as_deref()).chain(names);
     lines_printable(&texts.collect::<Vec<_>>().join("\n")).to_lowercase()
 }
 

@@ -4,7 +4,8 @@ use mcp_bindgen_model::side_by_side;
 use mcp_bindgen_schema::drift::Change;
 use serde_json::{Value, json};
 
-use super::{Note, Offer, Parameter, Server, Tool, WORTH_A_THREAD};
+use super::{About, Offer, Server, Tool, WORTH_A_THREAD};
+use crate::output::{joined, present};
 use crate::report::change_json;
 
 pub(crate) fn entries(servers: &[Server]) -> Value {
@@ -18,7 +19,8 @@ pub(crate) fn entries(servers: &[Server]) -> Value {
 
 fn of_tool(tool: &Tool, has_base: bool) -> Value {
     let binding = &tool.binding;
-    let mut json = json!({
+    let About { title, description, .. } = &tool.about;
+    let json = json!({
         "kind": "tool",
         "server": binding.server,
         "tool": binding.tool,
@@ -31,40 +33,41 @@ fn of_tool(tool: &Tool, has_base: bool) -> Value {
         "handler": binding.handler,
         "method": binding.method,
         "variant": binding.variant,
-        "title": tool.title,
-        "description": tool.description,
-        "parameters": parameters(&tool.parameters),
+        "title": title,
+        "description": description,
+        "parameters": parameters(&tool.about),
         "answers": tool.answers,
         "annotations": tool.annotations,
         "approve": tool.approve,
         "example": tool.example,
-        "diagnostics": notes(&tool.diagnostics),
+        "diagnostics": notes(&tool.about),
     });
-    let Value::Object(fields) = &mut json else { return json };
-    if let Some(viewed) = &binding.viewed {
-        let (title, description) = (viewed.before.get("title"), viewed.before.get("description"));
-        fields.insert("view".to_owned(), viewed.view.to_json());
-        fields.insert("declared".to_owned(), json!({ "title": title, "description": description }));
-    }
-    if let Some(overridden) = &binding.overridden {
-        let overridden = json!({
+    let declared = binding
+        .viewed
+        .as_ref()
+        .map(|viewed| json!({ "title": viewed.before.get("title"), "description": viewed.before.get("description") }));
+    let overridden = binding.overridden.as_ref().map(|overridden| {
+        json!({
             "inputSchema": overridden.input_schema,
             "outputSchema": overridden.output_schema,
             "learnedFrom": overridden.learned_from,
-        });
-        fields.insert("override".to_owned(), overridden);
-    }
-    if has_base {
-        fields.insert("changes".to_owned(), changes(tool.changes.iter()));
-    }
-    json
+        })
+    });
+    let more = [
+        ("view", binding.viewed.as_ref().map(|viewed| viewed.view.to_json())),
+        ("declared", declared),
+        ("override", overridden),
+        ("changes", has_base.then(|| changes(tool.changes.iter()))),
+    ];
+    joined(json, present(more))
 }
 
 /// A prompt or a resource template; the key of its name is its kind.
 fn of_offer(offer: &Offer) -> Value {
     let binding = &offer.binding;
+    let About { title, description, .. } = &offer.about;
     let kind = if binding.uri_template.is_some() { "resourceTemplate" } else { "prompt" };
-    let mut json = json!({
+    let json = json!({
         "kind": kind,
         "server": binding.server,
         "module": binding.module,
@@ -72,21 +75,18 @@ fn of_offer(offer: &Offer) -> Value {
         "returns": binding.returns,
         "handler": binding.handler,
         "method": binding.method,
-        "title": offer.title,
-        "description": offer.description,
-        "parameters": parameters(&offer.parameters),
-        "diagnostics": notes(&offer.diagnostics),
+        "title": title,
+        "description": description,
+        "parameters": parameters(&offer.about),
+        "diagnostics": notes(&offer.about),
     });
-    if let Value::Object(json) = &mut json {
-        json.insert(kind.to_owned(), binding.name.clone().into());
-        json.extend(binding.uri_template.iter().map(|uri| ("uriTemplate".to_owned(), uri.clone().into())));
-    }
-    json
+    let uri = binding.uri_template.as_ref().map(|uri| json!(uri));
+    joined(json, present([(kind, Some(json!(binding.name))), ("uriTemplate", uri)]))
 }
 
 fn of_server(server: &Server) -> Value {
     let left_out = server.left_out.iter().map(|tool| json!({ "tool": tool.name, "by": tool.by }));
-    let mut json = json!({
+    let json = json!({
         "kind": "server",
         "server": server.name,
         "serverInfo": server.calls_itself,
@@ -95,15 +95,15 @@ fn of_server(server: &Server) -> Value {
         "tools": server.tools.len(),
         "leftOut": left_out.collect::<Value>(),
     });
-    if let (Some(since), Value::Object(json)) = (&server.since, &mut json) {
+    let since = server.since.as_ref().map(|since| {
         let changes = changes(server.other_changes());
-        json.insert("since".to_owned(), json!({ "revision": since.revision, "new": since.is_new, "changes": changes }));
-    }
-    json
+        json!({ "revision": since.revision, "new": since.is_new, "changes": changes })
+    });
+    joined(json, present([("since", since)]))
 }
 
-fn parameters(parameters: &[Parameter]) -> Value {
-    let parameters = parameters.iter().map(|parameter| {
+fn parameters(about: &About) -> Value {
+    let parameters = about.parameters.iter().map(|parameter| {
         json!({
             "name": parameter.name,
             "type": parameter.kind,
@@ -114,8 +114,8 @@ fn parameters(parameters: &[Parameter]) -> Value {
     parameters.collect()
 }
 
-fn notes(notes: &[Note]) -> Value {
-    notes.iter().map(|note| note.json.clone()).collect()
+fn notes(about: &About) -> Value {
+    about.diagnostics.iter().map(|note| note.json.clone()).collect()
 }
 
 fn changes<'c>(changes: impl Iterator<Item = &'c Change>) -> Value {

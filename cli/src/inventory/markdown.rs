@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::texts::sentence;
-use super::{Offer, Parameter, Server, Tool};
-use crate::report::{classes, code};
+use super::{About, Offer, Parameter, Server, Tool};
+use crate::report::code;
+use crate::text::sentence;
 
 pub(crate) fn document(servers: &[Server]) -> String {
     let mut text = "# MCP inventory\n".to_owned();
@@ -16,26 +16,17 @@ pub(crate) fn document(servers: &[Server]) -> String {
 }
 
 fn section(server: &Server, text: &mut String) {
-    let mut itself = server.calls_itself.as_deref().map(code).into_iter().collect::<Vec<_>>();
-    itself.extend(server.protocol.as_deref().map(|version| format!("protocol {}", code(version))));
+    let mut itself = server.itself(code);
     itself.push(server.counts());
     let _ = writeln!(text, "{}.", itself.join("; "));
     if let Some(instructions) = &server.instructions {
         let _ = write!(text, "\nIt says: {}\n", code(&sentence(instructions)));
     }
     if let Some(since) = &server.since {
-        let changes = match since.is_new {
-            true => "new".to_owned(),
-            false if since.changes.is_empty() => "no difference".to_owned(),
-            false => classes(&since.changes),
-        };
-        let _ = write!(text, "\nSince {}: {changes}.\n", code(&since.revision));
-        list(
-            server
-                .other_changes()
-                .map(|change| format!("{}: {}", change.class, code(&format!("{} {}", change.tool, change.in_words())))),
-            text,
-        );
+        let _ = write!(text, "\nSince {}: {}.\n", code(&since.revision), since.in_words());
+        let others =
+            server.other_changes().map(|change| (change.class, format!("{} {}", change.tool, change.in_words())));
+        list(others.map(|(class, change)| format!("{class}: {}", code(&change))), text);
     }
     list(server.left_out.iter().map(|tool| format!("left out by `{}`: {}", tool.by, code(&tool.name))), text);
     for tool in &server.tools {
@@ -48,15 +39,13 @@ fn section(server: &Server, text: &mut String) {
 
 fn of_tool(tool: &Tool, text: &mut String) {
     let _ = write!(text, "\n### {}\n", code(&tool.binding.tool));
-    about(tool.title.as_deref(), tool.description.as_deref(), text);
-    let mut flags: Vec<String> = tool.says().into_iter().map(|hint| format!("says {hint}")).collect();
-    if tool.approve {
-        flags.insert(0, "**needs approval**".to_owned());
-    }
+    about(&tool.about, text);
+    let mut flags: Vec<String> = tool.approve.then(|| "**needs approval**".to_owned()).into_iter().collect();
+    flags.extend(tool.says());
     flags.extend(tool.view().iter().map(|line| code(line)));
     flags.extend(tool.overridden());
     flags.extend(tool.answers.as_deref().map(|answers| format!("answers {}", code(answers))));
-    flags.extend(tool.diagnostics.iter().map(|note| code(&note.text)));
+    flags.extend(tool.about.diagnostics.iter().map(|note| code(&note.text)));
     flags.extend(tool.changes.iter().map(|change| format!("{}: {}", change.class, code(&change.in_words()))));
     flags.push(format!("prefixed name {}", code(&tool.binding.prefixed)));
     flags.push(code(&tool.signature()));
@@ -65,20 +54,20 @@ fn of_tool(tool: &Tool, text: &mut String) {
         flags.push(format!("types in {part}: {}", types.join(", ")));
     }
     list(flags.into_iter(), text);
-    parameters(&tool.parameters, text);
+    parameters(&tool.about.parameters, text);
 }
 
 fn of_offer(offer: &Offer, text: &mut String) {
     let _ = write!(text, "\n### {} ({})\n", code(&offer.binding.name), offer.binding.listed);
-    about(offer.title.as_deref(), offer.description.as_deref(), text);
+    about(&offer.about, text);
     let template = offer.binding.uri_template.as_deref().map(code);
-    let notes = offer.diagnostics.iter().map(|note| code(&note.text));
+    let notes = offer.about.diagnostics.iter().map(|note| code(&note.text));
     list(template.into_iter().chain(notes).chain([code(&offer.signature())]), text);
-    parameters(&offer.parameters, text);
+    parameters(&offer.about.parameters, text);
 }
 
-fn about(title: Option<&str>, description: Option<&str>, text: &mut String) {
-    if let Some(said) = description.or(title) {
+fn about(about: &About, text: &mut String) {
+    if let Some(said) = about.said() {
         let _ = write!(text, "\n{}\n", code(&sentence(said)));
     }
 }

@@ -6,13 +6,11 @@ mod json;
 mod markdown;
 mod sample;
 mod table;
-mod texts;
 mod words;
 
 use mcp_bindgen_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
-use mcp_bindgen_model::{Hint, Snapshot, side_by_side};
+use mcp_bindgen_model::{DiagnosticLevels, Hint, Snapshot, side_by_side};
 use mcp_bindgen_schema::drift::Change;
-use mcp_bindgen_schema::{Presence, Shape};
 use serde_json::Value;
 
 pub(crate) use html::page;
@@ -21,7 +19,8 @@ pub(crate) use markdown::document;
 pub(crate) use table::lines;
 
 use crate::diagnostics::{self, SnapshotText};
-use crate::report::Since;
+use crate::report::{Since, counted};
+use crate::text::sentence;
 
 /// So many tools take longer to tell than a thread takes to start.
 const WORTH_A_THREAD: usize = 64;
@@ -41,23 +40,35 @@ pub(crate) struct Server {
     pub(crate) since: Option<Since>,
 }
 
+/// The description of a tool, a prompt or a resource template.
+pub(crate) struct About {
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) diagnostics: Vec<Note>,
+}
+
+impl About {
+    /// The description, or else the title.
+    fn said(&self) -> Option<&str> {
+        self.description.as_deref().or(self.title.as_deref())
+    }
+}
+
 /// A tool that is bound.
 pub(crate) struct Tool {
     pub(crate) binding: ToolBinding,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
+    pub(crate) about: About,
     /// The annotations, as the server wrote them.
     pub(crate) annotations: Option<Value>,
     /// Whether the configuration wants calls of it approved.
     pub(crate) approve: bool,
-    pub(crate) parameters: Vec<Parameter>,
     /// A description of the structured result, where the server declares it.
     pub(crate) answers: Option<String>,
     /// Where somebody asked.
     pub(crate) code: Option<Code>,
     /// How it is called from a command line.
     pub(crate) example: String,
-    pub(crate) diagnostics: Vec<Note>,
     /// The changes since another commit.
     pub(crate) changes: Vec<Change>,
 }
@@ -89,10 +100,7 @@ pub(crate) struct LeftOut {
 /// A prompt, or a resource template.
 pub(crate) struct Offer {
     pub(crate) binding: OfferBinding,
-    pub(crate) title: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) diagnostics: Vec<Note>,
+    pub(crate) about: About,
 }
 
 /// A diagnostic of the generator.
@@ -105,7 +113,7 @@ pub(crate) struct Note {
 pub(crate) struct Given<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) options: &'a Options,
-    pub(crate) levels: &'a mcp_bindgen_model::DiagnosticLevels,
+    pub(crate) levels: &'a DiagnosticLevels,
     pub(crate) texts: SnapshotText<'a>,
     pub(crate) since: Option<Since>,
     /// Whether the code of each tool is wanted.
@@ -118,16 +126,22 @@ impl Server {
         let Given { snapshot, options, since, .. } = &given;
         let bindings = planned.tools();
         let bound: Vec<_> = bindings.iter().zip(planned.schemas()).collect();
-        let asked = side_by_side(&bound, WORTH_A_THREAD, |(binding, schemas)| Asked::new(binding, *schemas));
-        let mut sources = given.with_code.then(|| planned.tool_sources().into_iter().peekable());
-        let tools = bindings.into_iter().zip(asked).map(|(binding, asked)| {
-            let source = sources.as_mut().map(|sources| {
-                let source = sources.next_if(|(index, _)| *index == binding.index);
-                source.map(|(_, source)| source).unwrap_or_default()
-            });
-            given.tool(binding, asked, source)
+        let described = side_by_side(&bound, WORTH_A_THREAD, |(binding, ToolSchemas { input, output, .. })| {
+            let example = sample::command(&binding.server, &binding.tool, input);
+            (arguments::of_tool(input), output.map(words::of_root), example)
         });
-        let tools: Vec<Tool> = tools.collect();
+        let tools = bindings.into_iter().zip(described).map(|(binding, described)| given.tool(binding, described));
+        let mut tools: Vec<Tool> = tools.collect();
+        let mut sources = given.with_code.then(|| planned.tool_sources()).into_iter().flatten().peekable();
+        for tool in tools.iter_mut().filter(|_| given.with_code) {
+            let source = sources.next_if(|(index, _)| *index == tool.binding.index).map(|(_, source)| source);
+            let listed = snapshot.tools.get(tool.binding.index).unwrap_or(&Value::Null);
+            tool.code = Some(Code {
+                input_schema: listed.get("inputSchema").cloned().unwrap_or_default(),
+                output_schema: listed.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
+                source: source.unwrap_or_default(),
+            });
+        }
         let left_out = snapshot.tools.iter().filter_map(|tool| {
             let name = tool.get("name")?.as_str()?;
             Some(LeftOut { name: name.to_owned(), by: options.left_out_by(name)? })
@@ -151,72 +165,47 @@ impl Server {
             .filter(|change| change.tool.is_empty() || !self.tools.iter().any(|tool| tool.binding.tool == change.tool))
     }
 
+    /// Returns its own name for itself and the protocol that it speaks, as far as it says so.
+    pub(crate) fn itself(&self, shown: impl Fn(&str) -> String) -> Vec<String> {
+        let protocol = self.protocol.as_deref().map(|version| format!("protocol {}", shown(version)));
+        self.calls_itself.as_deref().map(&shown).into_iter().chain(protocol).collect()
+    }
+
     /// `12 tools, 1 left out, 2 prompts`.
     pub(crate) fn counts(&self) -> String {
         let offers = |listed| self.offers.iter().filter(|offer| offer.binding.listed == listed).count();
-        let mut counts = vec![crate::report::counted(self.tools.len(), "tool")];
+        let mut counts = vec![counted(self.tools.len(), "tool")];
         if !self.left_out.is_empty() {
             counts.push(format!("{} left out", self.left_out.len()));
         }
         for (listed, name) in [(Listed::Prompt, "prompt"), (Listed::ResourceTemplate, "resource template")] {
             if offers(listed) > 0 {
-                counts.push(crate::report::counted(offers(listed), name));
+                counts.push(counted(offers(listed), name));
             }
         }
         counts.join(", ")
     }
 }
 
-/// Descriptions of a tool's arguments and results.
-struct Asked {
-    parameters: Vec<Parameter>,
-    answers: Option<String>,
-    example: String,
-}
-
-impl Asked {
-    fn new(binding: &ToolBinding, schemas: ToolSchemas<'_, '_>) -> Self {
-        let shapes = &schemas.input.shapes;
-        let mut parameters = Vec::new();
-        if let Shape::Struct(object) = shapes.get(schemas.input.root) {
-            parameters.extend(object.fields.iter().map(|field| Parameter {
-                name: field.wire.clone(),
-                kind: words::of_slot(shapes, field.slot),
-                required: field.presence == Presence::Required,
-                description: words::description(schemas.input, field),
-            }));
-        }
-        // Sorting keeps the order of the schema within both groups.
-        parameters.sort_by_key(|parameter| !parameter.required);
-        Self {
-            parameters,
-            answers: schemas.output.map(|output| words::of_root(output)),
-            example: sample::command(&binding.server, &binding.tool, schemas.input),
-        }
-    }
-}
-
 impl Given<'_> {
-    fn tool(&self, binding: ToolBinding, asked: Asked, source: Option<String>) -> Tool {
+    fn tool(&self, binding: ToolBinding, described: (Vec<Parameter>, Option<String>, String)) -> Tool {
+        let (parameters, answers, example) = described;
         let tool = self.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
         let declared = binding.viewed.as_ref().map_or(tool, |viewed| &viewed.before);
         let annotations = declared.get("annotations").filter(|annotations| annotations.is_object());
-        let title = text(tool, "title").or_else(|| annotations.and_then(|annotations| text(annotations, "title")));
         let changes = self.since.iter().flat_map(|since| &since.changes);
         Tool {
-            title,
-            description: text(tool, "description"),
+            about: About {
+                title: text(tool, "title").or_else(|| text(annotations?, "title")),
+                description: text(tool, "description"),
+                parameters,
+                diagnostics: self.notes(&binding.diagnostics),
+            },
             annotations: annotations.cloned(),
             approve: self.options.needs_approval(&binding.tool),
-            parameters: asked.parameters,
-            answers: asked.answers,
-            code: source.map(|source| Code {
-                input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
-                output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
-                source,
-            }),
-            example: asked.example,
-            diagnostics: self.notes(&binding.diagnostics),
+            answers,
+            code: None,
+            example,
             changes: changes.filter(|change| change.tool == binding.tool).cloned().collect(),
             binding,
         }
@@ -228,7 +217,7 @@ impl Given<'_> {
             _ => &self.snapshot.resource_templates,
         };
         let offer = list.get(binding.index).unwrap_or(&Value::Null);
-        Offer {
+        let about = About {
             title: text(offer, "title"),
             description: text(offer, "description"),
             parameters: match &binding.uri_template {
@@ -236,8 +225,8 @@ impl Given<'_> {
                 None => arguments::of_prompt(offer),
             },
             diagnostics: self.notes(&binding.diagnostics),
-            binding,
-        }
+        };
+        Offer { binding, about }
     }
 
     fn notes(&self, said: &[Diagnostic]) -> Vec<Note> {
@@ -253,15 +242,15 @@ impl Given<'_> {
 }
 
 impl Tool {
-    /// Returns the server's own words in annotations: a stranger's claims.
+    /// Returns the server's own words in annotations, a stranger's claims: `says read-only`.
     pub(crate) fn says(&self) -> Vec<String> {
         let hint = |hint: Hint| self.annotations.as_ref().and_then(|hints| hints.get(hint.wire())?.as_bool());
         let word = |of: Hint| {
             let word = of.name().replace('_', "-");
             hint(of).map(|is_so| match of {
-                _ if is_so => word,
-                Hint::OpenWorld => "closed-world".to_owned(),
-                _ => format!("not {word}"),
+                _ if is_so => format!("says {word}"),
+                Hint::OpenWorld => "says closed-world".to_owned(),
+                _ => format!("says not {word}"),
             })
         };
         Hint::ALL.into_iter().filter_map(word).collect()
@@ -270,10 +259,9 @@ impl Tool {
     /// Describes the parts of the tool that overrides changed: `parameters and result by override, learned from 12 results`.
     pub(crate) fn overridden(&self) -> Option<String> {
         let overridden = self.binding.overridden.as_ref()?;
-        let learned = overridden.learned_from.map(|count| match count {
-            1 => ", learned from 1 result".to_owned(),
-            count => format!(", learned from {count} results"),
-        });
+        let count =
+            overridden.learned_from.map(|count| counted(usize::try_from(count).unwrap_or(usize::MAX), "result"));
+        let learned = count.map(|results| format!(", learned from {results}"));
         let parts = [("parameters", overridden.input_schema), ("result", overridden.output_schema)];
         let parts: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
         Some(format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default()))
@@ -296,7 +284,7 @@ impl Tool {
         for (key, ours) in [("title", &view.title), ("description", &view.description)] {
             if ours.is_some() {
                 let said = text(&viewed.before, key).unwrap_or_else(|| "nothing".to_owned());
-                lines.push(format!("{key} of the server: {}", texts::sentence(&said)));
+                lines.push(format!("{key} of the server: {}", sentence(&said)));
             }
         }
         lines

@@ -2,10 +2,10 @@
 
 use mcp_bindgen_codegen::Listed;
 use mcp_bindgen_model::{printable, side_by_side};
+use unicode_width::UnicodeWidthStr;
 
-use super::texts::{sentence, width, wrapped};
-use super::{Offer, Parameter, Server, Tool, WORTH_A_THREAD};
-use crate::report::classes;
+use super::{About, Offer, Parameter, Server, Tool, WORTH_A_THREAD};
+use crate::text::{sentence, wrapped};
 
 /// Without a terminal.
 const COLUMNS: usize = 80;
@@ -26,7 +26,7 @@ pub(crate) fn lines(server: &Server, columns: Option<usize>) -> Vec<String> {
         let bound = format!("{}  ({})", offer.signature(), offer.binding.listed);
         rows.push((format!("{}/{}", server.name, printable(&offer.binding.name)), bound, table.offer(offer)));
     }
-    let name_width = rows.iter().map(|(name, ..)| width(name)).max().unwrap_or_default();
+    let name_width = rows.iter().map(|(name, ..)| name.width()).max().unwrap_or_default();
     let mut lines = Vec::new();
     for (name, bound, details) in rows {
         table.head(&name, &bound, name_width, &mut lines);
@@ -45,10 +45,10 @@ struct Table {
 impl Table {
     /// The name, and behind or below it the binding.
     fn head(&self, name: &str, bound: &str, name_width: usize, lines: &mut Vec<String>) {
-        let pad = " ".repeat(name_width.saturating_sub(width(name)));
+        let pad = " ".repeat(name_width.saturating_sub(name.width()));
         let whole = format!("{name}{pad}  {bound}");
         let short = format!("{name}  {bound}");
-        match [whole, short].into_iter().find(|line| !self.is_fitted || width(line) <= self.columns) {
+        match [whole, short].into_iter().find(|line| !self.is_fitted || line.width() <= self.columns) {
             Some(line) => lines.push(line),
             None => {
                 lines.extend(wrapped(name, self.columns, 0, INDENT));
@@ -62,42 +62,35 @@ impl Table {
     }
 
     fn tool(&self, tool: &Tool) -> Vec<String> {
-        let mut lines = self.about(tool.title.as_deref(), tool.description.as_deref());
-        let mut flags: Vec<String> = tool.says().into_iter().map(|hint| format!("says {hint}")).collect();
-        if tool.approve {
-            flags.insert(0, "needs approval".to_owned());
-        }
+        let mut lines = self.about(&tool.about);
+        let approval = tool.approve.then(|| "needs approval".to_owned());
+        let flags: Vec<String> = approval.into_iter().chain(tool.says()).collect();
         lines.extend(self.said(&flags.join("; ")));
         lines.extend(tool.view().iter().flat_map(|line| self.said(&printable(line))));
-        lines.extend(tool.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
+        lines.extend(tool.about.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
         lines.extend(self.said(&format!("prefixed name: {}", tool.binding.prefixed)));
         for (part, types) in tool.inner_types() {
             lines.extend(self.said(&format!("types in {part}: {}", types.join(", "))));
         }
         lines.extend(tool.answers.iter().flat_map(|answers| self.said(&printable(&format!("-> {answers}")))));
         for change in &tool.changes {
-            lines.extend(wrapped(
-                &printable(&format!("{}: {}", change.class, change.in_words())),
-                self.columns,
-                INDENT,
-                INDENT + 2,
-            ));
+            let change = printable(&format!("{}: {}", change.class, change.in_words()));
+            lines.extend(wrapped(&change, self.columns, INDENT, INDENT + 2));
         }
         lines
     }
 
     fn offer(&self, offer: &Offer) -> Vec<String> {
-        let mut lines = self.about(offer.title.as_deref(), offer.description.as_deref());
+        let mut lines = self.about(&offer.about);
         if let (Listed::ResourceTemplate, Some(template)) = (offer.binding.listed, &offer.binding.uri_template) {
             lines.extend(self.said(&printable(template)));
         }
-        lines.extend(offer.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
+        lines.extend(offer.about.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
         lines
     }
 
-    fn about(&self, title: Option<&str>, description: Option<&str>) -> Vec<String> {
-        let said = description.or(title).map(sentence).unwrap_or_default();
-        self.said(&said)
+    fn about(&self, about: &About) -> Vec<String> {
+        self.said(&about.said().map(sentence).unwrap_or_default())
     }
 
     /// `title (string, required): The title of the issue`.
@@ -112,11 +105,7 @@ impl Table {
 
     /// Describes the server itself, where there is more than its tools.
     fn server(&self, server: &Server) -> Vec<String> {
-        let itself = [
-            server.calls_itself.as_deref().map(printable),
-            server.protocol.as_deref().map(|version| format!("protocol {}", printable(version))),
-        ];
-        let itself: Vec<String> = itself.into_iter().flatten().collect();
+        let itself = server.itself(printable);
         let itself = if itself.is_empty() { String::new() } else { format!(" ({})", itself.join(", ")) };
         let mut lines = wrapped(&format!("{}{itself}: {}", server.name, server.counts()), self.columns, 0, INDENT);
         if let Some(instructions) = &server.instructions {
@@ -126,12 +115,7 @@ impl Table {
             lines.extend(self.said(&format!("left out by `{}`: {}", left_out.by, printable(&left_out.name))));
         }
         if let Some(since) = &server.since {
-            let changes = match since.is_new {
-                true => "new".to_owned(),
-                false if since.changes.is_empty() => "no difference".to_owned(),
-                false => classes(&since.changes),
-            };
-            lines.extend(self.said(&format!("since {}: {changes}", printable(&since.revision))));
+            lines.extend(self.said(&format!("since {}: {}", printable(&since.revision), since.in_words())));
             let others = server.other_changes().map(|change| printable(&change.to_string()));
             lines.extend(others.flat_map(|change| wrapped(&change, self.columns, INDENT + 2, INDENT + 4)));
         }

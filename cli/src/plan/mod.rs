@@ -1,18 +1,61 @@
 //! The differences between a server and its snapshot: one plan, which `check` prints and `sync` carries out.
 
-mod snapshot_file;
-
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Date, DriftRules, FileError, Snapshot};
+use mcp_bindgen_codegen::snapshot_for_bindings;
+use mcp_bindgen_model::{Config, Date, DriftRules, FileError, Overrides, ServerConfig, Snapshot, read_text};
 use mcp_bindgen_schema::drift::{self, Change};
 use similar::TextDiff;
 
-pub(crate) use snapshot_file::SnapshotFile;
-
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output::lines_printable;
+use crate::project::leads_nowhere;
+
+/// A snapshot as it lies on disk: its text may be anything.
+pub(crate) struct SnapshotFile {
+    pub(crate) path: PathBuf,
+    /// None where there is no file.
+    pub(crate) text: Option<String>,
+}
+
+impl SnapshotFile {
+    /// Reads the one of a server.
+    ///
+    /// # Errors
+    /// Fails if it is there and cannot be read.
+    pub(crate) fn read(config: &Config, server: &str) -> Result<Self, FileError> {
+        let path = config.snapshot_path(server);
+        // Where that cannot be told, reading says why.
+        if !matches!(path.try_exists(), Ok(false)) {
+            return Ok(Self { text: Some(read_text(&path)?), path });
+        }
+        // Writing would put a file in the place of the link.
+        if path.is_symlink() { Err(leads_nowhere(&path)) } else { Ok(Self { path, text: None }) }
+    }
+
+    pub(crate) fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Returns its contents, where they can be understood.
+    pub(crate) fn known(&self) -> Option<Snapshot> {
+        self.text.as_deref().and_then(|text| Snapshot::parse(text).ok())
+    }
+}
+
+/// Applies the overrides beside this path and the views of its server to a snapshot, and returns it with the overrides.
+///
+/// # Errors
+/// Fails if the overrides cannot be read, or something of both does not fit the snapshot.
+pub(crate) fn adapted(
+    snapshot: Snapshot,
+    path: &Path,
+    server: Option<&ServerConfig>,
+) -> Result<(Snapshot, Option<Overrides>), Vec<FileError>> {
+    let overrides = Overrides::load_beside(path).map_err(|error| vec![error])?;
+    Ok((snapshot_for_bindings(snapshot, overrides.as_ref(), server)?, overrides))
+}
 
 /// The plan for one server, which makes its snapshot equal to the server.
 pub(crate) struct Plan {
@@ -42,12 +85,17 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if the snapshot is of a newer format, which is not to be written over.
-    pub(crate) fn new(server: &str, rules: &DriftRules, file: &SnapshotFile, live: Snapshot) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        server: &str,
+        rules: &DriftRules,
+        file: &SnapshotFile,
+        live: Snapshot,
+    ) -> Result<Self, FileError> {
         let step = match &file.text {
             None => Step::Create,
             Some(text) if is_same(text, &live.to_text()) => Step::Keep,
             Some(text) => match Snapshot::parse(text) {
-                Err(error) if Snapshot::is_newer(text) => return Err(error.in_file(&file.path).into()),
+                Err(error) if Snapshot::is_newer(text) => return Err(error.in_file(&file.path)),
                 Err(error) => Step::Replace(error.in_file(&file.path)),
                 Ok(known) => Step::Update { changes: changes(&known, &live, rules) },
             },
@@ -55,11 +103,10 @@ impl Plan {
         Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), live })
     }
 
-    /// How what the server says is different line by line; long lists take their time.
-    pub(crate) fn diff(&self, file: &SnapshotFile) -> Option<String> {
+    /// Compares the file line by line with what is written, under these names of both sides; long lists take their time.
+    pub(crate) fn diff(&self, file: &SnapshotFile, [old, new]: [String; 2]) -> Option<String> {
         let text = file.text.as_deref().filter(|_| matches!(self.step, Step::Update { .. }))?;
-        let names = (format!("{} (snapshot)", file.shown()), format!("{} (live)", self.server));
-        Some(diff(text, &names.0, &self.live.to_text(), &names.1))
+        Some(diff(text, &old, &self.live.to_text(), &new))
     }
 
     /// Carries it out.
@@ -67,10 +114,7 @@ impl Plan {
     /// # Errors
     /// Fails if the file cannot be written.
     pub(crate) fn apply(&self) -> Result<(), FileError> {
-        match self.step {
-            Step::Keep => Ok(()),
-            Step::Create | Step::Replace(_) | Step::Update { .. } => self.live.save(&self.path).map(drop),
-        }
+        if matches!(self.step, Step::Keep) { Ok(()) } else { self.live.save(&self.path).map(drop) }
     }
 
     pub(crate) fn changes(&self) -> &[Change] {
@@ -120,7 +164,7 @@ mod tests {
         SnapshotFile { path: PathBuf::from("mcp/s.json"), text: text.map(str::to_owned) }
     }
 
-    fn plan(text: Option<&str>, live: &str) -> Result<Plan, Failure> {
+    fn plan(text: Option<&str>, live: &str) -> Result<Plan, FileError> {
         Plan::new("s", &DriftRules::default(), &file(text), Snapshot::parse(live).unwrap())
     }
 
@@ -132,11 +176,12 @@ mod tests {
         assert!(matches!(plan(Some("{"), TOOLS).unwrap().step, Step::Replace(_)));
         let gone = plan(Some(&written), r#"{"tools":[]}"#).unwrap();
         assert_eq!(gone.changes().len(), 1);
-        let diff = gone.diff(&file(Some(&written))).unwrap();
-        assert!(diff.starts_with("--- mcp/s.json (snapshot)\n+++ s (live)\n@@"), "{diff}");
+        let names = ["old", "new"].map(str::to_owned);
+        let diff = gone.diff(&file(Some(&written)), names).unwrap();
+        assert!(diff.starts_with("--- old\n+++ new\n@@"), "{diff}");
         assert_eq!((gone.exit(), gone.tools), (Exit::OutOfDate, 0));
         let newer = plan(Some(r#"{"format":7,"tools":[]}"#), TOOLS);
-        assert!(newer.is_err_and(|failure| failure.message.contains("install mcp-bindgen")));
+        assert!(newer.is_err_and(|error| error.to_string().contains("install mcp-bindgen")));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use mcp_bindgen_schema::drift::{self, Change, Class};
 use serde_json::Value;
 
 use super::{Entry, Fault, Status, counted};
+use crate::flags::name_of;
 use crate::git;
 
 /// How many of a level GitHub shows of a step, those that come first.
@@ -104,12 +105,8 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         all.push(said(ERROR, Place::Snapshot, format!("{server} cannot be compared with {revision}"), error.clone()));
     }
     if since.is_new {
-        all.push(said(
-            NOTICE,
-            Place::Snapshot,
-            format!("{server} was added"),
-            format!("{revision} has no snapshot of it"),
-        ));
+        let message = format!("{revision} has no snapshot of it");
+        all.push(said(NOTICE, Place::Snapshot, format!("{server} was added"), message));
     }
     if since.is_gone {
         let message = format!("{revision} has it: code that uses it no longer builds");
@@ -192,7 +189,7 @@ impl<'a> Places<'a> {
         let text = entry.text.as_deref()?;
         let parsed = self.snapshots.entry(&entry.server).or_insert_with(|| serde_json::from_str(text).ok());
         let tools = parsed.as_ref()?.get("tools")?.as_array()?;
-        let index = tools.iter().position(|tool| tool.get("name").and_then(Value::as_str) == Some(&change.tool))?;
+        let index = tools.iter().position(|tool| name_of(tool) == Some(&change.tool))?;
         let tool = format!("/tools/{}", pointer_segment(&index.to_string()));
         locate(text, &format!("{tool}{}", change.pointer)).or_else(|| locate(text, &tool)).map(|(line, _)| line)
     }

@@ -3,7 +3,8 @@
 use mcp_bindgen_schema::drift::{Change, Class, Witness};
 use serde_json::{Value, json};
 
-use super::{Entry, Since, Status};
+use super::{Entry, Fault, Since, Status};
+use crate::output::{joined, present};
 
 /// All entries, by the names of the servers.
 pub(crate) fn entries(entries: &[Entry]) -> Value {
@@ -11,30 +12,20 @@ pub(crate) fn entries(entries: &[Entry]) -> Value {
 }
 
 fn entry(entry: &Entry) -> Value {
-    let mut json = json!({ "server": entry.server, "status": entry.status.name() });
-    let Value::Object(fields) = &mut json else { return json };
-    if let Some(path) = &entry.path {
-        fields.insert("path".to_owned(), json!(path));
-    }
-    if let Some(error) = &entry.error {
-        fields.insert("error".to_owned(), json!(error.text));
-    }
-    if entry.status != Status::Failed {
-        fields.insert("changes".to_owned(), entry.changes.iter().map(change).collect());
-    }
     // Where nothing is another thing it is written in another way, and this is all that can be said of it.
-    if let Some(diff) = entry.diff.as_ref().filter(|_| entry.changes.is_empty()) {
-        fields.insert("diff".to_owned(), json!(diff));
-    }
-    for (key, said) in [("misfits", &entry.misfits), ("faults", &entry.faults)] {
-        if !said.is_empty() {
-            fields.insert(key.to_owned(), said.iter().map(|fault| json!(fault.text)).collect());
-        }
-    }
-    if let Some(since) = &entry.since {
-        fields.insert("since".to_owned(), became(since));
-    }
-    json
+    let diff = entry.diff.as_ref().filter(|_| entry.changes.is_empty());
+    let texts = |faults: &[Fault]| (!faults.is_empty()).then(|| faults.iter().map(|fault| json!(fault.text)).collect());
+    present([
+        ("server", Some(json!(entry.server))),
+        ("status", Some(json!(entry.status.name()))),
+        ("path", entry.path.as_ref().map(|path| json!(path))),
+        ("error", entry.error.as_ref().map(|error| json!(error.text))),
+        ("changes", (entry.status != Status::Failed).then(|| entry.changes.iter().map(change).collect())),
+        ("diff", diff.map(|diff| json!(diff))),
+        ("misfits", texts(&entry.misfits)),
+        ("faults", texts(&entry.faults)),
+        ("since", entry.since.as_ref().map(became)),
+    ])
 }
 
 fn became(since: &Since) -> Value {
@@ -46,7 +37,7 @@ fn became(since: &Since) -> Value {
 }
 
 pub(crate) fn change(change: &Change) -> Value {
-    let mut json = json!({
+    let json = json!({
         "tool": change.tool,
         "rule": change.kind.id(),
         "kind": change.kind.name(),
@@ -56,14 +47,12 @@ pub(crate) fn change(change: &Change) -> Value {
         "detail": change.detail,
         "witness": change.witness.as_ref().map(witness),
     });
-    if let (Some(both), Value::Object(fields)) = (&change.signatures, &mut json) {
-        fields.insert("signatures".to_owned(), json!({ "old": both.old, "new": both.new }));
-    }
-    if let (Some(accepted), Value::Object(fields)) = (&change.accepted, &mut json) {
-        let until = accepted.until.map(|day| day.to_string());
-        fields.insert("accepted".to_owned(), json!({ "reason": accepted.reason, "until": until }));
-    }
-    json
+    let signatures = change.signatures.as_ref().map(|both| json!({ "old": both.old, "new": both.new }));
+    let accepted = change
+        .accepted
+        .as_ref()
+        .map(|accepted| json!({ "reason": accepted.reason, "until": accepted.until.map(|day| day.to_string()) }));
+    joined(json, present([("signatures", signatures), ("accepted", accepted)]))
 }
 
 /// `{"sent": ARGUMENTS}`, or `{"answered": RESULT}`.

@@ -6,6 +6,7 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::drift::{self, Change};
 
 use super::{Entry, Fault, Status, classes, counted, summary, to_review};
+use crate::text::shortened;
 
 /// By it a program that comments finds its own comment again.
 const MARKER: &str = "<!-- mcp-bindgen check -->";
@@ -185,7 +186,7 @@ fn row(group: &[&Change]) -> String {
 
 /// A code span for a cell of a table: fenced by more backticks than there are in it.
 pub(crate) fn code(text: &str) -> String {
-    let text = cut(&printable(text), LONGEST_CELL).replace('|', "\\|");
+    let text = shortened(&printable(text), LONGEST_CELL, "..").replace('|', "\\|");
     let fence = "`".repeat(longest_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
@@ -193,20 +194,13 @@ pub(crate) fn code(text: &str) -> String {
 
 /// A block of code.
 fn block(text: &str) -> String {
-    let text = cut(&crate::output::lines_printable(text), LONGEST_BLOCK);
+    let text = shortened(&crate::output::lines_printable(text), LONGEST_BLOCK, "..");
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}text\n{text}\n{fence}")
 }
 
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
-}
-
-fn cut(text: &str, longest: usize) -> String {
-    match text.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
 
 fn escaped(text: &str) -> String {

@@ -1,14 +1,17 @@
 //! The findings of `check` and `diff`, for people and for machines.
 
-mod fault;
 mod github;
 mod json;
 mod markdown;
 mod since;
 
+use std::path::{Path, PathBuf};
+
+use mcp_bindgen_model::FileError;
 use mcp_bindgen_schema::drift::{Change, Class};
 
-pub(crate) use fault::Fault;
+use crate::exit::Failure;
+
 pub(crate) use github::{annotations, failure_annotation};
 pub(crate) use json::{change as change_json, entries as to_json};
 pub(crate) use markdown::{code, comment, failure_comment};
@@ -33,6 +36,49 @@ pub(crate) struct Entry {
     pub(crate) faults: Vec<Fault>,
     /// The changes of the snapshot since another commit.
     pub(crate) since: Option<Since>,
+}
+
+/// Something that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// All of it, as people read it.
+    pub(crate) text: String,
+    /// The file that it is in.
+    pub(crate) path: Option<PathBuf>,
+    /// The line in there, from 1.
+    pub(crate) line: Option<usize>,
+}
+
+impl Fault {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), path: None, line: None }
+    }
+
+    pub(crate) fn at(self, path: &Path, line: Option<usize>) -> Self {
+        Self { path: Some(path.to_owned()), line, ..self }
+    }
+}
+
+impl From<&FileError> for Fault {
+    fn from(error: &FileError) -> Self {
+        Self {
+            text: error.to_string(),
+            path: error.path.clone(),
+            line: error.path.as_ref().and(error.position).map(|(line, _)| line),
+        }
+    }
+}
+
+impl From<FileError> for Fault {
+    fn from(error: FileError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.message)
+    }
 }
 
 /// How a snapshot stands to what it should be.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_bindgen_schema::drift::{Change, Class};
 
-use super::{Entry, counted};
+use super::{Entry, classes, counted};
 
 /// The changes of a snapshot since a commit.
 #[derive(Clone)]
@@ -33,6 +33,15 @@ impl Since {
     /// Returns `true` if it is as it was, as far as can be told.
     pub(crate) fn is_nothing(&self) -> bool {
         !self.is_new && !self.is_gone && self.changes.is_empty()
+    }
+
+    /// `new`, `2 breaking`, or `no difference`.
+    pub(crate) fn in_words(&self) -> String {
+        match self.is_new {
+            true => "new".to_owned(),
+            false if self.changes.is_empty() => "no difference".to_owned(),
+            false => classes(&self.changes),
+        }
     }
 
     fn count(&self, class: Class) -> usize {

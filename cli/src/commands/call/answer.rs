@@ -1,16 +1,18 @@
 //! Printing a tool's answer on stdout.
 
 use mcp_bindgen_runtime::{Content, ToolResult};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::files::blob;
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, joined};
 
 /// `is_written`: whether what is no text went to files.
 pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
-        return Ok(output.data_json(&to_json(result))?);
+        // The result as it came, with where it came from; `isError` is there whether the server said it or not.
+        let of = json!({ "server": result.server, "tool": result.tool, "isError": result.is_error });
+        return Ok(output.data_json(&joined(of, result.to_json()))?);
     }
     for content in &result.content {
         if !(is_written && blob(content).is_some()) {
@@ -39,16 +41,4 @@ pub(in crate::commands) fn described(content: &Content) -> String {
         Content::ResourceLink { uri, .. } => format!("[link {uri}]"),
         other => serde_json::to_string(other).unwrap_or_default(),
     }
-}
-
-/// The result as it came, with where it came from; `isError` is there whether the server said it or not.
-fn to_json(result: &ToolResult) -> Value {
-    let mut json = Map::new();
-    json.insert("server".to_owned(), result.server.as_str().into());
-    json.insert("tool".to_owned(), result.tool.as_str().into());
-    json.insert("isError".to_owned(), result.is_error.into());
-    if let Value::Object(sent) = result.to_json() {
-        json.extend(sent);
-    }
-    Value::Object(json)
 }

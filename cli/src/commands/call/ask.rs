@@ -1,18 +1,18 @@
 //! `-i`: every argument that is not given is asked for on the terminal.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, Write};
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::flags::{FileRef, Flag, FlagFaultKind, Flags};
 
 use super::request::file;
 use crate::exit::Failure;
-use crate::flags::{cut, terminal_width};
-use crate::terminal::apart;
+use crate::terminal::{self, apart};
+use crate::text::{cut, one_line, terminal_width};
 
 /// Gives the words back with those that somebody answered.
 pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>), Failure> {
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !terminal::is_there() {
         return Err(Failure::usage("`-i` requires a terminal: pass the arguments as flags"));
     }
     let asked = apart(move || {
@@ -34,7 +34,7 @@ fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
     }
     for flag in flags.list().iter().filter(|flag| flag.path.len() == 1 && !is_given(flag)) {
         if let Some(description) = &flag.description {
-            let line = printable(&description.split_whitespace().collect::<Vec<_>>().join(" "));
+            let line = printable(&one_line(description));
             say(&format!("  {}\n", cut(&line, terminal_width().saturating_sub(3))))?;
         }
         let is_required = flag.is_required && !has_base;

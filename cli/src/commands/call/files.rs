@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::report::counted;
 
 /// Names of files are cut to so many characters of what they come from.
 const LONGEST_NAME: usize = 60;
@@ -67,11 +68,7 @@ pub(in crate::commands) fn blob(content: &Content) -> Option<Blob<'_>> {
 /// How much data there is.
 fn size(data: &str) -> String {
     let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
-    let bytes = (data.len() / 4 * 3).saturating_sub(padding);
-    match bytes {
-        1 => "1 byte".to_owned(),
-        bytes => format!("{bytes} bytes"),
-    }
+    counted((data.len() / 4 * 3).saturating_sub(padding), "byte")
 }
 
 /// The folder that files go to. It is made before anything is asked for whose answer would have no place, and is gone
@@ -107,10 +104,8 @@ impl<'f> Folder<'f> {
         let mut all = Ok(());
         for blob in blobs {
             let Ok(bytes) = STANDARD.decode(blob.data) else {
-                output.warning(&format!(
-                    "the {} of type {} is not valid base64, and was not written",
-                    blob.kind, blob.mime_type
-                ));
+                let Blob { kind, mime_type, .. } = blob;
+                output.warning(&format!("the {kind} of type {mime_type} is not valid base64, and was not written"));
                 continue;
             };
             let written = free(self.path, name, blob.mime_type).and_then(|path| {

@@ -18,20 +18,21 @@ use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::{Exit, Failure};
-use crate::flags::{behind, command_line, early, help, own_options};
+use crate::flags::{behind, early, help, input_schema, name_of, own_options};
 use crate::live::{self, Patience};
 use crate::output::{Output, lines_printable};
 use crate::project;
+use crate::text::command_line;
 use progress::Shown;
 pub(super) use request::{check, object};
-use tool::{Called, Described};
+use tool::Called;
 
 pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
     let words = texts(call.words)?;
     let Some((tool, words)) = words.split_first() else {
         return Err(Failure::usage("missing tool name"));
     };
-    let own = own_options();
+    let own = own_options::<args::CallOptions>();
     let early = early::<args::CallOptions>("call", &own, words, output)?;
     let config_path = early.config.as_deref().or(config);
     let mut options = over(early.options, call.options);
@@ -46,13 +47,13 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     if !early.help && !called.may_be_prefixed() {
         tool::admit(&server, tool)?;
     }
-    let mut described = Described::of_snapshot(&called, &path, tool, output);
+    let mut described = tool::of_snapshot(&called, &path, tool, output);
 
     let asked = ClientOptions::new().on_approval(approval::approver(options.yes));
     // The timeout also applies to requests before the call.
     server.timeout = options.timeout.or(server.timeout);
     let mut patience = Patience::new(options.timeout);
-    let client = live::client_with(&config, &server, known.as_ref(), asked);
+    let client = live::client_knowing(&config, &server, known.as_ref(), asked);
     live::closing(client.clone(), async {
         let described = match (described.take(), &known) {
             (Some(described), _) => described,
@@ -61,26 +62,25 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
                 return Err(tool::not_in(known, &server.name, tool));
             }
             (None, Some(known)) => {
-                Described::asked_for(&client, &called, &mut patience).await.map_err(|failure| match failure.exit {
+                tool::asked_for(&client, &called, &mut patience).await.map_err(|failure| match failure.exit {
                     Exit::NotConnected => {
-                        let message =
-                            format!("{}\nerror: {}", tool::not_in(known, &server.name, tool).message, failure.message);
-                        Failure { message, ..failure }
+                        let unknown = tool::not_in(known, &server.name, tool).message;
+                        Failure { message: format!("{unknown}\nerror: {}", failure.message), ..failure }
                     }
                     _ => failure,
                 })?
             }
-            (None, None) => Described::asked_for(&client, &called, &mut patience).await?,
+            (None, None) => tool::asked_for(&client, &called, &mut patience).await?,
         };
-        let tool = described.name();
+        let tool = name_of(&described).unwrap_or_default();
         if !early.help {
             tool::admit(&server, tool)?;
         }
-        let flags = Flags::new(described.schema(), own);
+        let flags = Flags::new(input_schema(&described), own);
         let split = flags.split(words);
         let late = behind::<args::CallOptions>("call", &split.own, output)?;
         if late.help {
-            output.data(&help("call", &server.name, tool, &described.tool, &flags))?;
+            output.data(&help("call", &server.name, tool, &described, &flags))?;
             return Ok(Exit::Done);
         }
         options.output = late.options.output.or(options.output);
@@ -92,7 +92,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
             false => (flags, given),
         };
         let (flags, arguments) = request::read(flags, given, ["call", &server.name, tool]).await?;
-        request::check(described.schema(), &arguments, output)?;
+        request::check(input_schema(&described), &arguments, output)?;
         if options.dry_run {
             let call = ToolCall::new(server.name.clone(), tool.to_owned(), arguments.clone());
             let sent = call.viewed(server.views.get(tool))?.arguments;
@@ -167,7 +167,8 @@ fn over(behind: args::CallOptions, before: args::CallOptions) -> args::CallOptio
     }
 }
 
-fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
+/// Returns the words as text.
+pub(super) fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
     let text = |word: OsString| {
         word.into_string().map_err(|word| Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())))
     };

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::Progress;
 
-use crate::flags::{cut, terminal_width};
 use crate::output::Output;
+use crate::text::{cut, terminal_width};
 
 /// A terminal gets no more lines than can be seen, a log no more than can be read.
 const EACH: Duration = Duration::from_millis(100);

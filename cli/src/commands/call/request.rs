@@ -8,9 +8,9 @@ use mcp_bindgen_schema::flags::{FileRef, FlagFault, Flags};
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
-use crate::flags::command_line;
 use crate::output::Output;
 use crate::terminal::apart;
+use crate::text::command_line;
 
 /// Reads the flags of a tool or prompt, and gives them back with the arguments; `of` is the command, the server, the name.
 pub(in crate::commands) async fn read(

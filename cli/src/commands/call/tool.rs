@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use mcp_bindgen_codegen::snapshot_for_bindings;
-use mcp_bindgen_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, nearest, printable};
+use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot, printable};
 use mcp_bindgen_runtime::{CallError, Client};
 use mcp_bindgen_schema::names::PrefixedNames;
 use mcp_bindgen_schema::viewed_tool;
@@ -11,61 +10,40 @@ use serde_json::Value;
 
 use crate::commands::source::misfits;
 use crate::exit::Failure;
+use crate::flags::name_of;
 use crate::live::Patience;
 use crate::output::Output;
+use crate::plan::adapted;
+use crate::text::did_you_mean;
 
-pub(super) struct Described {
-    /// Its entry in the list.
-    pub(super) tool: Value,
+/// Returns the tool as its snapshot, its overrides and its view have it; `None` where the snapshot does not know it.
+pub(super) fn of_snapshot(called: &Called<'_>, path: &Path, tool: &str, output: &mut Output) -> Option<Value> {
+    let snapshot = called.known?;
+    let seen = adapted(snapshot.clone(), path, Some(called.server));
+    let tools = match &seen {
+        Ok((seen, _)) => &seen.tools,
+        Err(faults) => {
+            // The server's list is enough for a call.
+            faults.iter().for_each(|fault| output.warning(&fault.to_string()));
+            &snapshot.tools
+        }
+    };
+    entry(tools, tool).cloned()
 }
 
-impl Described {
-    /// As its snapshot, its overrides and its view have it; `None` where the snapshot does not know it.
-    pub(super) fn of_snapshot(called: &Called<'_>, path: &Path, tool: &str, output: &mut Output) -> Option<Self> {
-        let snapshot = called.known?;
-        let overrides = Overrides::load_beside(path).map_err(|error| vec![error]);
-        let seen = overrides
-            .and_then(|overrides| snapshot_for_bindings(snapshot.clone(), overrides.as_ref(), Some(called.server)));
-        let tools = match &seen {
-            Ok(seen) => &seen.tools,
-            Err(faults) => {
-                // The server's list is enough for a call.
-                faults.iter().for_each(|fault| output.warning(&fault.to_string()));
-                &snapshot.tools
-            }
-        };
-        entry(tools, tool).map(|tool| Self { tool })
+/// Returns the tool as the server lists it now.
+pub(super) async fn asked_for(client: &Client, called: &Called<'_>, patience: &mut Patience) -> Result<Value, Failure> {
+    let tools = patience.ask(client, client.list_tools_raw()).await?;
+    let wire = called.wire(&tools);
+    if let Some(tool) = entry(&tools, &wire) {
+        let view = called.server.views.get(&wire);
+        return view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(tool, view)).map_err(misfits);
     }
-
-    /// As the server lists it now.
-    pub(super) async fn asked_for(
-        client: &Client,
-        called: &Called<'_>,
-        patience: &mut Patience,
-    ) -> Result<Self, Failure> {
-        let tools = patience.ask(client, client.list_tools_raw()).await?;
-        let tool = called.name;
-        if let Some(tool) = entry(&tools, &called.wire(&tools)) {
-            let view = called.server.views.get(tool.get("name").and_then(Value::as_str).unwrap_or_default());
-            let seen = view.map_or_else(|| Ok(tool.clone()), |view| viewed_tool(&tool, view));
-            return seen.map(|tool| Self { tool }).map_err(misfits);
-        }
-        let mut failure = Failure::from(CallError::tool_not_found(client.name(), tool));
-        if let Some(near) = nearest_of(&tools, tool) {
-            failure.message.push_str(&format!("\n  = help: did you mean `{near}`?"));
-        }
-        Err(failure)
+    let mut failure = Failure::from(CallError::tool_not_found(client.name(), called.name));
+    if let Some(help) = did_you_mean(called.name, names(&tools)) {
+        failure.message.push_str(&format!("\n  = help: {help}"));
     }
-
-    /// The name that the server knows it by.
-    pub(super) fn name(&self) -> &str {
-        self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// Its `inputSchema`; `null` where there is none.
-    pub(super) fn schema(&self) -> &Value {
-        self.tool.get("inputSchema").unwrap_or(&Value::Null)
-    }
+    Err(failure)
 }
 
 /// A tool as the command line names it: by its name, that of its view, or its prefixed name.
@@ -80,7 +58,7 @@ impl Called<'_> {
     /// The name that the server knows it by, where one of these tools has this name.
     pub(super) fn wire(&self, tools: &[Value]) -> String {
         let Self { config, server, known, name } = self;
-        let listed: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+        let listed: Vec<&str> = names(tools).collect();
         if listed.contains(name) {
             return (*name).to_owned();
         }
@@ -106,21 +84,17 @@ impl Called<'_> {
 
 /// That a snapshot does not have the tool.
 pub(super) fn not_in(snapshot: &Snapshot, server: &str, tool: &str) -> Failure {
-    let help = match nearest_of(&snapshot.tools, tool) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("if the server has added it, run `mcp-bindgen sync {server}`"),
-    };
+    let help = did_you_mean(tool, names(&snapshot.tools))
+        .unwrap_or_else(|| format!("if the server has added it, run `mcp-bindgen sync {server}`"));
     Failure::new(format!("unknown tool `{}` of server `{server}`\n  = help: {help}", printable(tool)))
 }
 
-/// The name of a tool that may be meant, as it may be shown.
-fn nearest_of(tools: &[Value], name: &str) -> Option<String> {
-    let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-    nearest(name, names).first().map(|near| printable(near))
+fn names(tools: &[Value]) -> impl Iterator<Item = &str> {
+    tools.iter().filter_map(name_of)
 }
 
-fn entry(tools: &[Value], name: &str) -> Option<Value> {
-    tools.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name)).cloned()
+fn entry<'t>(tools: &'t [Value], name: &str) -> Option<&'t Value> {
+    tools.iter().find(|tool| name_of(tool) == Some(name))
 }
 
 /// Refuses what the configuration denies, before anything is asked of anybody: the client would refuse it as well.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use mcp_bindgen_codegen::{Bindings, ToolBinding, format_types, snapshot_for_bindings};
-use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, nearest, printable, write_if_changed};
+use mcp_bindgen_model::{Config, FileError, Overrides, ServerConfig, Snapshot, printable, write_if_changed};
 use mcp_bindgen_runtime::middleware::ApprovalAnswer;
 use mcp_bindgen_runtime::{Cassette, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
 use mcp_bindgen_schema::infer::Sample;
@@ -16,12 +16,14 @@ use serde_json::{Map, Value, json};
 use super::source::{self, Bound};
 use crate::args;
 use crate::exit::{Exit, Failure};
+use crate::flags::{input_schema, name_of};
 use crate::live::{self, Patience};
 use crate::lock::Lock;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
 use crate::terminal;
+use crate::text::did_you_mean;
 
 /// Fewer results do not tell what the next one will have.
 const FEWEST_TO_REQUIRE: u64 = 3;
@@ -51,10 +53,9 @@ impl Plan {
         tool.known(bound.overrides.as_ref(), described, arguments.replace)?;
         let results = recorded(&arguments, &server.name)?;
         let calls: Vec<_> = arguments.args.iter().map(|text| super::call::object(text)).collect::<Result<_, _>>()?;
-        let is_it = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(&arguments.tool);
+        let is_it = |tool: &&Value| name_of(tool) == Some(&arguments.tool);
         let mended = bound.snapshot.tools.iter().find(is_it).unwrap_or(described);
-        let schema = mended.get("inputSchema").unwrap_or(&Value::Null);
-        calls.iter().try_for_each(|call| super::call::check(schema, call, output))?;
+        calls.iter().try_for_each(|call| super::call::check(input_schema(mended), call, output))?;
         if !calls.is_empty() && !arguments.yes {
             tool.ask(described, calls.len())?;
         }
@@ -71,7 +72,7 @@ impl Plan {
         let options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
         server.timeout = self.arguments.timeout.or(server.timeout);
         let patience = Patience::new(self.arguments.timeout);
-        let client = live::client_with(&self.config, &server, Some(&self.declared), options);
+        let client = live::client_knowing(&self.config, &server, Some(&self.declared), options);
         let shown = format!("{}/{}", server.name, printable(&self.arguments.tool));
         let tool = self.arguments.tool.clone();
         let calls = std::mem::take(&mut self.calls);
@@ -95,13 +96,11 @@ impl Plan {
 fn recorded(arguments: &args::Learn, server: &str) -> Result<Vec<ToolResult>, Failure> {
     let mut results = Vec::new();
     for path in &arguments.from {
-        let cassette = Cassette::replay(path).map_err(|error| Failure::new(error.to_string()))?;
+        let cassette = Cassette::replay(path).map_err(Failure::of)?;
         let fault = |message: String| Failure::from(FileError::new(message).in_file(path));
         if let Some(other) = cassette.server().filter(|recorded| recorded != server) {
-            return Err(fault(format!(
-                "the cassette was recorded with server `{}`, not `{server}`",
-                printable(&other)
-            )));
+            let other = printable(&other);
+            return Err(fault(format!("the cassette was recorded with server `{other}`, not `{server}`")));
         }
         let found = cassette.results(&arguments.tool);
         if found.is_empty() {
@@ -131,13 +130,10 @@ impl Tool<'_> {
 
     /// As the server declares it.
     fn find<'s>(&self, declared: &'s Snapshot) -> Result<&'s Value, Failure> {
-        let named = || declared.tools.iter().filter_map(|tool| Some((tool, tool.get("name")?.as_str()?)));
-        let Some((tool, _)) = named().find(|(_, name)| *name == self.name) else {
+        let Some(tool) = declared.tools.iter().find(|tool| name_of(tool) == Some(self.name)) else {
             let message = format!("server `{}` has no tool `{}`", self.server.name, printable(self.name));
-            let help = match nearest(self.name, named().map(|(_, name)| name)).first() {
-                Some(near) => format!("did you mean `{}`?", printable(near)),
-                None => format!("`mcp-bindgen list {}` shows its tools", self.server.name),
-            };
+            let help = did_you_mean(self.name, declared.tools.iter().filter_map(name_of))
+                .unwrap_or_else(|| format!("`mcp-bindgen list {}` shows its tools", self.server.name));
             return Err(FileError::new(message).in_file(self.path).with_help(help).into());
         };
         if !self.server.selects(self.name) {
@@ -195,7 +191,7 @@ impl Tool<'_> {
         let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
         let shown = printable(self.name);
         let question = format!("tool `{shown}` of server `{}` {why}. Call it {times}?", self.server.name);
-        match terminal::is_there().then(|| terminal::agrees(&question)).transpose()? {
+        match terminal::asked(&question)? {
             Some(true) => Ok(()),
             Some(false) => Err(Failure::new("nothing was called, and nothing learned")),
             None => Err(self.refused(why, "call it anyway with `--yes`")),
@@ -211,8 +207,7 @@ pub(crate) async fn run(mut plan: Plan, output: &mut Output) -> Result<Exit, Fai
         Some(failure) if results.is_empty() => Err(failure),
         // Results so far are kept.
         Some(failure) => {
-            let exit = failure.exit;
-            output.error(&failure.message);
+            let exit = output.failure(&failure);
             learned(plan, results, output).await?;
             Ok(exit)
         }
@@ -265,10 +260,10 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
     let (binding, types) = types(&bound, &arguments.tool)?;
     let text = overrides.source();
     let is_new = !path.exists();
-    let status = match arguments.dry_run {
-        true => "not-written",
-        false if write_if_changed(&path, text.as_bytes())? => "written",
-        false => "unchanged",
+    let (word, status) = match arguments.dry_run {
+        true => ("Not written", "not-written"),
+        false if write_if_changed(&path, text.as_bytes())? => ("Wrote", "written"),
+        false => ("Unchanged", "unchanged"),
     };
     if is_new && status == "written" {
         touch(&bound.path);
@@ -279,7 +274,7 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
     let from =
         if is_first { format!("{count} {results}") } else { format!("{count} more {results}, {learned_from} in all") };
     output.status("Learned", &format!("{shown} -> {} from {from}", binding.returns));
-    tell_file(&path, status, output);
+    output.status(word, &path.display().to_string());
     if is_left_optional {
         let from = format!("below {FEWEST_TO_REQUIRE} results every field is optional");
         output.status("", &format!("{from}: learn from more, or require what all of them have with `--required`"));
@@ -308,15 +303,6 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
 /// was. Where that cannot be touched, nothing is lost but this.
 fn touch(snapshot: &Path) {
     let _ = File::options().append(true).open(snapshot).and_then(|file| file.set_modified(SystemTime::now()));
-}
-
-fn tell_file(path: &Path, status: &str, output: &mut Output) {
-    let word = match status {
-        "written" => "Wrote",
-        "unchanged" => "Unchanged",
-        _ => "Not written",
-    };
-    output.status(word, &path.display().to_string());
 }
 
 /// The names of a tool's bindings, and the types of its result.

@@ -44,9 +44,8 @@ pub(super) fn of(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets)
     let is_json = |held: &Held| !matches!(held, Held::Prose | Held::Nothing);
     if !held.iter().any(is_json) && !held.is_empty() {
         let help = "plain text can only be a `String`; write an `outputSchema` by hand for another type";
-        return Err(Failure::new(format!(
-            "there is nothing to learn: no result has structured content, and none is JSON\n  = help: {help}"
-        )));
+        let message = "there is nothing to learn: no result has structured content, and none is JSON";
+        return Err(Failure::new(format!("{message}\n  = help: {help}")));
     }
     let mut values = Values { sample: Sample::default(), count: 0, empty: 0 };
     for held in held {

@@ -16,7 +16,7 @@ use serde_json::json;
 use self::options::{DRAIN, failure, http_options};
 use self::reload::Reloads;
 use super::host_config::host_config;
-use crate::args;
+use crate::args::{self, LogCommand};
 use crate::exit::{Exit, Failure, in_our_words};
 use crate::live;
 use crate::output::Output;
@@ -29,8 +29,7 @@ const LAST: Duration = Duration::from_millis(100);
 /// Runs until stdin ends, or, over HTTP, until the program is told to end.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(host) = arguments.print_config {
-        let config = project::load_for(config, &arguments.servers.servers, output)?;
-        let servers = project::servers(&config, &arguments.servers.servers)?;
+        let (config, servers) = project::load_servers(config, &arguments.servers.servers, output)?;
         output.data_json(&host_config(host, &config, &servers, arguments)?)?;
         return Ok(Exit::Done);
     }
@@ -40,12 +39,12 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let (loaded, servers) = runtime.block_on(source.load(output))?;
     let mut builder = builder(&loaded, &servers);
     if let Some(path) = &arguments.log {
-        builder = builder.log(CallLog::open(path).map_err(|error| Failure::new(error.to_string()))?);
+        builder = builder.log(CallLog::open(path).map_err(Failure::of)?);
     }
     let builder = runtime.block_on(options::shared(builder, arguments))?;
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
-    let proxy = builder.build().map_err(|error| Failure::new(error.to_string()))?;
-    let mut signals = Signals::listen_but_for_hang_up(if options.is_some() { DRAIN } else { Duration::ZERO })?;
+    let proxy = builder.build().map_err(Failure::of)?;
+    let mut signals = Signals::listen(false, if options.is_some() { DRAIN } else { Duration::ZERO })?;
     let events = proxy.events();
     let outcome = runtime.block_on(async {
         let watched = arguments.watch.then_some(&loaded);
@@ -66,6 +65,15 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     outcome
 }
 
+/// `log verify`: checks the log of a proxy's calls.
+pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Exit, Failure> {
+    let LogCommand::Verify { file } = command;
+    let lines = CallLog::verify(file).map_err(Failure::of)?;
+    output.status("Verified", &format!("{lines} lines of {}", file.display()));
+    output.report(&json!({ "format": 1, "lines": lines }))?;
+    Ok(Exit::Done)
+}
+
 /// The configuration that the servers are read from.
 #[derive(Clone, Copy)]
 struct Source<'a> {
@@ -76,9 +84,8 @@ struct Source<'a> {
 impl Source<'_> {
     /// Reads the configuration, and leaves out servers that cannot be reached.
     async fn load(&self, output: &mut Output) -> Result<(Config, Vec<ServerConfig>), Failure> {
-        let config = project::load_for(self.config, self.names, output)?;
-        let servers = complete(project::servers(&config, self.names)?, output).await?;
-        Ok((config, servers))
+        let (config, servers) = project::load_servers(self.config, self.names, output)?;
+        Ok((config, complete(servers, output).await?))
     }
 }
 
@@ -248,9 +255,9 @@ fn builder(config: &Config, servers: &[ServerConfig]) -> ProxyBuilder {
     let builder = Proxy::builder().names_from(config);
     let builder = config.access.iter().fold(builder, |builder, access| builder.access(access.clone()));
     servers.iter().fold(builder, |builder, server| {
-        let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-        let (config, own, snapshot) = (config.clone(), server.clone(), known.clone());
-        let connect = move |options| live::client_with(&config, &own, known.as_ref(), options);
+        let snapshot = Snapshot::load(config.snapshot_path(&server.name)).ok();
+        let (config, own, known) = (config.clone(), server.clone(), snapshot.clone());
+        let connect = move |options| live::client_knowing(&config, &own, known.as_ref(), options);
         builder.server_connecting(server, snapshot.as_ref(), connect, |client| client)
     })
 }

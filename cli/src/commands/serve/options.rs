@@ -23,7 +23,7 @@ pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Resu
         options = options.bearer(token);
     }
     if let Some(path) = &arguments.tokens {
-        options = options.tokens(TokenFile::load(path).map_err(|error| Failure::new(error.to_string()))?);
+        options = options.tokens(TokenFile::load(path).map_err(Failure::of)?);
     }
     if let (Some(args::Authentication::Jwt), Some(issuer), Some(audience)) =
         (arguments.auth, &arguments.issuer, &arguments.audience)
