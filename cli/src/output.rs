@@ -22,8 +22,6 @@ const OLD_COMMAND: &str = "##[";
 /// The two streams.
 pub(crate) struct Output {
     pub(crate) format: Format,
-    data: Box<dyn Write>,
-    remarks: Box<dyn Write>,
     data_on_terminal: bool,
     colours: bool,
     is_quiet: bool,
@@ -62,8 +60,6 @@ impl Output {
             is_taken: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
             bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
             transient: None,
-            data: Box::new(io::stdout()),
-            remarks: Box::new(io::stderr()),
         }
     }
 
@@ -187,7 +183,7 @@ impl Output {
         let line = if self.colours { format!("{colour}{head}{PLAIN}{rest}") } else { format!("{head}{rest}") };
         self.clear_bars();
         // A remark that nobody can read is not worth failing for.
-        let _ = writeln!(self.remarks, "{line}");
+        let _ = writeln!(io::stderr(), "{line}");
     }
 
     /// Takes the bars off the terminal; the next tick draws them again. Not `suspend`, which panics where the terminal is gone.
@@ -229,7 +225,8 @@ impl Output {
     fn written(&mut self, text: &str) -> io::Result<()> {
         self.has_data = true;
         self.clear_bars();
-        match writeln!(self.data, "{text}").and_then(|()| self.data.flush()) {
+        let mut data = io::stdout();
+        match writeln!(data, "{text}").and_then(|()| data.flush()) {
             // The reader has closed the pipe.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,

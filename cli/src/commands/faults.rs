@@ -55,7 +55,7 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
         let mut tools: Vec<(&str, Value)> = Vec::new();
         let mut fault = |message: String, help: &str| {
             let error = joined.place.error(message).with_help(help);
-            faults.push((first.clone(), Fault::from(&error)));
+            faults.push((first.clone(), error.into()));
         };
         for (server, tool) in &joined.of {
             // A snapshot that cannot be used is told where it is compared.
@@ -117,9 +117,9 @@ fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<O
     let Ok(options) = project::options(config, server, None) else { return Vec::new() };
     let bound = match Bound::of(config, server, options, read) {
         Ok(bound) => bound,
-        Err(misfits) => return misfits.iter().map(|misfit| (None, Fault::from(misfit))).collect(),
+        Err(misfits) => return misfits.into_iter().map(|misfit| (None, misfit.into())).collect(),
     };
-    let faults = source::unusable(&bound, server).into_iter().map(|error| (None, Fault::from(error)));
+    let faults = source::unusable(&bound, server).into_iter().map(|error| (None, error.into()));
     let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
     let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels)).map(|said| {
         let texts = bound.texts();

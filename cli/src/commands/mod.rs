@@ -18,15 +18,12 @@ mod init;
 mod learn;
 mod list;
 mod prompt;
-mod remove;
-mod rename;
 mod resource;
 mod run;
 mod serve;
 mod set;
 mod since;
 mod source;
-mod specs;
 mod sync;
 mod tell;
 
@@ -44,8 +41,8 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     match arguments.command {
         Command::Init(init) => until_interrupted(init::run(config, &init, output)),
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
-        Command::Remove(remove) => remove::run(config, &remove, output),
-        Command::Rename(rename) => rename::run(config, &rename, output),
+        Command::Remove(remove) => edit::remove(config, &remove, output),
+        Command::Rename(rename) => edit::rename(config, &rename, output),
         Command::Set(set) => set::run(config, &set, output),
         Command::Import(import) => import::run(config, &import, output),
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),

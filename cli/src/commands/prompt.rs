@@ -7,7 +7,7 @@ use mcp_bindgen_runtime::{Client, GetPrompt, PromptRequest};
 use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
-use super::call::{answer, files, request, texts};
+use super::call::{files, request, texts};
 use super::resource::{client, is_named, line, tell_nameless};
 use crate::args::{self, OfferOptions, PromptCommand};
 use crate::exit::{Exit, Failure};
@@ -89,7 +89,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
                     output.data(&format!("{}:", printable(&message.role)))?;
                 }
                 if folder.is_none() || files::blob(&message.content).is_none() {
-                    output.data(&answer::described(&message.content))?;
+                    output.data(&files::described(&message.content))?;
                 }
             }
         }

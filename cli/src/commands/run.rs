@@ -12,8 +12,8 @@ use mcp_bindgen_runtime::{CallTool as _, ClientOptions};
 use mcp_bindgen_template::{Fault, MOST_FAULTS, Place};
 use serde_json::{Map, Value, json};
 
+use super::assignments;
 use super::called_servers::CalledServers;
-use super::{assignments, specs};
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::live::Patience;
@@ -125,7 +125,7 @@ async fn with_servers(
     for (name, found) in &servers.found {
         let called: Vec<&str> = checked.tools(name).collect();
         if !called.is_empty() {
-            let spec = specs::of_called(&found.snapshot, &found.options, &called);
+            let spec = found.spec(&called);
             let options = Patience::new(arguments.timeout).options();
             tools = tools.bindings(spec, found.client.clone().with_call_options(options));
         }

@@ -138,7 +138,7 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
             "fix the reported error; server `{}` gets its own `env`, and few variables of your shell",
             server.name
         )),
-        _ => Diagnosis::new(of_configuration(server)),
+        _ => Diagnosis::new(format!("correct server `{}` in the configuration", server.name)),
     }
 }
 
@@ -178,10 +178,6 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
         )),
         _ => Diagnosis::new("check that `url` is an MCP server, and its transport (`http` or `sse`)"),
     }
-}
-
-fn of_configuration(server: &ServerConfig) -> String {
-    format!("correct server `{}` in the configuration", server.name)
 }
 
 fn has_any(text: &str, words: &[&str]) -> bool {

@@ -355,9 +355,13 @@ mod tests {
 
     #[test]
     fn ways_between_folders() {
-        for (from, to, expected) in
-            [("/a/b", "/a/b", "."), ("/a/b", "/a", ".."), ("/a", "/a/b/c", "b/c"), ("/a/x", "/a/y", "../y")]
-        {
+        for (from, to, expected) in [
+            ("/a/b", "/a/b", "."),
+            ("/a/b", "/a", ".."),
+            ("/a", "/a/b/c", "b/c"),
+            ("/a/x", "/a/y", "../y"),
+            ("/a/b/..", "/a/b", "b"),
+        ] {
             assert_eq!(relative(from.as_ref(), to.as_ref()), expected);
         }
         assert_eq!(rebased("./bin/x", ".."), "../bin/x");

@@ -1,4 +1,4 @@
-//! Images, audio and other data of an answer, which no terminal shows, in files.
+//! Prints answers, and writes their images, audio and other data, which no terminal shows, to files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_bindgen_model::{FileError, printable, write_if_changed};
-use mcp_bindgen_runtime::Content;
-use serde_json::Value;
+use mcp_bindgen_runtime::{Content, ToolResult};
+use serde_json::{Value, json};
 
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, joined};
 use crate::report::counted;
 
 /// Names of files are cut to so many characters of what they come from.
@@ -143,4 +143,41 @@ fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> 
         .map(|number| folder.join(format!("{name}-{number}.{extension}")))
         .find(|path| !path.exists())
         .ok_or_else(|| Failure::new(format!("{} has {MOST_FILES} files of `{name}`", folder.display())))
+}
+
+/// Prints an answer on stdout; `is_written`: whether what is no text went to files.
+pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) -> Result<(), Failure> {
+    if output.json() {
+        // The result as it came, with where it came from; `isError` is there whether the server said it or not.
+        let of = json!({ "server": result.server, "tool": result.tool, "isError": result.is_error });
+        return Ok(output.data_json(&joined(of, result.to_json()))?);
+    }
+    for content in &result.content {
+        if !(is_written && blob(content).is_some()) {
+            output.data(&described(content))?;
+        }
+    }
+    // Servers repeat structured results as text; where one does not, this is the only place to see it.
+    if result.content.is_empty()
+        && let Some(structured) = &result.structured
+    {
+        output.data_json(structured)?;
+    }
+    Ok(())
+}
+
+/// Returns the text of a block, or its description.
+pub(in crate::commands) fn described(content: &Content) -> String {
+    if let Some(blob) = blob(content) {
+        return blob.described();
+    }
+    match content {
+        Content::Text { text, .. } => text.clone(),
+        Content::Resource { resource, .. } => match resource.get("text").and_then(Value::as_str) {
+            Some(text) => text.to_owned(),
+            None => format!("[resource {}]", resource.get("uri").and_then(Value::as_str).unwrap_or_default()),
+        },
+        Content::ResourceLink { uri, .. } => format!("[link {uri}]"),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
 }

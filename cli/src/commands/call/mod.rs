@@ -1,6 +1,5 @@
 //! `call`: calls a tool, with flags from its schema.
 
-pub(super) mod answer;
 mod approval;
 mod ask;
 pub(super) mod files;
@@ -108,7 +107,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         let folder = options.output.as_deref().map(files::Folder::prepare).transpose()?;
         let result = answered(&client, tool, arguments, &patience, output).await?;
         // First what cannot be had again.
-        answer::print(&result, folder.is_some(), output)?;
+        files::print(&result, folder.is_some(), output)?;
         let blobs = result.content.iter().filter_map(files::blob);
         let written = folder.map_or(Ok(()), |folder| folder.write(blobs, &result.tool, output));
         if result.is_error {

@@ -147,36 +147,28 @@ impl Tool<'_> {
 
     /// Returns the schema that was learned before. Nothing that a person or the server wrote is replaced.
     fn known(&self, overrides: Option<&Overrides>, declared: &Value, replace: bool) -> Result<Sample, Failure> {
-        let Some(said) = overrides.and_then(|overrides| overrides.tools.get(self.name)) else {
-            return self.undeclared(declared, replace);
-        };
-        match (&said.output_schema, said.learned_from) {
-            (Some(schema), Some(_)) => Sample::of_schema(schema).ok_or_else(|| {
+        let said = overrides.and_then(|overrides| overrides.tools.get(self.name));
+        match said.map(|said| (&said.output_schema, said.learned_from)) {
+            Some((Some(schema), Some(_))) => Sample::of_schema(schema).ok_or_else(|| {
                 self.refused(
                     "has a learned `outputSchema` with manual edits, which would be lost",
                     "remove `learnedFrom` to keep it as your own, or `outputSchema` and `learnedFrom` to learn again",
                 )
             }),
-            (Some(_), None) => Err(self.refused(
+            Some((Some(_), None)) => Err(self.refused(
                 "has a hand-written `outputSchema` in the overrides, which is not replaced",
                 "remove it there to learn one",
             )),
-            (None, _) if said.patch.contains_key("outputSchema") => Err(self.refused(
+            _ if said.is_some_and(|said| said.patch.contains_key("outputSchema")) => Err(self.refused(
                 "has an `outputSchema` that the overrides patch by hand",
                 "remove the patch of it to learn one",
             )),
-            (None, _) => self.undeclared(declared, replace),
+            _ if !replace && declared.get("outputSchema").is_some_and(Value::is_object) => {
+                Err(self
+                    .refused("declares an `outputSchema` itself", "use `--replace` to replace it with the learned one"))
+            }
+            _ => Ok(Sample::default()),
         }
-    }
-
-    /// Nothing, where the server says nothing itself.
-    fn undeclared(&self, declared: &Value, replace: bool) -> Result<Sample, Failure> {
-        if !replace && declared.get("outputSchema").is_some_and(Value::is_object) {
-            return Err(
-                self.refused("declares an `outputSchema` itself", "use `--replace` to replace it with the learned one")
-            );
-        }
-        Ok(Sample::default())
     }
 
     /// Whether it may be called, of whoever sits at the terminal.

@@ -90,18 +90,16 @@ pub(super) fn failure(error: ServeError) -> Failure {
         )),
         ServeError::Option { option, problem } => {
             let option = match option {
-                "bearer" => "the token of `--bearer-env`",
-                "issuer" => "`--issuer`",
-                "audience" => "`--audience`",
-                "allow_origin" => "`--allow-origin`",
-                "allow_host" => "`--allow-host`",
-                other => other,
+                "bearer" => "the token of `--bearer-env`".to_owned(),
+                "issuer" | "audience" | "allow_origin" | "allow_host" => format!("`--{}`", option.replace('_', "-")),
+                other => other.to_owned(),
             };
             Failure::usage(format!("{option}: {problem}"))
         }
-        ServeError::AccessWithoutNames => Failure::usage(
-            "`[access]` requires names of callers\n  = help: serve over HTTP with `--tokens FILE` or `--auth jwt`",
-        ),
-        other => Failure::new(other.to_string()),
+        ServeError::AccessWithoutNames => {
+            let help = "serve over HTTP with `--tokens FILE` or `--auth jwt`";
+            Failure::usage(format!("`[access]` requires names of callers\n  = help: {help}"))
+        }
+        other => Failure::of(other),
     }
 }
