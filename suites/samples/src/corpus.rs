@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{Fallible, role_named, schema_of};
 
-/// Where a list comes from.
+/// The source of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A server.
@@ -26,7 +26,7 @@ pub enum Origin {
 pub struct List {
     /// The name of its file.
     pub name: String,
-    /// Where it comes from.
+    /// The source of the list.
     pub origin: Origin,
     /// The list.
     pub snapshot: Snapshot,
@@ -67,7 +67,7 @@ impl Samples {
     /// Reads `{"server", "tool", "index", "side", "valid": [..], "invalid": [..]}`; the values may have labels.
     ///
     /// # Errors
-    /// Where the line is something else.
+    /// Returns an error if the line is not a line of sample values.
     pub fn parse(line: &str) -> Fallible<Self> {
         let mut samples: Value = serde_json::from_str(line)?;
         let mut items = |key: &str| match samples.get_mut(key).map(Value::take) {
@@ -82,13 +82,13 @@ impl Samples {
         Ok(Self { index: usize::try_from(index)?, role, valid, invalid, valid_labels, invalid_labels })
     }
 
-    /// What the valid value at that place is called.
+    /// Returns the label of the valid value at that index.
     #[must_use]
     pub fn valid_label(&self, place: usize) -> Option<String> {
         self.valid_labels.get(place).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// What the invalid value at that place is called.
+    /// Returns the label of the invalid value at that index.
     #[must_use]
     pub fn invalid_label(&self, place: usize) -> Option<String> {
         self.invalid_labels.get(place).and_then(Value::as_str).map(str::to_owned)
@@ -98,7 +98,7 @@ impl Samples {
 /// Reads those of `lists/*.json` whose name is selected, without sample values.
 ///
 /// # Errors
-/// Where the folder or a list cannot be read.
+/// Returns an error if the folder or a list cannot be read.
 pub fn lists(corpus: &Path, selects: impl Fn(&str) -> bool) -> Fallible<Vec<List>> {
     let mut lists = Vec::new();
     for path in json_files(&corpus.join("lists"))? {
@@ -114,7 +114,7 @@ pub fn lists(corpus: &Path, selects: impl Fn(&str) -> bool) -> Fallible<Vec<List
 /// Reads the lines of `instances.jsonl.gz` for those lists whose name is selected.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn sample_lines(corpus: &Path, selects: impl Fn(&str) -> bool) -> Fallible<HashMap<String, Vec<String>>> {
     let path = corpus.join("instances.jsonl.gz");
     let file = File::open(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -137,7 +137,7 @@ fn server_of(line: &str) -> Option<&str> {
 /// The JSON files of a folder, sorted.
 ///
 /// # Errors
-/// Where the folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn json_files(folder: &Path) -> Fallible<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
@@ -155,7 +155,7 @@ pub fn stem(path: &Path) -> String {
 /// Reads the selected lists with their sample values.
 ///
 /// # Errors
-/// Where something cannot be read, or there are sample values for a list that is not there.
+/// Returns an error if a file cannot be read, or sample values belong to a missing list.
 pub fn lists_with_samples(corpus: &Path, selects: impl Fn(&str) -> bool) -> Fallible<Vec<List>> {
     let mut samples = sample_lines(corpus, &selects)?;
     let mut lists = lists(corpus, &selects)?;

@@ -1,4 +1,4 @@
-//! Whether a value came back as it was.
+//! Compares a value with its copy after a round trip.
 
 use serde_json::{Number, Value};
 
@@ -10,19 +10,19 @@ use crate::references::step;
 pub struct Difference<'a> {
     /// Where, as a JSON pointer.
     pub pointer: String,
-    /// What the schema says of that place.
+    /// The schemas of that place.
     pub place: Place<'a>,
     /// The object that the place is a property of, and the property's name.
     pub within: Option<(Place<'a>, String)>,
-    /// What stands there in the one value; `None` where nothing does.
+    /// The value at that place on the left; `None` if it is absent.
     pub left: Option<Value>,
-    /// What stands there in the other value.
+    /// The value at that place on the right; `None` if it is absent.
     pub right: Option<Value>,
 }
 
 impl Difference<'_> {
-    /// Whether it is no difference for those who read the value: a number in another form, or a `null` left out on the
-    /// right where the schema is nullable and null by default.
+    /// Returns `true` if readers of the value see no difference. The number has another form, or a `null` is omitted
+    /// on the right where the schema is nullable and defaults to null.
     #[must_use]
     pub fn is_licensed(&self) -> bool {
         match (&self.left, &self.right) {
@@ -32,7 +32,7 @@ impl Difference<'_> {
         }
     }
 
-    /// Whether the schema declares the property that differs.
+    /// Returns `true` if the schema declares the property that differs.
     #[must_use]
     pub fn is_declared(&self) -> bool {
         self.within.as_ref().is_none_or(|(object, key)| object.declared(key).is_some())

@@ -1,5 +1,5 @@
-//! What the test suites share, so that each thing is done one way: reading the corpus, walking a schema along a value,
-//! comparing values, making up schemas, and writing types by hand.
+//! Helpers shared by the test suites, so that each task has one implementation. They read the corpus, walk a schema
+//! along a value, compare values, generate schemas, and write types by hand.
 
 mod by_hand;
 pub mod corpus;

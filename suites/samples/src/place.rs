@@ -1,4 +1,4 @@
-//! What a schema says of a place in a value: as much as the comparison of values has to know.
+//! The schemas of a place in a value, as far as the comparison of values needs them.
 
 use serde_json::{Map, Value};
 
@@ -52,20 +52,20 @@ impl<'a> Place<'a> {
         if tuples.schemas.is_empty() { self.under(&["items", "additionalItems"]) } else { tuples }
     }
 
-    /// Whether `null` may stand here.
+    /// Returns `true` if `null` is allowed here.
     #[must_use]
     pub fn allows_null(&self) -> bool {
         self.schemas.iter().any(|schema| allows_null(self.root, schema, DEEPEST))
     }
 
-    /// Whether null means the same as absent: nullable, with null as its default.
+    /// Returns `true` if null means the same as absent: nullable, with null as its default.
     #[must_use]
     pub fn defaults_to_null(&self) -> bool {
         let defaults = |schema: &&Value| schema.get("default") == Some(&Value::Null);
         self.schemas.iter().any(defaults) && self.allows_null()
     }
 
-    /// Whether a value here is one of several alternatives.
+    /// Returns `true` if a value here is one of several alternatives.
     #[must_use]
     pub fn is_union(&self) -> bool {
         self.alternatives().iter().any(|schema| ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some()))

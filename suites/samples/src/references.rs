@@ -1,5 +1,5 @@
-//! Where the references inside a document lead. As simple as it can be, and not the generator's own: it is what judges
-//! that.
+//! Resolves references inside a document. It is deliberately simple and independent of the generator, because it
+//! judges the generator.
 
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub fn resolve<'a>(root: &'a Value, reference: &str) -> Option<(String, &'a Valu
     find(base, pointer, &is_here)
 }
 
-/// Whether a URI without a fragment means what calls itself `id`.
+/// Returns `true` if a URI without a fragment names the schema with this `id`.
 fn names(id: &str, uri: &str) -> bool {
     let id = id.trim_end_matches('#');
     id == uri || id.strip_suffix(uri).is_some_and(|before| before.ends_with('/'))
@@ -75,7 +75,7 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether keywords beside `$ref` mean nothing in the dialect of this document: so it was up to draft 7.
+/// Returns `true` if the document's dialect ignores keywords beside `$ref`, as drafts up to 7 do.
 #[must_use]
 pub fn ref_stands_alone(root: &Value) -> bool {
     let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();

@@ -293,7 +293,7 @@ pub fn names(size: Range<usize>) -> impl Strategy<Value = Vec<String>> {
     btree_set(name(), size).prop_map(|names| names.into_iter().collect())
 }
 
-/// What strangers write, marked.
+/// Generates untrusted text with a mark.
 fn text() -> BoxedStrategy<String> {
     let known = [
         "",
@@ -315,7 +315,7 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![4 => select(known.to_vec()).prop_map(str::to_owned), 1 => "(?s).{0,40}"].boxed()
 }
 
-/// What `type` may name, and `any`, which it may not.
+/// The valid values of `type`, and `any`, which is invalid.
 const TYPES: &[&str] = &["string", "integer", "number", "boolean", "null", "array", "object", "any"];
 
 /// Keys that mean something in a tool list, or in a schema.

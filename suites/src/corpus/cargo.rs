@@ -22,7 +22,7 @@ pub(crate) struct Complaint {
 pub(crate) struct Outcome {
     pub(crate) succeeded: bool,
     pub(crate) complaints: Vec<Complaint>,
-    /// What cargo itself wrote.
+    /// The output of cargo itself.
     pub(crate) log: String,
 }
 

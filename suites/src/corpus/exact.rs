@@ -71,7 +71,7 @@ impl Judge<'_> {
         self.figures.valid += self.samples.valid.len();
         self.figures.invalid += self.samples.invalid.len();
         if verdicts.is_null() {
-            // Where the whole tool was left out, that is its fault already.
+            // A tool that was left out already has a fault.
             if !self.report.is_left_out(self.list, self.samples.index) {
                 let fault = Fault::Untyped(self.samples.role);
                 self.report.fault(self.list, self.samples.index, fault);

@@ -21,7 +21,7 @@ pub(crate) struct Bound {
     pub(crate) tools: Vec<BoundTool>,
 }
 
-/// Where the types of a tool are, as paths inside the file.
+/// The types of a tool, as paths inside the file.
 pub(crate) struct BoundTool {
     pub(crate) index: usize,
     pub(crate) params: String,

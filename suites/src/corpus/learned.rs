@@ -7,7 +7,7 @@ use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Samples};
 use serde_json::{Value, json};
 
-/// What types are learned from.
+/// The values that types are learned from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Learned {
     /// All values, which are then read.
@@ -20,7 +20,7 @@ impl Learned {
     /// The list with only those tools that have sample results, their results as they are learned.
     ///
     /// # Errors
-    /// Where a line of the sample values is none.
+    /// Returns an error if a line of the sample values is invalid.
     pub(crate) fn apply(self, list: List) -> Fallible<List> {
         let (mut tools, mut lines) = (Vec::new(), Vec::new());
         for line in &list.samples {

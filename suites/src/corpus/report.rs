@@ -1,4 +1,4 @@
-//! What was found: figures as a table, faults by tool, and whether the run passes.
+//! The report of a run: figures as a table, faults by tool, and the verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,7 +15,7 @@ const FAULTS_PER_TOOL: usize = 3;
 const TOOLS_IN_TEXT: usize = 60;
 const EXCEPTIONS_AT_MOST: usize = 5;
 
-/// What is wrong with a tool.
+/// A fault of a tool.
 #[derive(Debug)]
 pub(crate) enum Fault {
     NotGenerated(String),
@@ -67,9 +67,9 @@ type Tool = (Origin, String, usize, String);
 
 #[derive(Default)]
 pub(crate) struct Report {
-    /// Whether some lists were left out.
+    /// `true` if some lists were left out.
     pub(crate) is_partial: bool,
-    /// Whether faults are figures: not every value need be read.
+    /// `true` if faults are only counted, because not every value must be read.
     pub(crate) only_counts: bool,
     figures: Vec<Figure>,
     tools: BTreeMap<Origin, usize>,
@@ -130,7 +130,7 @@ impl Report {
         }
     }
 
-    /// Whether the tool has no types, so that no value can be put through them.
+    /// Returns `true` if the tool has no types to put values through.
     pub(crate) fn is_left_out(&self, list: &List, index: usize) -> bool {
         let left_out = |fault: &Fault| matches!(fault, Fault::NotGenerated(_) | Fault::NotCompiled(_));
         self.faults.get(&tool(list, index)).is_some_and(|faults| faults.first.iter().any(left_out))

@@ -52,7 +52,7 @@ fn valid(reprint: Reprint, value: &Value) -> Value {
     }
 }
 
-/// Whether the value was refused.
+/// Returns JSON `true` if the value was refused, and `PANIC` if reading it panicked.
 fn invalid(reprint: Reprint, value: &Value) -> Value {
     match guarded(reprint, value) {
         Ok(_) => json!(false),

@@ -20,7 +20,7 @@ const DRAFTS: [(&str, &str); 2] = [
 /// Schemas that are on a server of the suite's own: nothing is fetched here.
 const REMOTE: &str = "http://localhost:1234";
 
-/// What makes a schema depend on being the root of its document.
+/// The keywords that make a schema depend on being the root of its document.
 const ROOTED: [&str; 7] = ["$ref", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef"];
 
 pub(crate) fn read(suites: &Path, selection: &Selection) -> Fallible<Vec<List>> {

@@ -1,4 +1,4 @@
-//! Where two printed values differ, and why.
+//! Finds the places where two printed values differ, and the reasons.
 
 use mcp_samples::{Difference, differences};
 use serde_json::Value;

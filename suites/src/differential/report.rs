@@ -1,4 +1,4 @@
-//! What was found, as text.
+//! Renders the report as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ pub(crate) struct Report {
 impl Report {
     /// Counts a schema that typify did not take.
     pub(crate) fn refused(&mut self, reason: &str) {
-        // What stands in backticks is the schema's.
+        // The text in backticks comes from the schema.
         let kind = reason.split('`').step_by(2).collect::<Vec<_>>().join("..");
         *self.refused.entry(kind).or_default() += 1;
     }
@@ -63,7 +63,7 @@ impl Report {
         Ok(())
     }
 
-    /// Whether something was compared, and every difference has a reason.
+    /// Returns `true` if values were compared, and every difference has a known reason.
     pub(crate) fn is_clean(&self) -> bool {
         self.unknown.is_empty() && self.count("both") > 0
     }

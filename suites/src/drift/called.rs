@@ -1,4 +1,4 @@
-//! What drift calls a change. The one place that names its API.
+//! Calls the drift API. No other module names it.
 
 use std::sync::mpsc;
 use std::thread;
@@ -34,7 +34,7 @@ const AT_MOST: Duration = Duration::from_secs(10);
 /// The differences between two snapshots; `None` where they are not found in time.
 pub(crate) fn differences_in_time(old: Snapshot, new: Snapshot) -> Option<Vec<Called>> {
     let (sender, receiver) = mpsc::channel();
-    // What does not end cannot be ended either: its thread goes with the program.
+    // A thread that does not end cannot be stopped; it ends with the program.
     thread::spawn(move || sender.send(differences(&old, &new)));
     receiver.recv_timeout(AT_MOST).ok()
 }

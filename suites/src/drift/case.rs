@@ -90,7 +90,7 @@ impl Case<'_> {
         (with(&self.mutation.old), with(&self.mutation.new))
     }
 
-    /// What is needed to look into the case by hand.
+    /// Returns the data needed to inspect the case by hand.
     pub(crate) fn to_json(&self) -> Value {
         let Mutation { old, new, old_place, .. } = &self.mutation;
         let name = self.subject.tool.get("name");
@@ -159,7 +159,7 @@ fn turned(mutation: Mutation) -> Mutation {
     Mutation { old: new, new: old, old_place: new_place, new_place: old_place, effect }
 }
 
-/// Whether nothing can break, by the way the change was made.
+/// Returns `true` if the kind of change guarantees that nothing breaks.
 pub(crate) fn is_harmless(mutation: &Mutation, role: Role) -> bool {
     let is_monotone = || is_monotone(&mutation.old) && is_monotone(&mutation.new);
     match (mutation.effect, role) {

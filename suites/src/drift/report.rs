@@ -1,4 +1,4 @@
-//! What was found, as a table by kind.
+//! Renders the report as a table by kind.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Percent of the changes that are proven to break: a judge that sees less cannot say what is missed.
 const SEEN_AT_LEAST: usize = 80;
 
-/// What became of the cases of one kind.
+/// The figures of one kind.
 #[derive(Clone, Copy, Default)]
 struct Figures {
     cases: usize,
@@ -33,7 +33,7 @@ struct Figures {
     slowest: Duration,
 }
 
-/// What is wrong with a case.
+/// A fault of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
     /// It breaks, and is called otherwise.
@@ -52,7 +52,7 @@ pub(crate) enum Fault {
     Mislabelled,
 }
 
-/// What was found of one case.
+/// The findings for one case.
 pub(crate) struct Finding {
     pub(crate) samples: usize,
     pub(crate) is_breaking: bool,
@@ -141,7 +141,7 @@ impl Report {
         }
     }
 
-    /// Whether a case of the kind did not end: another would only keep the machine busy.
+    /// Returns `true` if a case of the kind did not end. Another one would only waste CPU time.
     pub(crate) fn is_endless(&self, place: usize) -> bool {
         self.kinds.get(&place).is_some_and(|(_, figures)| figures.endless > 0)
     }

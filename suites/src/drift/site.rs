@@ -10,7 +10,7 @@ pub(crate) struct Site {
     pub(crate) holder: Holder,
 }
 
-/// What a schema is to the one around it.
+/// The role of a schema in the one around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     Root,
@@ -61,7 +61,7 @@ fn walk(schema: &Value, pointer: String, holder: Holder, found: &mut Vec<Site>) 
     found.insert(at, Site { pointer, holder });
 }
 
-/// Whether a reference leads to something inside the schema at a place, which would be lost if that moved.
+/// Returns `true` if a reference leads inside the schema at this pointer. Moving the schema would break the reference.
 pub(crate) fn is_referred_into(document: &Value, pointer: &str) -> bool {
     let inside = format!("{pointer}/");
     let mut references = Vec::new();
@@ -86,7 +86,7 @@ fn collect_references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// Whether one of the keywords is used anywhere, or something is named like one.
+/// Returns `true` if one of the keywords occurs anywhere, also as the name of a property.
 pub(crate) fn mentions(value: &Value, keywords: &[&str]) -> bool {
     match value {
         Value::Object(map) => {
@@ -97,7 +97,7 @@ pub(crate) fn mentions(value: &Value, keywords: &[&str]) -> bool {
     }
 }
 
-/// Whether a schema that allows more, anywhere in the document, makes the whole allow more.
+/// Returns `true` if loosening any schema in the document loosens the whole.
 pub(crate) fn is_monotone(document: &Value) -> bool {
     const TURN_AROUND: [&str; 11] = [
         "not",

@@ -332,7 +332,7 @@ fn slowest(old: &Snapshot, new: &Snapshot) -> f64 {
     times.into_iter().fold(0.0, f64::max)
 }
 
-/// What this thread has had of the processor, or else what the clock says.
+/// Returns the CPU time of this thread, or else the elapsed time.
 fn processor_time() -> Duration {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::drift::report::Report;
 
 const CASES: usize = 50;
 
-/// What a change to a tool is to be called.
+/// The expected class of a change to a tool.
 #[derive(Clone, Copy)]
 enum Expected {
     Breaking,

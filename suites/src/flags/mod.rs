@@ -171,7 +171,7 @@ fn read_back(flags: &Flags, words: &[String]) -> Result<Map<String, Value>, Stri
     })
 }
 
-/// Whether both are the same to the last digit, in whatever order.
+/// Returns `true` if both are equal to the last digit, in any order.
 fn is_same(left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
     left == right
 }

@@ -55,7 +55,7 @@ impl Program {
         Ok(())
     }
 
-    /// What it says that it would send is this value.
+    /// Checks that a dry run prints this value.
     fn shows(&self, folder: &Path, tool: &str, words: &[String], value: &Map<String, Value>) -> Result<(), String> {
         let call = ["call", "--dry-run", "s", "--", tool].into_iter().chain(words.iter().map(String::as_str));
         let request = self.run(folder, call)?;

@@ -7,7 +7,7 @@ use crate::providers::report::Report;
 use crate::providers::rewritten::Rewritten;
 use crate::providers::samples::Figures;
 
-/// What is judged, its schema, and values that are valid under it.
+/// A name, its schema, and values that are valid under it.
 struct Case(&'static str, Value, Vec<Value>);
 
 pub(crate) fn judge(report: &mut Report) {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::providers::checker::{Provider, beyond_ceilings, refusals};
 
-/// What is sent, to whom, whether strictly, and a part of what the checker has to say; nothing where it is taken.
+/// A name, a schema, a provider, whether the schema is strict, and a part of the expected refusal. An empty refusal
+/// means that the schema is accepted.
 struct Case(&'static str, Value, Provider, bool, &'static str);
 
 /// How many cases came out as known, and what is wrong with the others.

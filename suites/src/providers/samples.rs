@@ -139,7 +139,7 @@ impl Sample<'_> {
     }
 }
 
-/// Whether a schema of the object that the place is a property of takes any keys because it declares none.
+/// Returns `true` if a schema of the parent object takes any keys because it declares none.
 fn was_free(it: &Difference<'_>) -> bool {
     // The arguments of a tool that says nothing of them are none.
     let Some((object, _)) = it.within.as_ref().filter(|_| it.pointer.matches('/').count() > 1) else { return false };

@@ -1,4 +1,4 @@
-//! What a model that is held to a schema would send for a value.
+//! Simulates the value that a model sends under a schema.
 
 use std::collections::HashMap;
 
@@ -82,7 +82,8 @@ impl<'s> Sender<'s> {
             let declared = name.and_then(|name| Some((name.to_owned(), properties?.get(name)?)));
             let (name, schema) = match (declared, additional) {
                 (Some((name, schema)), _) => (name, schema),
-                // What declares nothing is no place for anything, save for the arguments of a tool that has none.
+                // A closed object without properties has no room for the key, except for the arguments of a tool
+                // without parameters.
                 (None, Some(Value::Bool(false))) if properties.is_none_or(Map::is_empty) && !is_whole => {
                     return None;
                 }

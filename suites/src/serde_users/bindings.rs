@@ -20,7 +20,7 @@ pub(crate) fn bind(list: List) -> Fallible<Bound> {
     let mut types = Vec::new();
     for tool in Bindings::describe(&list.snapshot, &options).0 {
         let named = [(Role::Input, Some(tool.params_type)), (Role::Output, tool.output_type)];
-        // What is not the name of a type of the module has none by hand.
+        // A type that the module does not define has no counterpart by hand.
         let named = named.into_iter().filter_map(|(role, ty)| Some((role, ty?)));
         types.extend(named.filter(|(_, ty)| is_defined(&by_hand, ty)).map(|(role, ty)| (tool.index, role, ty)));
     }

@@ -47,7 +47,7 @@ fn toml_holds(value: &Value) -> bool {
     }
 }
 
-/// Whether two values are the same, numbers by value.
+/// Returns `true` if two values are equal, with numbers compared by value.
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => same_number(left, right),

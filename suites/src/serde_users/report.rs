@@ -1,4 +1,4 @@
-//! What was found, as text.
+//! Renders the report as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -90,7 +90,7 @@ impl Report {
         Ok(())
     }
 
-    /// Whether something was compared in each way, and every difference has a reason.
+    /// Returns `true` if values were compared in each format, and every difference has a known reason.
     pub(crate) fn is_clean(&self) -> bool {
         let ways = ["both", "toml", "yaml", "messagepack", "compact messagepack"];
         self.unknown.is_empty() && ways.iter().all(|way| self.count(way) > 0)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::formats::{NAMES, same, through};
 
-/// What the bindings make of a value.
+/// The result of the bindings for a value.
 pub struct Ours {
     printed: Result<String, String>,
     /// How often each format held the value.

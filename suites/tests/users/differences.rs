@@ -1,4 +1,4 @@
-//! Where bindings differ from the same types by hand on purpose: what serde's derives cannot say.
+//! Tests intended differences between bindings and hand-written types, which serde's derives cannot express.
 
 use crate::{Closed, Count, CreateIssue, Either, Shape, ThreeWays, by_hand, keeps_numbers_as_text, read, reprinted};
 use serde::{Deserialize, Serialize};

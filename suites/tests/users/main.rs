@@ -62,13 +62,13 @@ pub(crate) use tagged::draw::{DrawDrawParams as Draw, DrawDrawParamsShape as Sha
 pub(crate) use tuples::tuple::TuplePlaceParams as Place;
 pub(crate) use untagged::either::EitherEitherParams as Either;
 
-/// What a type makes of JSON text: the text that it prints again, or `None` where it refuses it.
+/// Returns the text that a type prints for JSON text, or `None` if the type refuses it.
 pub(crate) fn reprinted<T: Serialize + DeserializeOwned>(text: &str) -> Option<String> {
     serde_json::from_str::<T>(text).ok().map(|value| serde_json::to_string(&value).unwrap())
 }
 
-/// Whether `serde_json` keeps numbers as text. Then serde's derives read no double below a tag, nor beside a flattened
-/// field: it comes to them as a map.
+/// Returns `true` if `serde_json` keeps numbers as text. Serde's derives then read no double below a tag or beside a
+/// flattened field, because it arrives as a map.
 pub(crate) fn keeps_numbers_as_text() -> bool {
     json("1.10").to_string().len() == "1.10".len()
 }
@@ -94,7 +94,7 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Whether two values are the same, numbers by value.
+/// Returns `true` if two values are equal, with numbers compared by value.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {

@@ -1,8 +1,8 @@
 //! The types of an expansion as somebody would write them by hand with serde's derives: the same fields, documentation
 //! and derives, wire names by `rename`, what is not required as `Option`, unions by `tag` or `untagged`.
 //!
-//! What serde's attributes cannot say is left out: that one of several sets of keys is there, `null` beside absent, tags
-//! that are no strings.
+//! Omits schemas that serde's attributes cannot express: required alternatives of keys, `null` beside absent, and tags
+//! that are not strings.
 
 mod tables;
 
@@ -25,7 +25,7 @@ pub struct ByHand {
 /// Writes the types of an expansion by hand.
 ///
 /// # Errors
-/// Where the expansion is no Rust, or one of its tables is of no known form.
+/// Returns an error if the expansion is not Rust, or a table has an unknown form.
 pub fn by_hand(expanded: &str) -> Fallible<ByHand> {
     let items = syn::parse_file(expanded)?.items;
     let module = items.into_iter().find_map(|item| match item {

@@ -9,20 +9,20 @@ use syn::{Item, LitStr, Token, braced, bracketed, parenthesized};
 use super::shown;
 use crate::Fallible;
 
-/// What a type is on the wire.
+/// The wire format of a type.
 #[derive(Default)]
 pub(super) struct Table {
     /// The key of each field.
     pub(super) fields: HashMap<Ident, (LitStr, Presence)>,
     /// The field of undeclared keys.
     pub(super) extra: Option<Ident>,
-    /// Whether undeclared keys are refused.
+    /// `true` if undeclared keys are refused.
     pub(super) denies: bool,
     /// The key that tells the variants apart.
     pub(super) tag: Option<LitStr>,
     /// The text of each variant: a string, a tag, or a JSON value; of an untagged union none.
     pub(super) variants: Vec<(Ident, LitStr)>,
-    /// Whether those are JSON values.
+    /// `true` if those texts are JSON values.
     pub(super) is_of_values: bool,
 }
 

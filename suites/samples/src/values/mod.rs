@@ -33,7 +33,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// What else to try than what a schema itself says: the numbers, texts and keys of another.
+/// Additional numbers, texts and keys to try, taken from other schemas.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// Tried, and what is just above and below them, where a number or a length may be.
@@ -118,7 +118,7 @@ impl<'a> Generator<'a> {
             let mut ancestor = place.as_str();
             loop {
                 if places.insert(ancestor.to_owned()) {
-                    // What refers to this leads to the focus as well.
+                    // The references to this schema lead to the focus as well.
                     let leads = references.iter().filter(|(_, target)| target == ancestor);
                     left.extend(leads.map(|(from, _)| from.clone()));
                 }
@@ -295,7 +295,7 @@ impl<'a> Generator<'a> {
         found
     }
 
-    /// What may stand under keys that are not declared.
+    /// Returns values for keys that are not declared.
     fn undeclared(&self, view: &View<'a>, depth: usize) -> Vec<Value> {
         match view.additional() {
             Additional::Closed => Vec::new(),

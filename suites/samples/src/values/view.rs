@@ -1,4 +1,4 @@
-//! What several schemas ask of one value together, keyword by keyword.
+//! Combines the keywords of several schemas for one value.
 
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ pub(super) struct View<'a> {
     never: bool,
 }
 
-/// What stands under the keys that are not declared.
+/// The schemas of undeclared keys.
 pub(super) enum Additional<'a> {
     Open,
     Closed,
@@ -92,7 +92,7 @@ impl<'a> View<'a> {
         self.maps().filter_map(move |(_, map)| map.get(keyword))
     }
 
-    /// Whether `type` allows a kind of values; `integer` is a kind of its own.
+    /// Returns `true` if `type` allows a kind of values; `integer` is a kind of its own.
     pub(super) fn allows(&self, kind: &str) -> bool {
         self.maps().all(|(_, map)| {
             let named = |name: &str| name == kind || (name == "number" && kind == "integer");
@@ -106,7 +106,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether any schema says which type it is.
+    /// Returns `true` if any schema specifies a type.
     pub(super) fn is_typed(&self) -> bool {
         self.says("type")
     }
@@ -191,7 +191,7 @@ impl<'a> View<'a> {
         patterns.collect()
     }
 
-    /// What is asked of the first items, each for itself, and of the rest; `None` where there can be no rest.
+    /// Returns the schemas of each leading item, and those of the rest; `None` if there can be no rest.
     pub(super) fn items(&self) -> (Vec<Vec<Node<'a>>>, Option<Vec<Node<'a>>>) {
         let mut prefix: Vec<Vec<Node<'a>>> = Vec::new();
         let mut rest = Some(Vec::new());

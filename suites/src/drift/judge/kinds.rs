@@ -33,7 +33,7 @@ impl Kinds {
         })
     }
 
-    /// What `type` allows.
+    /// Returns the kinds that `type` allows.
     pub(crate) fn of_type(map: &Map<String, Value>) -> Self {
         let nullable = if map.get("nullable") == Some(&Value::Bool(true)) { Self::named("null") } else { Self::NONE };
         match map.get("type") {

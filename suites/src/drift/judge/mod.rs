@@ -1,4 +1,4 @@
-//! Whether a change breaks, by sample values and a validator that is not ours.
+//! Judges whether a change breaks, with sample values and a third-party validator.
 
 mod kinds;
 mod relaxed;
@@ -19,7 +19,7 @@ use validator::compile_with_formats;
 /// Of the corpus' own values, so many are tried.
 const MOST_INSTANCES: usize = 40;
 
-/// What the samples say.
+/// The verdict of the samples.
 #[derive(Default)]
 pub(crate) struct Judgement {
     /// Values that were fine under the one schema, and tried against the other.
@@ -63,7 +63,7 @@ pub(crate) fn judge(case: &Case<'_>, values: Vec<Value>) -> Option<Judgement> {
     Some(judgement)
 }
 
-/// Whether a witness shows that a change breaks.
+/// Returns `true` if a witness proves that a change breaks.
 pub(crate) fn is_witness(case: &Case<'_>, role: Role, value: &Value) -> bool {
     let judge = Judge::new(case, Doubt::Refuses).filter(|_| role == case.subject.role);
     judge.is_some_and(|judge| judge.is_fine(value, Sendable::Perhaps) && !judge.still_fine.is_valid(value))
@@ -71,9 +71,9 @@ pub(crate) fn is_witness(case: &Case<'_>, role: Role, value: &Value) -> bool {
 
 struct Judge<'c> {
     case: &'c Case<'c>,
-    /// What is valid under the schema that values are made for.
+    /// The schema that the values are made for.
     fine: jsonschema::Validator,
-    /// What is accepted by the other party.
+    /// The schema of the other party.
     still_fine: jsonschema::Validator,
 }
 

@@ -1,4 +1,4 @@
-//! What bindings read of a result: the schema without all that types do not enforce, as a schema again.
+//! Builds the schema that bindings enforce for a result: the original without the rules that types ignore.
 //!
 //! Bounds, patterns, formats, conditions and `not` are no part of a type. Enumerations of strings take any string, and
 //! unions that a tag tells apart take any tag. Keys that are not declared are ignored, also where the schema denies them,
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::kinds::{Kinds, kinds};
 use super::tags;
 
-/// What to assume where this judge cannot tell what the types do.
+/// The assumption where this judge cannot tell how the types behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// That they read the value: what is refused all the same cannot be read.
@@ -51,7 +51,7 @@ struct Relaxing<'a> {
     required: Vec<&'a str>,
 }
 
-/// What is around a schema.
+/// The context of a schema.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Context {
     /// It is a branch.
@@ -289,7 +289,7 @@ impl<'a> Relaxing<'a> {
             let mut array = Map::from_iter([("prefixItems".to_owned(), Value::from(prefix))]);
             match rest {
                 Some(rest) => drop(array.insert("items".to_owned(), rest)),
-                // Whether there may be others depends on whether their types are one.
+                // The type allows further items if all items have one type, which is uncertain here.
                 None if is_closed && !self.reads() => drop(array.insert("items".to_owned(), Value::Bool(false))),
                 None => {}
             }
@@ -364,7 +364,7 @@ mod tests {
     use super::*;
     use crate::drift::judge::compile;
 
-    /// Whether bindings read a value: surely, surely not, or nobody knows here.
+    /// Returns whether bindings read a value, or `None` if that is uncertain.
     fn reads(schema: &Value, value: &Value) -> Option<bool> {
         let with = |doubt| compile(&relaxed(schema, doubt)).expect("a relaxed schema is one").is_valid(value);
         match (with(Doubt::Reads), with(Doubt::Refuses)) {

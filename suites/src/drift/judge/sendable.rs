@@ -1,5 +1,5 @@
-//! Whether bindings send a value: they have no field for a key that is not declared, and leave out a `null` that means
-//! the same as absent.
+//! Judges whether bindings send a value. They have no field for an undeclared key, and omit a `null` that means the
+//! same as absent.
 
 use mcp_samples::Place;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Up to here every integer is a double as well.
 const EXACT: u64 = 1 << 53;
 
-/// Whether the bindings of a schema send a value that is valid under it.
+/// The verdict on whether bindings send a value that is valid under their schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sendable {
     No,
@@ -66,7 +66,7 @@ fn is_integer(place: &Place<'_>) -> bool {
 fn member(place: &Place<'_>, members: &Map<String, Value>, key: &str, value: &Value, is_root: bool) -> Sendable {
     let property = place.property(key);
     if value.is_null() && !is_required(place, key) && property.defaults_to_null() {
-        // Where anything may stand, null is a value like any other.
+        // A property of any type may be null, like any other value.
         let is_open = property.alternatives().iter().all(|schema| !says_kinds(schema));
         return if is_open { Sendable::Perhaps } else { Sendable::No };
     }
@@ -90,7 +90,7 @@ fn says_kinds(schema: &Value) -> bool {
     ["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|keyword| schema.get(keyword).is_some())
 }
 
-/// Whether a type has a place for the key.
+/// Returns whether a type has a field for the key.
 fn kept(place: &Place<'_>, members: &Map<String, Value>, key: &str, is_root: bool) -> Sendable {
     let all = place.alternatives();
     let is_union = place.is_union();
@@ -119,7 +119,7 @@ fn kept(place: &Place<'_>, members: &Map<String, Value>, key: &str, is_root: boo
     if has_properties || says("unevaluatedProperties") { Sendable::No } else { Sendable::Yes }
 }
 
-/// Whether one of the schemas declares all the keys alone, so that nothing depends on which branch is meant.
+/// Returns `true` if one schema declares all the keys by itself, so that the branch does not matter.
 fn fits_a_branch(all: &[&Value], members: &Map<String, Value>) -> bool {
     all.iter()
         .filter_map(|schema| schema.get("properties")?.as_object())

@@ -42,7 +42,7 @@ pub(super) fn tags(root: &Value, schema: &Value, branches: &[&Value], doubt: Dou
     for branch in branches {
         objects.extend(objects_of(root, branch, DEEPEST));
     }
-    // What stands beside the branches holds for each.
+    // The keywords beside the branches apply to each branch.
     if let Some(map) = schema.as_object() {
         let own = own(map);
         for object in &mut objects {

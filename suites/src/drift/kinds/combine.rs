@@ -21,7 +21,7 @@ pub(super) const KINDS: &[Kind] = &[
 pub(super) const REWRITINGS: &[Apply] =
     &[|spot| wrapped(spot, "allOf"), |spot| wrapped(spot, "anyOf"), |spot| wrapped(spot, "oneOf"), split];
 
-/// What belongs to the document and not to the schema at its root.
+/// The keywords that belong to the document, not to its root schema.
 const OF_DOCUMENT: [&str; 4] = ["$schema", "$id", "$defs", "definitions"];
 
 fn wrapped(spot: &mut Spot<'_>, keyword: &str) -> Option<Mutation> {

@@ -20,14 +20,14 @@ use crate::drift::site::{Holder, Site};
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) apply: Apply,
-    /// What to call the way back; `None` where nobody goes it.
+    /// The name of the reverse change; `None` if the kind has none.
     pub(crate) back: Option<&'static str>,
 }
 
 /// Changes a schema; `None` where the kind has nothing to change there.
 pub(crate) type Apply = fn(&mut Spot<'_>) -> Option<Mutation>;
 
-/// What is known of a change by the way it is made: how the sets of valid values are related.
+/// The known effect of a change, by its construction: the relation between the sets of valid values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing is known.
@@ -48,7 +48,7 @@ pub(crate) enum Effect {
 pub(crate) struct Mutation {
     pub(crate) old: Value,
     pub(crate) new: Value,
-    /// Where in each of them, as pointers.
+    /// The place in each document, as a JSON pointer.
     pub(crate) old_place: String,
     pub(crate) new_place: String,
     pub(crate) effect: Effect,

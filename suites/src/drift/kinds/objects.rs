@@ -27,11 +27,12 @@ pub(super) const KINDS: &[Kind] = &[
     kind("required reordered", required_reordered),
 ];
 
-/// What combines with the properties beside it, so that they are not the whole story.
+/// The keywords that combine with `properties`, so that `properties` alone does not decide.
 const COMBINE: [&str; 9] =
     ["allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if", "dependentSchemas", "unevaluatedProperties", "not"];
 
-/// What is known where a key is taken out of those that are not declared: nothing is said, true, false, a schema.
+/// Returns the effects of declaring a key that was undeclared. `additionalProperties` may be absent, `true`, `false`
+/// or a schema.
 fn of_undeclared(spot: &Spot<'_>) -> (Effect, Effect) {
     let declared = |name: &String| spot.properties().is_some_and(|properties| properties.contains_key(name));
     // A key that is only required is one that bindings send.
@@ -77,7 +78,7 @@ fn optional_added(spot: &mut Spot<'_>) -> Option<Mutation> {
 
 fn required_added(spot: &mut Spot<'_>) -> Option<Mutation> {
     spot.properties()?;
-    // Whatever the effect on undeclared keys, the new one has to be there.
+    // The new key is required, whatever the effect on undeclared keys.
     let effect = match spot.get("additionalProperties") {
         None | Some(Value::Bool(true)) => Effect::Tightens,
         _ => Effect::Any,

@@ -1,4 +1,4 @@
-//! What type a value has, and whether it can be null.
+//! Changes the type of a value, or whether it is nullable.
 
 use serde_json::{Value, json};
 

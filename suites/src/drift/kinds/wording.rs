@@ -1,4 +1,4 @@
-//! What is there for people alone.
+//! Changes keywords that only people read.
 
 use serde_json::{Value, json};
 

@@ -70,7 +70,7 @@ fn changed(subject: &Subject, directions: &[Direction], row: usize, random: &mut
     (mutation.old != mutation.new && compile(&mutation.new).is_some()).then_some(mutation)
 }
 
-/// Whether a schema is what it says of itself alone: no validator comes to an end of that.
+/// Returns `true` if a schema applies to itself through references alone. No validator terminates on such a schema.
 fn leads_to_itself(document: &Value) -> bool {
     let at = |pointer: &str| document.pointer(pointer).unwrap_or(&Value::Null);
     let leads = |pointer: &str| {

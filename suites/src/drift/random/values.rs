@@ -4,7 +4,7 @@ use mcp_samples::Random;
 use mcp_samples::references::resolve;
 use serde_json::{Map, Value, json};
 
-/// What nests deeper is left out, or `null`.
+/// The depth at which values are omitted, or replaced by a simple one.
 const DEEPEST: usize = 9;
 /// Optional properties and items end here.
 const DEEPEST_OPTIONAL: usize = 5;

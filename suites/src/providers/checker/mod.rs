@@ -1,5 +1,5 @@
-//! What each provider refuses, as its documentation and its users report it: written without a look at how schemas are
-//! rewritten. Where sources differ, the stricter one holds.
+//! The rules of each provider, from its documentation and its users' reports. They were written independently of the
+//! code that rewrites schemas. The stricter rule applies where sources differ.
 
 mod keywords;
 mod request;
@@ -49,7 +49,7 @@ impl fmt::Display for Provider {
     }
 }
 
-/// What a provider would refuse in a schema.
+/// Returns the reasons for which a provider would refuse a schema.
 pub(crate) fn refusals(schema: &Value, provider: Provider, is_strict: bool) -> Vec<String> {
     let mut check = Check { root: schema, provider, is_strict, found: Vec::new() };
     check.root();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::below;
 
-/// What a schema counts.
+/// The counts of a schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) optional: usize,
@@ -49,7 +49,7 @@ fn count(root: &Value, schema: &Value, total: &mut Counted, known: &mut HashMap<
     }
 }
 
-/// What a request has too much of.
+/// Returns the limits that a request exceeds.
 pub(crate) fn beyond_ceilings(strict: &[Value]) -> Vec<&'static str> {
     let (mut optional, mut unions) = (0, 0);
     for schema in strict {

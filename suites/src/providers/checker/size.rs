@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Provider, below};
 
-/// What a strict schema has too much of.
+/// Returns the limits that a strict schema exceeds.
 pub(super) fn beyond(schema: &Value, provider: Provider) -> Vec<String> {
     if !provider.is_openai() {
         return Vec::new();
@@ -81,7 +81,7 @@ fn levels(root: &Value, schema: &Value, known: &mut HashMap<String, usize>) -> u
     own + inner.max().unwrap_or_default()
 }
 
-/// Whether a reference leads to something that leads to itself.
+/// Returns `true` if a reference leads back to itself.
 pub(super) fn leads_back(root: &Value, reference: &str) -> bool {
     let mut seen: Vec<String> = Vec::new();
     let mut pending = vec![reference.to_owned()];
