@@ -27,7 +27,7 @@ fn main() -> Fallible<ExitCode> {
     {
         let options = Options::new("github");
         let mut group = criterion.benchmark_group("generate");
-        // Where one takes long, ten will do: the fastest counts.
+        // Ten samples are enough for slow lists, because the fastest one counts.
         group.sampling_mode(SamplingMode::Flat).sample_size(10).measurement_time(Duration::from_secs(3));
         group.bench_function(name, |bencher| {
             bencher.iter_with_large_drop(|| Bindings::generate(black_box(snapshot), &options));

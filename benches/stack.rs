@@ -1,4 +1,4 @@
-//! What a stack of all layers costs a call, against the same call without it.
+//! Measures the cost that a stack of all layers adds to a call.
 //!
 //! `cargo bench --bench stack --features validation`. Fails where the budget of the design is missed.
 

@@ -1,4 +1,4 @@
-//! What reading unions costs, by the size of the value, against reading the same text into `serde_json::Value`.
+//! Measures reading unions by size of the value, against reading the same text into `serde_json::Value`.
 //!
 //! `cargo bench --bench unions`. Fails where the time for a byte grows with the size, or a budget of the design is missed.
 

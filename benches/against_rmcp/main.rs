@@ -4,8 +4,7 @@
 //!
 //! `cargo bench --bench against_rmcp`, with `-- --quick` for fewer rounds. Fails where a budget of the design is missed.
 //!
-//! What rmcp's clients need of it is built in a package of its own: features of one member of a workspace are those of
-//! all.
+//! A separate package builds the dependencies of rmcp's clients, because members of one workspace share features.
 
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 

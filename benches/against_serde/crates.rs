@@ -17,7 +17,7 @@ const PROGRAM: &str = include_str!("program.rs.in");
 /// Measures both sides in one process.
 const MEASURE: &str = include_str!("measure.rs.in");
 
-/// What is measured in the process, by the names that the program has for it.
+/// The in-process measurements, by their names in the program's output.
 const FORMS: [&str; 5] = ["read and print text", "read text", "print text", "read Value", "print Value"];
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct Crates {
     folder: PathBuf,
 }
 
-/// What the program with both sides measured.
+/// The measurements of the program that contains both sides.
 pub(crate) struct Measured {
     pub(crate) said: String,
     /// How long all values take, in each form, by each side.

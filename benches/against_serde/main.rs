@@ -49,7 +49,7 @@ fn rounds() -> Fallible<Rounds> {
     let mut rounds = Rounds { check: 7, build: 4, in_process: 5 };
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
-            // What cargo gives to every benchmark.
+            // Cargo passes `--bench` to every benchmark.
             "--bench" => {}
             "--quick" => rounds = Rounds { check: 3, build: 2, in_process: 2 },
             _ => return Err(format!("unknown option {argument}: there is --quick").into()),
@@ -58,7 +58,7 @@ fn rounds() -> Fallible<Rounds> {
     Ok(rounds)
 }
 
-/// Whether every budget is kept.
+/// Returns `true` if every budget is met.
 fn run(rounds: &Rounds) -> Fallible<bool> {
     let list = lists::github()?;
     let options = Options::new("github");
@@ -100,7 +100,7 @@ fn fastest(
     rounds: usize,
     measure: impl Fn(Side) -> Fallible<std::time::Duration>,
 ) -> Fallible<[std::time::Duration; 2]> {
-    // What the crates depend on is built the first time.
+    // The first build also compiles the dependencies of the crates.
     let mut best = [measure(Side::Ours)?, measure(Side::ByHand)?];
     for round in 0..rounds {
         for (side, best) in [Side::Ours, Side::ByHand].into_iter().zip(&mut best) {

@@ -16,7 +16,7 @@ use crate::projects::Project;
 use crate::rounds::{Times, in_turn, median, timed};
 use crate::{AS_SERVER, Bench};
 
-/// What the program may take beside what the server takes.
+/// The time that the program may add to the server's own time.
 const BUDGET: Duration = Duration::from_millis(30);
 
 /// A server, and a call of one of its tools.

@@ -7,11 +7,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Judge {
     Everything,
-    /// What a program that was not optimized keeps as well: it waits for others most of the time.
+    /// Only budgets that an unoptimized program meets too, because it mostly waits for other processes.
     WhatWaits,
 }
 
-/// What was measured.
+/// One measurement, with its budget and what it is compared with.
 pub(crate) struct Figure {
     name: String,
     measured: Measured,
@@ -24,7 +24,7 @@ enum Measured {
     Time(Duration, Duration),
     /// How many times as long as something else it took, and may take.
     Ratio(f64, f64),
-    /// What has no budget.
+    /// A time without a budget.
     Told(Duration),
 }
 
@@ -57,7 +57,7 @@ impl Figure {
         Self { beside, ..self }
     }
 
-    /// Whether the budget is kept, where there is one that is judged.
+    /// Returns `true` if the budget is met, and `None` if there is no budget to judge.
     pub(crate) fn is_kept(&self, judge: Judge) -> Option<bool> {
         if self.is_work && judge == Judge::WhatWaits {
             return None;

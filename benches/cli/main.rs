@@ -35,7 +35,7 @@ type Part = fn(&Bench) -> Fallible<Vec<Figure>>;
 const PARTS: [(&str, Part); 5] =
     [("version", version), ("list", list), ("check", check), ("sync", sync::measure), ("call", call::measure)];
 
-/// What all parts share.
+/// The values shared by all parts of the benchmark.
 struct Bench {
     program: PathBuf,
     folder: PathBuf,
@@ -98,7 +98,7 @@ fn program() -> Fallible<PathBuf> {
         return Ok(Path::new(&path).canonicalize()?);
     }
     let root = repository();
-    // Where this program was built, whoever said where that is.
+    // The build uses the target folder of this benchmark, however that folder was configured.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().ok_or("no target folder")?;
     let build = ["build", "--release", "--quiet", "--package", "mcp-bindgen-cli", "--bin", "mcp-bindgen"];
     let status = Command::new(env!("CARGO")).args(build).current_dir(root).env("CARGO_TARGET_DIR", target).status()?;

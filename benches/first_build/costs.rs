@@ -1,4 +1,5 @@
-//! What each crate costs: this program in place of rustc, which writes down the CPU time of the real one.
+//! Measures the CPU time of each crate: cargo runs this program in place of rustc, and it records the time of the real
+//! one.
 
 use std::ffi::OsString;
 use std::fs;
