@@ -1,6 +1,6 @@
-//! What governs a typed call governs a template's action, a call of a meta-tool and one through the proxy: one table of what
-//! governs and of the doors that calls come through. The server writes down every call that it is sent, which shows that
-//! those that are refused never arrived.
+//! Tests that the same rules govern every kind of call: a typed call, a template's action, a meta-tool and the proxy.
+//! One table lists the rules and the doors that calls come through. The server records each call, which shows that
+//! refused calls never arrived.
 
 #![cfg(unix)]
 #![allow(
@@ -30,7 +30,7 @@ mod before {
     mcp_bindgen::mcp_tools!("fixture", path = "tests/drift_guard/before.json");
 }
 
-/// What makes calls, with whatever layers.
+/// The caller of tools, with any layers.
 type Calls = Arc<dyn DynCallTool>;
 type Layers = Arc<dyn Fn(Client) -> Calls + Send + Sync>;
 type Outcome = Result<(), String>;
@@ -38,7 +38,7 @@ type Outcome = Result<(), String>;
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Who is asked for approvals, and what they say.
+/// The approval handler, and its answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Approver {
     Nobody,
@@ -62,14 +62,14 @@ struct Step {
     arrives: Arrives,
 }
 
-/// Whether the server is to see a call.
+/// The cases in which a call reaches the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrives {
     Always,
     Never,
-    /// Where caches are passed by.
+    /// Only through doors that bypass caches.
     PastCaches,
-    /// Where nothing is known of the tool but its name.
+    /// Only through doors that know nothing of the tool but its name.
     Undescribed,
 }
 
@@ -86,14 +86,14 @@ enum Expected {
     RefusedIfDescribed(&'static str),
 }
 
-/// What governs calls, and calls that show it.
+/// A rule for calls, with calls that show it.
 struct Row {
     name: &'static str,
     /// Keys of the server's configuration.
     demands: Value,
     bound: Bound,
     approver: Approver,
-    /// Whether the calls are those of a template that does not come from a local file.
+    /// `true` if the calls come from a template that is not from a local file.
     is_remote: bool,
     layers: Layers,
     steps: Vec<Step>,
@@ -183,7 +183,7 @@ async fn walk(row: Row, door: doors::Door) {
             | Expected::RefusedIfDescribed(words) => refused(words),
             Expected::Made => {}
         }
-        // What is made late arrives, and fails.
+        // A call that fails late still arrives.
         let arrives = match step.arrives {
             Arrives::Always => true,
             Arrives::Never => false,

@@ -134,7 +134,7 @@ fn every_suite_has_a_floor_and_every_script_can_be_run() {
     }
 }
 
-/// What `.ci/every-test` says of a source file and a log.
+/// Runs `.ci/every-test` on a source file and a log.
 fn every_test(source: &str, log: &str) -> Run {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("lib.rs"), source).unwrap();

@@ -1,4 +1,4 @@
-//! What users get for each row of the translation table: generated, and compared with the Rust beside the list.
+//! Tests the generated code for each row of the translation table against the Rust file beside the list.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test golden` writes the files anew. `golden_compiled.rs` compiles them.
 

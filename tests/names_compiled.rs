@@ -63,7 +63,7 @@ fn bindings_compile_whatever_things_are_called() {
     }
 }
 
-/// What did not compile once, and every server whose name could be in the way.
+/// Returns lists that once failed to compile, and lists for servers whose names may collide.
 fn chosen() -> Vec<(Vec<Value>, Options)> {
     let object = |properties: Value| json!({"type": "object", "properties": properties});
     let open = |keys: &[&str]| {

@@ -1,4 +1,5 @@
-//! What crates.io gets of each published package: what its page shows, and the files that a licence asks for.
+//! Tests the files and metadata of each published package: those that its page shows, and those that a licence
+//! requires.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
@@ -30,7 +31,7 @@ fn published() -> Vec<Value> {
     published
 }
 
-/// What is missing in the manifest of a package.
+/// Returns the faults in the manifest of a package.
 fn faults(package: &Value) -> Vec<String> {
     let name = package["name"].as_str().unwrap_or_default();
     let mut faults = Vec::new();

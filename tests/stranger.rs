@@ -182,7 +182,7 @@ fn a_build_script_rebuilds_when_its_files_change() {
     assert_eq!(stale(&build()), ["stranger-scripted"], "the snapshot changed");
 }
 
-/// What `create_issue` of GitHub's tools answers.
+/// Returns overrides that set the type of `create_issue`'s result.
 fn overriding(kind: &str) -> String {
     format!(r#"{{"tools": {{"create_issue": {{"outputSchema": {{"type": "{kind}"}}}}}}}}"#)
 }
@@ -302,7 +302,7 @@ fn what_is_worth_mending_in_a_configuration_is_a_warning_that_breaks_no_build() 
     let said = "warning: use of deprecated constant `bindings::_::configuration`: `API_KEY` of server `github` looks like a secret in plain text";
     assert!(run.stderr.contains(said) && run.stderr.contains(" --> mcp.toml:"), "{}", run.stderr);
     assert!(run.stderr.contains("mcp_tools!(\"github\")"), "it stands at the literal: {}", run.stderr);
-    // Where a relative command leads is known to the program, and not to the tokens.
+    // The folder of a relative command is known to the program, but is not in the tokens.
     let folder = package.path("").components().collect::<std::path::PathBuf>();
     assert_eq!(run.stdout.trim(), format!("Some({folder:?})"));
 

@@ -1,4 +1,4 @@
-//! What a mistake in the use of `mcp_tools!` looks like to its user.
+//! Tests the errors that users see for mistakes with `mcp_tools!`.
 //!
 //! `SNAPSHOTS=overwrite cargo test --test ui -- --ignored` accepts what rustc says now.
 
@@ -108,7 +108,7 @@ fn broken_configuration_is_one_error() {
     assert_eq!(explains("misconfigured", "tests/ui/misconfigured", &files), 1);
 }
 
-/// What is wrong with the overrides of a server of that name, whose snapshot is that of `create_issue`.
+/// Faulty overrides, by name of the server. The snapshot of each server is that of `create_issue`.
 const OVERRIDES: &[(&str, &str)] = &[
     ("gone-tool", r#""create_issues": { "outputSchema": { "type": "object" } }"#),
     (
@@ -200,7 +200,7 @@ fn views_that_do_not_fit_are_explained() {
     assert_eq!(explains("viewing", "tests/ui/views", &files), VIEWS.len());
 }
 
-/// What is wrong with a template of that name.
+/// Faulty templates, by name.
 const TEMPLATES: &[(&str, &str)] = &[
     (
         "unknown_tool",

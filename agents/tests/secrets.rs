@@ -239,7 +239,7 @@ async fn reach(watch: &Watch) {
     }
 }
 
-/// What models are told of calls that cannot be made.
+/// Checks the texts that a model receives for failed calls.
 async fn through_a_toolset(watch: &Watch, client: &Client) {
     let tool = serde_json::json!({ "name": "any", "inputSchema": { "type": "object" } });
     let toolset = Toolset::builder().server(client.name(), &[tool], client.clone()).build().unwrap();
@@ -267,7 +267,7 @@ async fn through_a_toolset(watch: &Watch, client: &Client) {
     watch.debug(&deferred.dispatch("call_tool", call).await);
 }
 
-/// What prompts show of servers, and say of those that cannot be reached.
+/// Checks how a prompt renders a server, and how it reports a failed connection.
 async fn in_a_prompt(watch: &Watch, config: ServerConfig) {
     let name = config.name.clone();
     let section = McpSection::new([config.clone()]);
@@ -302,7 +302,7 @@ async fn only_the_declarations_show_secrets() {
     println!("0 of {} texts hold a secret, {} records of the log among them", watch.0.into_inner(), log.len());
 }
 
-/// What finds secrets can find them.
+/// `secret_in` finds each secret in every form.
 #[test]
 fn a_secret_is_found_in_every_form_that_shows_it() {
     for secret in SECRETS {

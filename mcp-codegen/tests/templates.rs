@@ -1,4 +1,4 @@
-//! What `mcp_template!` makes of templates: which files it reads, what it refuses, and of which types variables are.
+//! Tests `mcp_template!`: the files that it reads, the errors that it reports, and the types of variables.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

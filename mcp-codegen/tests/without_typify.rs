@@ -1,4 +1,4 @@
-//! Where the opt-in backend is not built in.
+//! Tests a build without the typify backend.
 #![cfg(not(feature = "typify"))]
 
 use mcp_bindgen_codegen::project::Project;

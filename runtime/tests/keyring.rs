@@ -18,7 +18,7 @@ fn in_keyring(name: &str) -> SecretRef {
 /// One after the other: which keyring there is holds for the whole process.
 #[tokio::test]
 async fn entries_are_read_and_what_stands_in_the_way_is_said() {
-    // Nobody answers there, whatever desktop the test runs on.
+    // On Linux without a session bus, no keyring is available.
     if cfg!(target_os = "linux") && std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none() {
         let error = LocalSecrets.secret(&in_keyring("a token")).await.expect_err("no keyring");
         assert!(error.to_string().starts_with("failed to read the keyring: "), "{error}");

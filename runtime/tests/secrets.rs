@@ -1,5 +1,5 @@
-//! Whatever goes wrong with servers that repeat all they are told: no text that leaves the program holds a secret of a
-//! configuration, in any form, and results hold them exactly.
+//! Tests servers that repeat every secret that they receive, with every fault. No text that leaves the program
+//! contains a secret of a configuration in any form. Results contain them exactly.
 
 #![allow(
     clippy::disallowed_methods,

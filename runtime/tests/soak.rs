@@ -22,11 +22,11 @@ const TASKS: usize = 64;
 const CALLS_PER_KILL: usize = 100;
 /// The first part warms up, the last shows whether anything still grows.
 const PARTS: usize = 4;
-/// What memory may grow by in the last part. Two runs of the same calls differ by some hundred KiB, for the allocator gives
-/// memory back as it likes; a KiB lost with each call of the long run would be 2.4 MiB.
+/// The allowed growth of memory in the last part. Two runs of the same calls differ by some hundred KiB, because the
+/// allocator decides when to return memory. A leak of one KiB per call of the long run would be 2.4 MiB.
 const MEMORY_NOISE: usize = 2 << 20;
 
-/// What is random enough to choose moments by.
+/// A simple random generator for choosing moments.
 struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-/// What became of the calls, and what the server says of it.
+/// The outcomes of the calls, and the server's record of them.
 #[derive(Default)]
 struct Tally {
     done: usize,
@@ -51,7 +51,7 @@ struct Tally {
     unknown_that_never_ran: usize,
 }
 
-/// What became of one call.
+/// The possible outcomes of a call.
 const NONE: u8 = 0;
 const DONE: u8 = 1;
 const NOT_DISPATCHED: u8 = 2;
@@ -127,7 +127,7 @@ impl Soak {
         self.kills * CALLS_PER_KILL + self.random.below(CALLS_PER_KILL)
     }
 
-    /// What the process holds while the connection is open and nobody uses it.
+    /// Returns the usage of the process while the connection is open and idle.
     async fn at_rest(&self) -> Usage {
         let start = Instant::now();
         // The last kill may have come with the last call.
@@ -147,7 +147,7 @@ async fn no_call_is_lost_or_run_twice_and_nothing_grows_while_the_server_is_kill
     let record = folder.path().join("record");
     let config = bad("obedient", &mark).env("FIXTURE_RECORD", record.to_string_lossy());
     let client = Client::with_options(config, ClientOptions::new().timeout(Duration::from_secs(20)));
-    // What the first child and the first connection make for the whole process stays.
+    // The first child and connection allocate memory that the process keeps, so they are made before the measurement.
     client.connect().await.expect("a connection");
     client.close().await;
     let closed = Usage::at_rest().await;

@@ -41,7 +41,7 @@ async fn group(stack: &Stack<Prompt>) -> Duration {
 const GROUP: u64 = 100;
 const UNREAD: u64 = 1024;
 
-/// What the quickest of them took, or nearly: others shared the machine.
+/// Returns the tenth percentile of the times, because other programs share the machine.
 fn quick(groups: &[Duration]) -> Duration {
     let mut groups = groups.to_vec();
     groups.sort();

@@ -179,7 +179,7 @@ fn what_lies_below_is_followed_only_as_far_as_values_go() {
                 let end = (0..40).fold(json!("x"), |inner, index| json!({format!("p{}", index % 2): inner}));
                 assert!(validator.check(&json!({"a": end})).is_err(), "{case}");
             }
-            // Where a reference leads depends on the way to it.
+            // A `$recursiveRef` depends on the path that leads to it, so this schema may be refused.
             Err(unusable) => assert!(matches!(naming, Naming::Recursive), "{case}: {unusable}"),
         }
         let case = format!("properties of each other by {naming:?}");

@@ -259,7 +259,7 @@ struct Tree {
     third_party: BTreeSet<String>,
 }
 
-/// What `package` builds with its default features.
+/// Returns the dependency tree of `package` with its default features.
 fn tree_of(package: &str) -> Fallible<Tree> {
     tree(package, &[])
 }

@@ -15,7 +15,7 @@ pub(crate) struct Crate {
     folder: tempfile::TempDir,
 }
 
-/// What a run of cargo left behind.
+/// The status and the output of a run of cargo.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) succeeded: bool,

@@ -63,7 +63,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What is wrong with a package as `cargo metadata` describes it.
+    /// Returns the faults of a package, as `cargo metadata` describes it.
     pub(crate) fn faults(&self, package: &Value) -> Vec<String> {
         let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let name = text(package, "name").unwrap_or_default();
@@ -89,7 +89,7 @@ impl Rules {
         faults
     }
 
-    /// What is wrong with a package of Cargo.lock, which has all that any platform or feature needs.
+    /// Returns the faults of a package in `Cargo.lock`, which lists the packages of every platform and feature.
     pub(crate) fn faults_of_lock(&self, name: &str, source: Option<&str>) -> Vec<String> {
         let bans = self.banned.iter().filter(|(banned, _)| banned == name);
         let mut faults: Vec<String> = bans.map(|(_, reason)| format!("{name} is banned: {reason}")).collect();

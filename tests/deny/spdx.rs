@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 
-/// Whether the licences that are allowed are enough to take what is licensed so. An exception belongs to its licence:
-/// `Apache-2.0 WITH LLVM-exception` is allowed only where just that is.
+/// Returns `true` if the allowed licences satisfy the expression. An exception belongs to its licence: `Apache-2.0
+/// WITH LLVM-exception` is allowed only if exactly that is listed.
 ///
 /// # Errors
 ///
-/// What is wrong with the expression.
+/// Returns an error that describes the fault of the expression.
 pub(crate) fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let mut words = spaced.split_whitespace().peekable();

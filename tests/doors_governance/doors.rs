@@ -23,12 +23,12 @@ type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 #[derive(Clone, Copy)]
 pub(crate) struct Door {
     pub(crate) name: &'static str,
-    /// Whether what calls knows what the server says of a tool's behaviour: by bindings, or as it is listed.
+    /// `true` if the caller knows the tool's annotations, from bindings or from the list.
     pub(crate) knows_hints: bool,
-    /// Whether no cache answers: the client itself has to judge whom the call is for. That whoever calls wants to hear of
-    /// progress, as clients over rmcp always do, is no reason.
+    /// `true` if no cache answers, because the client itself must judge the caller. A request for progress, which
+    /// clients over rmcp always make, is not a reason.
     pub(crate) passes_caches: bool,
-    /// Whether its calls are those of a template that does not come from a local file.
+    /// `true` if the calls come from a template that is not from a local file.
     pub(crate) is_remote: bool,
     open: Open,
 }
@@ -48,7 +48,7 @@ fn marked(layers: Layers) -> Layers {
     Arc::new(move |client| -> Calls { Arc::new(layers(client).with_call_options(CallOptions::new().remote())) })
 }
 
-/// What is behind a door.
+/// The parts behind a door.
 struct Behind {
     site: Arc<Site>,
     layers: Layers,

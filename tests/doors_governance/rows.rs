@@ -1,4 +1,4 @@
-//! What governs calls, each with calls that show it.
+//! The rules for calls, each with calls that show it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -259,7 +259,7 @@ fn cache() -> Row {
     layered("Cache", move |client| Stack::new(client).cache(cache.clone()), steps)
 }
 
-/// What the tool itself refuses is not tried again.
+/// A call that the tool itself refuses is not retried.
 fn retried() -> Row {
     let failing = Step {
         tool: "always_fails",

@@ -1,4 +1,5 @@
-//! What a configuration demands is done, or refused, or said not to be done: for the macro and for build scripts.
+//! Tests that each key of a configuration is applied, refused, or reported as ignored, for the macro and for build
+//! scripts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -41,7 +42,7 @@ impl Project {
         self.folder.path().join(self.krate)
     }
 
-    /// What the macro expands to; it never names a folder of this machine.
+    /// Returns the macro's expansion, and checks that it never names a folder of this machine.
     fn expand(&self, input: TokenStream) -> String {
         let expanded = expand_macro(input, Some(self.path())).to_string();
         assert!(!expanded.contains(self.folder.path().to_str().expect("the path is text")), "{expanded}");
@@ -61,7 +62,7 @@ impl Project {
         assert!(expanded.contains("compile_error") && expanded.contains(expected), "not said: {expected}\n{expanded}");
     }
 
-    /// What a build script says to cargo.
+    /// Returns the output of a build script for cargo.
     fn build(&self, builder: Builder) -> Result<String, BuildError> {
         let mut said = Vec::new();
         builder.compile_in(&self.path(), &self.path().join("out"), &mut said)?;
@@ -269,7 +270,7 @@ fn rules_of_a_builder_that_cannot_hold_are_refused() {
     project.build_refuses(hub().crate_path("my crate"), "invalid module path `my crate`");
     let every = Builder::new().rename("list_issues", "issues").server("hub").server("git");
     project.build_refuses(every, "`rename` applies to one server");
-    // What is left out of every server has to be in one, and stays out of those that leave out more.
+    // A pattern for all servers must match a tool of at least one. It adds to the exclusions of each server.
     project.build_refuses(Builder::new().exclude(["x_*"]).server("hub").server("git"), "no tool matches `x_*`");
     let both = Builder::new().exclude(["merge_*"]).server("git").server("hub").prefix(mcp_bindgen_model::Prefix::None);
     project.build(both).expect("it can be bound");

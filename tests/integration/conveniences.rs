@@ -1,5 +1,5 @@
-//! What generated code does for those who write by hand what it is used for: constants are filled in, texts have an order,
-//! what the server calls deprecated is, and documentation says what a name does not.
+//! Tests conveniences of generated code: constants are filled in, texts are ordered, deprecated items are marked, and
+//! documentation explains renamed items.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 #![deny(warnings)]

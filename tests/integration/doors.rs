@@ -35,7 +35,7 @@ impl Project {
         expand_macro(input, Some(self.path().to_owned())).to_string()
     }
 
-    /// What a build script generates for a server, and what it says to cargo.
+    /// Returns the code that a build script generates for a server, and its output for cargo.
     fn build(&self, server: &str, builder: Builder) -> (String, String) {
         let mut said = Vec::new();
         builder.compile_in(self.path(), &self.path().join("out"), &mut said).expect("the build script runs");

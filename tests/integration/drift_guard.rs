@@ -34,7 +34,7 @@ async fn a_server_that_is_what_was_bound_is_never_refused() {
     for tool in TOOLS {
         let mut call = mcp_bindgen::ToolCall::new("fixture", tool.name, Map::new());
         call.spec = Some(tool);
-        // What the arguments are is not asked here.
+        // This check ignores the arguments.
         let outcome = mcp_bindgen::CallTool::call_tool(&client, call).await;
         assert!(!matches!(outcome, Err(CallError::Incompatible { .. })), "{outcome:?}");
     }

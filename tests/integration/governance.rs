@@ -1,5 +1,5 @@
-//! What the configuration of a server demands of calls holds for typed ones, untyped ones and calls as values: what is
-//! refused never reaches the server, which writes down every call that it is sent.
+//! Tests that a server's rules for calls apply to typed calls, untyped calls and calls as values. A refused call never
+//! reaches the server, which records each call.
 
 #![cfg(unix)]
 

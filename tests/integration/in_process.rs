@@ -82,7 +82,7 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(SOON, future).await.expect("it ends soon")
 }
 
-/// What is said of a client whose streams have ended: at once, with nothing sent.
+/// Checks a client whose streams have ended: calls fail at once, and nothing is sent.
 async fn assert_over(client: &Client) {
     let start = Instant::now();
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! What a server should have said, in place of what it says: typed results of tools that declare none, and parameters
-//! that are mended. The fixture server answers as three of GitHub's tools do, in text.
+//! Tests overrides: typed results for tools that declare none, and corrected parameters. The fixture server answers as
+//! three of GitHub's tools do, in text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 

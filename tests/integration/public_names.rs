@@ -1,5 +1,5 @@
-//! What stands at the root of the library: what users may need, each name of which is listed here, and nothing else. What
-//! only generated code needs is in `__private`.
+//! Tests the names at the root of the library: those that users may need, each listed here, and no others. Names that
+//! only generated code needs are in `__private`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -105,13 +105,13 @@ const RUNTIME: &[&str] = &[
     "with_secrets",
 ];
 
-/// What the facade adds to them.
+/// The names that the facade adds.
 const FACADE: &[&str] = &["agents", "include_bindings", "mcp_template", "mcp_tools", "model"];
 
-/// What is at the root and hidden, beside macros: the language puts those there.
+/// The hidden names at the root, except macros, which the language puts there.
 const HIDDEN: &[&str] = &["__private"];
 
-/// Where bindings of every format look for it.
+/// The module that bindings of every format look up.
 const FORMAT: &str = "__format";
 
 #[test]

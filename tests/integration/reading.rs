@@ -79,7 +79,7 @@ mcp_bindgen::__private::__string_enum!(Deleted { Deleted = "deleted", });
 #[track_caller]
 fn refused<'t, T: Deserialize<'t> + std::fmt::Debug>(text: &'t str) -> String {
     let error = serde_json::from_str::<T>(text).unwrap_err().to_string();
-    // What is missing in the whole value is known only behind its text.
+    // The position of a field that is missing in the whole value is at the end of the text, so it is cut off.
     match error.rsplit_once(" at line 1 column ") {
         Some((said, _)) => said.to_owned(),
         None => error,

@@ -1,4 +1,4 @@
-//! What users say of generated code: undeclared keys kept, derives beside the usual ones, other names. The wire never
+//! Tests options for generated code: undeclared keys kept, additional derives, other names. The wire format never
 //! changes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
@@ -89,7 +89,7 @@ fn undeclared_keys_are_kept_in_parameters() {
     assert_eq!(call.arguments(), value);
 
     round_trips::<TrackerSearchParams>(json!({"where": {"label": "x", "deep": [1]}, "page": 2}));
-    // What is refused is refused as before.
+    // The same values are refused as before.
     for value in
         [json!({"card": 1, "to": {"x": 1, "y": 2}, "z": 1}), json!({"card": 1, "to": {"x": 1, "y": 2, "z": 3}})]
     {
@@ -305,7 +305,7 @@ fn arguments_are_checked_and_results_are_not() {
         let error = BookingCall::parse("book", &value).unwrap_err();
         assert!(matches!(&error, CallError::InvalidArguments { pointer: found, .. } if found == pointer), "{error:?}");
     }
-    // What one of several branches asks is not asked of every value.
+    // A requirement of one branch does not apply to every value.
     let rate = json!({"room": "A12", "arrival": "2026-01-02", "guest": "ada", "rate": "A"});
     round_trips::<BookingBookParams>(rate);
     let output: BookingBookOutput = round_trips(json!({"code": "x", "nights": 0}));

@@ -1,4 +1,4 @@
-//! What `shared` and `extern` are for: what one tool answers is handed to another, and the program's own types stand in
+//! Tests `shared` and `extern`: one tool's result is passed to another, and the program's own types appear in
 //! parameters and results.
 
 #![deny(warnings)]

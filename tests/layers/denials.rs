@@ -140,7 +140,7 @@ async fn an_approval_that_is_dropped_half_way_is_none() {
         let stack = stack.clone();
         tokio::spawn(async move { stack.call_tool(call).await })
     };
-    // Whoever was to answer is gone.
+    // The sender of the answer is dropped, so the approval handler panics.
     let waiting = call(set("a", 1));
     drop(asked.recv().await.unwrap());
     assert!(denied(waiting.await.unwrap()).contains("panicked"));
@@ -159,7 +159,7 @@ async fn an_approval_that_is_dropped_half_way_is_none() {
     assert!(matches!(error, CallError::Cancelled { dispatched: Dispatched::No, .. }), "{error}");
     assert!(answer.send(ApprovalAnswer::Approve).is_err(), "nobody listens");
     assert_eq!(server.all_executions(), 0);
-    // What somebody takes to answer is not the time of the call.
+    // The time that an approval takes does not count towards the timeout of the call.
     let waiting = call(set("a", 1).with(CallOptions::new().timeout(Duration::from_millis(200))));
     let answer = asked.recv().await.unwrap();
     let start = Instant::now();

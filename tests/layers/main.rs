@@ -69,7 +69,7 @@ fn denied(outcome: Result<ToolResult, CallError>) -> String {
     }
 }
 
-/// What was seen, in order.
+/// A log of events, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -85,7 +85,7 @@ impl Log {
 
 type Answering = dyn Fn(usize, &ToolCall) -> Result<ToolResult, CallError> + Send + Sync;
 
-/// What stands in the place of a client, by number of the call.
+/// A client stand-in that answers by number of the call.
 #[derive(Clone)]
 struct By {
     answer: Arc<Answering>,

@@ -83,7 +83,7 @@ async fn whatever_the_order_in_which_layers_are_given_theirs_is_one() {
         let before = ["policy", "sequence", "approval", "asked", "snapshot"];
         // Two tries, one approval and one snapshot for both.
         assert_eq!(log.take(), [&before[..], &["client", "client"]].concat(), "turn {turn}");
-        // What the cache has is as governed as what the server says.
+        // The policy governs cached results as well as fresh ones.
         assert!(stack.call_tool(get("a")).await.is_ok());
         assert_eq!(log.take(), before, "turn {turn}");
     }

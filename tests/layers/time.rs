@@ -42,7 +42,7 @@ async fn a_cap_knows_what_was_sent() {
     assert!(start.elapsed() >= CAP && start.elapsed() < SOON / 2, "{:?}", start.elapsed());
     assert!(stack.call_tool(set("a", 1)).await.is_ok());
     assert_eq!(server.executions("set"), 2);
-    // Nobody came to a verdict, or to an approval.
+    // The policy or the approval never completes, so nothing was dispatched.
     let stack = Stack::new(client.clone()).policy(Policy::new_async(|_| pending())).total_cap(CAP);
     assert_eq!(timed_out(stack.call_tool(set("a", 1)).await, CAP), Dispatched::No);
     let stack = Stack::new(client).approval(Approval::of(["*"], |_| pending())).total_cap(CAP);

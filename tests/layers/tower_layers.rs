@@ -51,7 +51,7 @@ async fn bindings_call_through_services_of_tower() {
         assert_eq!(store.get(StoreGetParams::new("a")).await.unwrap().value, 0);
     }
     assert_eq!(server.executions("get"), 1);
-    // What is not `Clone` stands behind a buffer, whose error is none of a call.
+    // A service that is not `Clone` needs a buffer, which has its own error type.
     let pause = Duration::from_millis(20);
     let service = ServiceBuilder::new().buffer(8).rate_limit(1, pause).service(client);
     let store = Store::with(Calls::through(service));

@@ -43,7 +43,7 @@ async fn a_call_that_fails_leaves_nothing_behind() {
     // The tool says that it failed.
     assert!(stack.call_tool(untyped("fail", json!({}))).await.unwrap().is_error);
     assert_eq!(now(&state), ["set"]);
-    // Whether it took effect is unknown.
+    // The outcome of the call is unknown.
     server.answer_nothing("put", 1);
     let short = CallOptions::new().timeout(Duration::from_millis(300));
     let error = stack.call_tool(put("a", 2).with(short)).await.unwrap_err();

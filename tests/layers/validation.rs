@@ -1,4 +1,4 @@
-//! What cannot be combined with schema.
+//! Tests the validation layer, which needs the `validation` feature.
 
 use mcp_bindgen::middleware::{Stack, Validate};
 use mcp_bindgen::{CallError, CallTool};

@@ -237,7 +237,7 @@ fn listed(names: &[&str]) -> Vec<Value> {
     names.iter().map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
 }
 
-/// What the provider calls itself, by the declarations alone; `all` where a server is handed over whole.
+/// Returns the tools of a provider's declarations; `all` stands for a server that is declared whole.
 fn called(declared: &HostedDeclarations, all: &[&str]) -> Vec<String> {
     let mut called = Vec::new();
     for tool in &declared.tools {
@@ -307,7 +307,7 @@ async fn declarations_and_the_set_beside_them_have_each_tool_once() {
     println!("{told} tools, each told of once");
 }
 
-/// What sections say of a server is not in its configuration.
+/// A prompt limits each server to the tools that its sections offer, also where the server's configuration does not.
 #[tokio::test]
 async fn a_prompt_s_servers_are_limited_to_what_its_sections_offer() {
     let names = ["list_issues", "merge", "drop", "read"];

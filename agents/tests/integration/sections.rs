@@ -1,4 +1,4 @@
-//! What sections mean, case by case, and what a prompt of them looks like.
+//! Tests the rules for sections, case by case, and how a prompt renders them.
 //!
 //! `SNAPSHOTS=overwrite cargo test -p mcp-bindgen-agents --test integration` writes the golden texts anew.
 

@@ -136,7 +136,7 @@ fn a_set_grows_without_renaming_anything() {
     assert_eq!(names(&first), ["a_b_c"]);
     assert_eq!(grown.tool_of("a_b_c"), Some(("a_b", "c")));
     assert!(grown.name_of("a", "b_c").unwrap().starts_with("a_b_c_"));
-    // What is added is told of last.
+    // New tools are declared after the existing ones.
     for provider in PROVIDERS {
         let (before, after) = (first.definitions(provider), grown.definitions(provider));
         assert!(before.declarations().zip(after.declarations()).all(|(before, after)| before == after));
@@ -157,7 +157,7 @@ fn what_a_configuration_or_a_policy_denies_by_name_is_not_in_the_set() {
         assert_eq!(names(&Toolset::builder().server("db", &listed, governed).build().unwrap()), ["db_read"]);
     }
     assert_eq!(names(&Toolset::builder().server("db", &listed, around).build().unwrap()), ["db_read"]);
-    // What a rule says of a call before there is one, nobody knows.
+    // A rule that judges single calls does not hide a tool from the set.
     let ruled = Stack::new(Fake::new()).policy(Policy::read_only());
     assert_eq!(Toolset::builder().bindings(&GITHUB, ruled).build().unwrap().len(), 3);
 }

@@ -201,7 +201,7 @@ fn properties(schema: &Value) -> Vec<&str> {
     names
 }
 
-/// What a request fails by as a whole where one tool has it.
+/// Returns the faults of one declaration that make a provider reject the whole request.
 fn faults(provider: Provider, declaration: &Value) -> Vec<&'static str> {
     let tool = declaration.get("function").unwrap_or(declaration);
     let schema = match provider {

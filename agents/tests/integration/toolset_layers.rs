@@ -56,7 +56,7 @@ async fn what_layers_remember_of_one_conversation_is_not_for_another() {
     assert!(!all.dispatch("r_publish", "{}").await.success, "the set itself is of nobody");
     assert_eq!(one.dispatch("r_publish", "{}").await.message, "one");
 
-    // Whatever is made of the set carries it as well, and the last value holds.
+    // Sets derived from this one keep the extension, and the last value wins.
     let part = one.subset(["r"]).unwrap();
     let grown = one.extend().server("s", &[tool("other")], Anything).build().unwrap();
     let deferred = all.deferred().pinned(["r_build"]).unwrap().with_extension(Conversation("one"));

@@ -17,7 +17,7 @@ pub(crate) struct Project {
     folder: tempfile::TempDir,
 }
 
-/// What a run left behind.
+/// The output and the exit code of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,

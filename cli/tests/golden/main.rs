@@ -1,5 +1,5 @@
-//! What every command prints and how it ends, held against transcripts in `tests/goldens`. A unit test of the program's
-//! arguments sees that no command is left out.
+//! Compares the output and exit code of every command with transcripts in `tests/goldens`. A unit test of the
+//! program's arguments checks that no command is missing.
 //!
 //! `SNAPSHOTS=overwrite cargo test -p mcp-bindgen-cli --test golden` writes them anew; read the difference.
 

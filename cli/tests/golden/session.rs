@@ -9,7 +9,8 @@ use snapbox::Redactions;
 
 use crate::common::{Project, Run, assert_golden, fixture_server};
 
-/// What a command may see of the machine's environment: what starts programs, and nothing that changes what is said.
+/// The environment variables that a command inherits: those needed to start programs, and none that changes its
+/// output.
 const KEPT: [&str; 9] =
     ["CARGO", "CARGO_HOME", "LLVM_PROFILE_FILE", "PATH", "PATHEXT", "RUSTUP_HOME", "SYSTEMROOT", "TEMP", "TMPDIR"];
 

@@ -1,5 +1,5 @@
-//! What goes wrong outside of the program: files that are none, that are broken, that nobody can write, and servers that
-//! say odd things. Each is a clear message, with its place and what to do next, or a sane result; and nothing is half done.
+//! Tests faults outside of the program: missing, broken and read-only files, and servers that send odd data. Each
+//! gives a clear error with its place and the next step, or a sane result. No command stops half-way.
 
 use std::fs;
 use std::process::Command;
@@ -119,7 +119,7 @@ fn texts_of_other_editors_are_read_and_kept() {
     refused(&project, READERS, &["error: the file is not UTF-8 text\n --> mcp.toml:1:6\n"]);
     refused(&project, &[&ADD, &["init", "--no-dependency"]], &["the file is not UTF-8 text\n --> mcp.toml:1:6\n"]);
 
-    // What cannot be read is not repeated: it may hold a secret.
+    // The error does not repeat text that cannot be parsed, because it may contain a secret.
     project.write("mcp.toml", "[servers.s]\nenv = { TOKEN = \"hunter2-hunter2\"\n");
     for command in READERS.iter().chain([&&ADD[..]]) {
         let run = project.run(command).exits_with(1).says("error: not valid TOML: ").says("\n --> mcp.toml:2:");
@@ -233,7 +233,7 @@ fn folders_that_cannot_be_written_to_are_said() {
     ] {
         run(&format!("PROGRAM {words}")).exits_with(1).says(&format!("{denied}{file}{help}"));
     }
-    // What only reads still works, and so does what has nothing to write.
+    // Commands that only read still work, and so do commands with nothing to write.
     run("PROGRAM check").exits_with(0);
     run("PROGRAM sync").exits_with(0).says("Unchanged mcp/s.json");
     run("PROGRAM list").exits_with(0);
@@ -347,7 +347,7 @@ fn a_list_that_changes_between_two_pages_is_told() {
         json!({ "tools": [{ "name": "b", "description": "Does more.", "inputSchema": { "type": "object" } }, tool("c")] }),
     ]);
     project.run(&["sync"]).exits_with(0).says("Created mcp/s.json (4 tools of s)");
-    // What the server said is kept, however often it is asked, and one of the two is bound.
+    // The snapshot keeps both tools, also after several syncs, and the bindings contain one of the two.
     project.run(&["check"]).exits_with(0);
     let list = project.run(&["list", "s"]).exits_with(0).says("warning[MCP0004]: another tool has the same name");
     assert_eq!(list.stdout.matches("s::s_b(").count(), 1, "{}", list.stdout);

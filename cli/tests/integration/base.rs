@@ -160,7 +160,7 @@ fn what_is_taken_away_is_told() {
     assert!(markdown.contains("| `t` | removed |  | removed |"), "{markdown}");
     let github = project.run(&formatted("github")).exits_with(4).stdout;
     assert!(github.contains("::warning file=mcp/t.json,title=t was removed::main has it"), "{github}");
-    // Who asks of one server is told of that one.
+    // A check of one server reports that server only.
     let one = project.run(&[&CHECK[..], &["s"]].concat()).exits_with(4);
     assert!(!one.stderr.contains("t is no server"), "{}", one.stderr);
 }

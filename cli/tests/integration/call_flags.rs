@@ -29,7 +29,7 @@ fn call(project: &Project, words: &[&str]) -> Run {
     project.run(&[&["call", "s", "t"], words].concat())
 }
 
-/// What a call would send, without a server.
+/// Checks the arguments that a dry run prints; it needs no server.
 #[track_caller]
 fn sends(project: &Project, words: &[&str], expected: &Value) {
     let run = call(project, &[words, &["--dry-run"]].concat()).exits_with(0);

@@ -1,4 +1,5 @@
-//! What `check` and `diff` say beside whether a server has changed: offline, against git, in the words of others' programs.
+//! Tests `check` and `diff` beyond plain drift: offline, against a git revision, and in the output formats of other
+//! programs.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
@@ -45,7 +46,7 @@ fn without_a_server_a_check_says_what_can_be_said() {
     let project = Project::new(FIXTURE);
     project.run(&["check", "--offline"]).exits_with(4).says("fixture has no snapshot");
     project.run(&["sync"]).exits_with(0);
-    // Whatever would be started now fails.
+    // Any attempt to start the server would fail now.
     project.write("mcp.toml", "[servers.fixture]\ncommand = \"./no-such-program\"\n");
     project
         .run(&["check", "--offline"])
@@ -124,7 +125,7 @@ fn a_check_tells_what_became_of_a_snapshot_since_a_branch() {
     git(&project, &["checkout", "-qb", "work"]);
     project.write("mcp/fixture.json", &live);
     git(&project, &["commit", "-qam", "now"]);
-    // What came to the branch later is not of this work.
+    // Later commits on `main` are not part of this branch's changes.
     git(&project, &["checkout", "-q", "main"]);
     project.write("later.txt", "later");
     git(&project, &["rm", "-q", "mcp/fixture.json"]);
@@ -170,7 +171,7 @@ fn a_shallow_clone_is_told_what_to_fetch() {
             .says(&format!("git has no commit `{revision}` that shares history with HEAD"))
             .says("`fetch-depth: 0`");
     }
-    // What looks like an option of git's is a revision all the same.
+    // A value that looks like an option of git is still a revision.
     shallow.run(&["check", "--offline", "--base=--output=x"]).exits_with(1).says("git has no commit `--output=x`");
     assert!(!shallow.path("x").exists());
     git(&shallow, &["fetch", "-q", "--unshallow"]);
@@ -233,7 +234,7 @@ fn annotations_name_files_from_the_root_of_the_repository() {
     assert!(annotated().starts_with("::error file=sub/mcp/s.json,line=1,title="), "{}", annotated());
 }
 
-/// What a runner of GitHub's would obey in a log: its own way, behind blanks, and the older way, anywhere.
+/// Returns the lines that a GitHub runner would obey as commands: `::` after blanks, and the older `##[` anywhere.
 #[cfg(unix)]
 fn obeyed(log: &str) -> Vec<&str> {
     log.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##[")).collect()
@@ -290,7 +291,7 @@ fn a_runner_of_github_obeys_no_stranger() {
     let github = run(&["check", "broken", "said", "--format", "github"]).stdout;
     assert!(project.read("summary.md").starts_with("of others\n<!-- mcp-bindgen check -->\n"));
     assert!(github.lines().all(|line| line.starts_with("::error ") || line.starts_with("::notice ")), "{github}");
-    // What is data stays what it is.
+    // Data is printed unchanged.
     let sent = run(&["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile]).json();
     assert_eq!(sent["params"]["arguments"]["a"], hostile);
     assert_eq!(run(&["list", "said", "--format", "json"]).json()[0]["tool"], "odd ##[add-mask]x");

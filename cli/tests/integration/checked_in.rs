@@ -1,4 +1,4 @@
-//! What `expand -o` writes is a module of a crate: it compiles without a warning, and rustfmt has nothing to say.
+//! Tests that `expand -o` writes a module that compiles without warnings, and that rustfmt leaves unchanged.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

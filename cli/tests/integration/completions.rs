@@ -217,7 +217,7 @@ fn every_command_has_a_man_page() {
     let help = project.run(&["--help"]).exits_with(0).stdout;
     let (_, commands) = help.split_once("Commands:\n").unwrap();
     let commands = commands.lines().take_while(|line| !line.trim().is_empty());
-    // What a command is begins on its line, or where there is little room on the next.
+    // The description of a command begins on the line of its name, or on the next line if there is little room.
     let names = commands
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .map(|line| line.split_whitespace().next().unwrap());

@@ -179,7 +179,7 @@ fn a_variable_that_is_empty_is_not_set() {
         run(empty).exits_with(1).says("a: program: `x` was not found");
     }
     run("{").exits_with(1).says("MCP_SERVERS:1:");
-    // Who names a server wants that one, also where there is none.
+    // A named server must exist.
     project.write("mcp.toml", "");
     project.run(&["doctor"]).exits_with(0);
     project.run(&["doctor", "a"]).exits_with(1).says("unknown server `a`");

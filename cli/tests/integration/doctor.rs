@@ -99,7 +99,7 @@ fn answering(status: &'static str) -> std::net::SocketAddr {
     address
 }
 
-/// What `doctor` says with these variables, and none that would lead it elsewhere.
+/// Returns the output of `doctor` with these variables, without proxy variables of the machine.
 fn looked(project: &Project, variables: &[(&str, &str)]) -> String {
     let mut command = project.command();
     for name in ["HTTP", "HTTPS", "ALL", "NO"] {

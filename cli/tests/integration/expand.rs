@@ -1,4 +1,4 @@
-//! What `expand` refuses, and what it does for several servers at once.
+//! Tests the errors of `expand`, and `expand` with several servers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -47,7 +47,7 @@ const PLANTED: [&str; 30] = [
     "planted-gemini-oauth-2",
 ];
 
-/// Where each fixture is in a home; `PROJECT` begins those of a project.
+/// The path of each fixture in a home folder; `PROJECT` is the folder of a project.
 const FILES: [(&str, &str, &str); 10] = [
     ("claude-desktop", "claude_desktop_config.json", ".config/Claude/claude_desktop_config.json"),
     ("claude-code", "mcp.json", "PROJECT/.mcp.json"),
@@ -144,10 +144,10 @@ fn every_host_is_read_and_no_secret_leaves_its_file() {
         }
         tells_no_secret(&config);
         searched += 1;
-        // What everybody reads finds no secret either, and nothing that it does not know.
+        // The library reads the written configuration without a warning, so it contains no secret and no unknown key.
         let read = mcp_bindgen_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
         assert!(read.warnings.is_empty(), "{:?}", read.warnings);
-        // What is written starts what was found.
+        // The written configuration starts the servers that were found.
         let json = json.json();
         let taken = json["entries"]
             .as_array()
@@ -163,7 +163,7 @@ fn every_host_is_read_and_no_secret_leaves_its_file() {
     println!("{} planted secrets, {searched} texts searched, 0 found; {compared} servers as they were", PLANTED.len());
 }
 
-/// What a key of a host is called in mcp.toml, where it is called something else.
+/// Keys of hosts that have another name in `mcp.toml`.
 const RENAMED: [(&str, &str); 25] = [
     // A bridge becomes what it leads to.
     ("command", "url"),

@@ -30,11 +30,11 @@ fn what_stands_around_a_secret_stays() {
     ] {
         assert!(config.contains(line), "not written: {line}\n{config}");
     }
-    // Where it is not plain how much the variable stands for, it is said.
+    // The command reports a likely secret whose extent is unclear.
     let run = run.says("the plain text in env `OPTS` after `passphrase`, to its end");
     let run = run.says("a likely secret in `description` was not imported");
     assert!(!run.stderr.contains("D_PASSWORD"), "{}", run.stderr);
-    // Nobody who reads it finds a secret, or a part of one.
+    // The library finds neither a secret nor a part of one in the written configuration.
     let read = mcp_bindgen_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
     assert!(read.warnings.is_empty(), "{:?}", read.warnings);
 }

@@ -82,7 +82,7 @@ fn a_narrow_terminal_has_no_longer_lines() {
     assert!(!table.contains('\u{1b}'), "{table}");
 }
 
-/// What ends a script, a comment, an attribute or a section, leads elsewhere, or turns text around.
+/// Texts that would end a script, a comment, an attribute or a section, add a link, or reverse the text direction.
 const HOSTILE: [&str; 8] = [
     "</script><script>alert(1)</script>",
     "<!--",
@@ -106,7 +106,7 @@ fn hostile_texts_are_text() {
         // It is JSON that nothing in it can end.
         assert!(!data.contains('<') && serde_json::from_str::<Vec<String>>(data).unwrap().len() == 4, "{data}");
         assert!(!page.contains('\u{202e}'), "{hostile}");
-        // What stands on the page of a server that says nothing bad, and no more of it.
+        // The page contains as much markup as the page of a harmless server.
         for (markup, count) in [
             ("<script", 2),
             ("</script", 2),
@@ -132,7 +132,7 @@ fn hostile_texts_are_text() {
     println!("{checked} hostile texts are text");
 }
 
-/// What of a document is in no code span, each of which ends with as many backticks as it began with.
+/// Returns the text outside of code spans. A span ends with as many backticks as it began with.
 fn outside_code(markdown: &str) -> String {
     let mut outside = String::new();
     let mut rest = markdown;

@@ -303,7 +303,7 @@ fn a_command_that_is_told_to_end_leaves_no_process() {
             }
         };
         project.write("mcp.toml", &format!("{config}env = {{ MARK = \"{mark}\" }}\n"));
-        // Whoever runs the tests may have signals ignored.
+        // The parent process may ignore signals, so `env` resets them.
         let mut check = Command::new("env")
             .args(["--default-signal=HUP,INT,TERM", "sh"])
             .current_dir(project.path(""))

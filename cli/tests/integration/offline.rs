@@ -329,7 +329,7 @@ fn a_pipe_that_closes_ends_output_quietly() {
         ("completions bash", 0),
         ("man pages", 0),
     ] {
-        // Whoever would read has ended before anything is written.
+        // The reader has closed the pipe before the command writes.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut run = project.command();

@@ -1,4 +1,4 @@
-//! What a server should have said, as the commands show and check it.
+//! Tests overrides of a server's tools, as the commands show and check them.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 

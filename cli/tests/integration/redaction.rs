@@ -12,7 +12,7 @@ const GIVEN: &str = "given 1f3a5c7e9b0d2468 \"q\" é/";
 const ARGUMENT: &str = "argument-2468bd0f1357ace9";
 const WRITTEN: &str = "written out 3579ce1f2468bd0a <&>";
 
-/// What is in no other text.
+/// Texts that occur only in secrets.
 const CORES: [&str; 3] = ["1f3a5c7e9b0d2468", "2468bd0f1357ace9", "3579ce1f2468bd0a"];
 
 fn leaks(text: &str) -> Option<&'static str> {

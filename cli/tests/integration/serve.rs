@@ -126,7 +126,7 @@ fn stdin_and_stdout_are_the_protocol_and_the_configuration_holds() {
     let listed = served.hear();
     let names: Vec<&str> =
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    // What is excluded is not among them; the order is that of the configuration and of names.
+    // The list omits excluded tools; servers follow the order of the configuration, and tools are sorted by name.
     assert_eq!(names[..2], ["desk_add", "desk_create_ticket"], "{names:?}");
     assert!(names.len() > 2 && names[2..].iter().all(|name| name.starts_with("gh_")), "{names:?}");
     assert!(names[2..].is_sorted(), "{names:?}");
@@ -137,7 +137,7 @@ fn stdin_and_stdout_are_the_protocol_and_the_configuration_holds() {
     let refused = served.hear();
     assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{refused}");
 
-    // What has to be approved is asked of the client.
+    // The proxy asks the client for approval.
     let ticket = json!({ "title": "Leak", "priority": "high" });
     for (id, approve) in [(4, true), (5, false)] {
         served.tell(&call(id, "desk_create_ticket", ticket.clone()));

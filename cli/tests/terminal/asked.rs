@@ -1,4 +1,4 @@
-//! What is asked at the terminal, by each command that asks, and what is asked nobody.
+//! Tests the prompts of each command at a terminal, and the cases without a prompt.
 
 use crate::common::Project;
 use crate::screen::Terminal;

@@ -1,4 +1,4 @@
-//! What moves while servers are asked, and that nothing stays of it.
+//! Tests progress bars while servers are contacted, and that the bars disappear.
 
 use crate::common::Project;
 use crate::screen::Terminal;
@@ -27,7 +27,7 @@ fn servers_are_asked_side_by_side_and_the_bars_go_away() {
         terminal.until("three bars", |lines| bars(lines).len() == 3);
         let asking = names.clone().map(|name| format!("      Asking {name}"));
         assert_eq!(bars(&terminal.lines()), asking);
-        // What is finished stands above what is not.
+        // Finished servers appear above the pending ones.
         project.write("b.go", "");
         terminal.shows("Created mcp/b.json").until("two bars", |lines| bars(lines) == [&*asking[0], &*asking[2]]);
         assert_eq!(terminal.lines()[0], "     Created mcp/b.json (10 tools of b)");

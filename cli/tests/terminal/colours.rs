@@ -1,4 +1,4 @@
-//! Where there are colours, and where not: as the terminal, the environment and `--color` say.
+//! Tests when output has colours, by terminal, environment and `--color`.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use crate::screen::Terminal;
 
 const RED: &str = "\u{1b}[1;31merror\u{1b}[0m";
 
-/// What an error looks like at a terminal or elsewhere.
+/// Returns the error output of a command, at a terminal or elsewhere.
 fn error(is_terminal: bool, arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let project = Project::empty();
     project.write("Cargo.toml", "[workspace]\n");
@@ -40,7 +40,7 @@ fn the_terminal_the_environment_and_the_option_decide() {
         (true, &["--color", "auto"], &[], true),
         (false, &["--color", "auto"], &[], false),
     ] {
-        // What the program finds wrong, and what is wrong with the line itself.
+        // Both kinds of errors follow the rule: those of a command, and those of the command line itself.
         for command in [&["list"][..], &["list", "--no-such-option"]] {
             let words = [command, options].concat();
             let said = error(is_terminal, &words, environment);

@@ -39,7 +39,7 @@ fn a_pipe_that_closes_early_is_no_failure() {
             assert_eq!(output.status.code(), expected, "{words:?}: {said}");
             assert!(!said.contains("panic") && !said.contains("Broken pipe"), "{words:?}: {said}");
         }
-        // Nobody reads what is said of it either.
+        // The result is the same without a reader of stderr.
         let mut child = project.command().args(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stderr.take());
         assert_eq!(child.wait().unwrap().code(), expected, "{words:?}");

@@ -14,7 +14,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::common::Project;
 
-/// Whoever waits longer waits for ever.
+/// The timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Terminal {
@@ -26,7 +26,7 @@ pub(crate) struct Terminal {
     is_open: bool,
 }
 
-/// What a program left behind.
+/// The exit code and the output of a program that ended.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
@@ -48,7 +48,7 @@ impl Terminal {
     #[cfg(target_os = "linux")]
     pub(crate) fn with_session(project: &Project, arguments: &[&str]) -> Self {
         let mut command = Command::new("setsid");
-        // Whoever runs the tests may have signals ignored, as `nohup` does.
+        // The parent process may ignore signals, as `nohup` does, so `env` resets them.
         command.args(["--ctty", "env", "--default-signal=HUP,INT,TERM"]);
         command.arg(env!("CARGO_BIN_EXE_mcp-bindgen")).args(arguments);
         command.current_dir(project.path("")).env_remove("MCP_SERVERS").env_remove("CI");
@@ -59,7 +59,7 @@ impl Terminal {
     /// `streams`: which of stdin, stdout and stderr are the terminal; the others are nothing.
     pub(crate) fn of(mut command: Command, columns: u16, streams: [bool; 3]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        // Whoever inherits it keeps the window open.
+        // A child that inherits this descriptor would keep the terminal open.
         fcntl_setfd(&ours, FdFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();

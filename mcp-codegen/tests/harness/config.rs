@@ -1,4 +1,4 @@
-//! What must hold of every text that claims to be a configuration.
+//! Rules that hold for every text that is read as a configuration.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! What must hold of the differences between any two snapshots.
+//! Rules that hold for the differences between any two snapshots.
 
 use mcp_bindgen_model::Snapshot;
 use mcp_bindgen_schema::drift::{Change, diff};
 
 use super::watchdog;
 
-/// What stands between two snapshots in one text.
+/// The separator of two snapshots in one text.
 pub(crate) const SEPARATOR: &str = "\n---\n";
 
 /// The one call of what is tested here.

@@ -1,5 +1,5 @@
-//! What must hold of every text that claims to be a tool list, a configuration, overrides, or two snapshots. The tests and the
-//! fuzz targets in `fuzz/` share it; each uses a part.
+//! Rules that hold for every text that is read as a tool list, a configuration, overrides, or two snapshots. The tests
+//! and the fuzz targets in `fuzz/` share them; each uses a part.
 
 #![allow(dead_code)]
 
@@ -12,7 +12,7 @@ pub(crate) mod watchdog;
 use mcp_bindgen_codegen::{Bindings, Options, format};
 use mcp_bindgen_model::Snapshot;
 
-/// What a text is put through; gives whether it was what the check is about at all.
+/// A check of a text. It returns `true` if the text was of the kind that the check is for.
 pub(crate) type Check = fn(&str) -> bool;
 
 /// Reads a text as a tool list and generates its bindings: neither panics, what comes out is Rust, every tool that is

@@ -1,11 +1,11 @@
-//! What must hold of every text that claims to be overrides.
+//! Rules that hold for every text that is read as overrides.
 
 use mcp_bindgen_codegen::{Bindings, Options, apply_overrides, format};
 use mcp_bindgen_model::{FileError, Overrides, Snapshot};
 
 use super::watchdog;
 
-/// What is overridden: tools without results, and tools whose schemas say most of what schemas can.
+/// The snapshots that are overridden: one of tools without results, and one whose schemas use most keywords.
 const SNAPSHOTS: [&str; 2] =
     [include_str!("../../../fixtures/overrides/github.json"), include_str!("../../../fixtures/features/output.json")];
 
@@ -29,7 +29,7 @@ pub(crate) fn check(text: &str) -> bool {
 
 fn over(snapshot: &Snapshot, overrides: &Overrides) -> bool {
     overrides.misfits(snapshot).iter().for_each(printable);
-    // What is for tools that another list has costs the rest its turn otherwise.
+    // Overrides of tools that this list lacks would fail the whole file, so they are removed first.
     let mut fitting = overrides.clone();
     fitting
         .tools

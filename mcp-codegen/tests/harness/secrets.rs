@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{config, watchdog};
 
 const SECRET: &str = "sk-planted-9f8e7d6c5b4a3928";
-/// What must not be seen: also a part of it would be too much.
+/// The mark of a secret; a part of it must not appear either.
 const MARK: &str = "9f8e7d6c";
 
 /// Texts of configurations are shorter, and each stands in dozens of documents.

@@ -101,7 +101,7 @@ proptest! {
             let alone = type_names(std::slice::from_ref(tool), &options);
             for (place, wanted) in alone {
                 let was = &before[&place];
-                // What collides by the name of its tool is renamed with all its types.
+                // A tool whose name collides is renamed with all its types.
                 let collides = |name: &String| taken.contains(name) || taken.iter().any(|root| {
                     let root = root.trim_end_matches("Params").trim_end_matches("Output");
                     name.starts_with(root)

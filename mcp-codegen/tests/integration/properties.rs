@@ -1,4 +1,4 @@
-//! What holds of every tool list: random schemas over the whole set of keywords, and random JSON.
+//! Rules that hold for every tool list, checked with random schemas over all keywords and with random JSON.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 

@@ -174,7 +174,7 @@ fn options_in_code_say_the_same() {
     assert!(said.contains(&config_call) && !carried.contains("rust") && !carried.contains("keep"), "{carried}");
     let bound = " where for < 'call > :: mcp_bindgen :: Client : :: mcp_bindgen :: __private :: OverStdio < 'call >";
     assert_eq!(said.replace(&config_call, "").replace(bound, ""), configured.to_string());
-    // What is said later holds.
+    // Later options win.
     options = options.rename("create_issue", "file_issue").types(Types::Native);
     let (tools, _) = Bindings::describe(&tracker(), &options);
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_rename_renames_nothing_else() {
     assert_eq!(methods(&plain), ["read_file_dash", "read_file_dot", "other"]);
     let renamed = plain.clone().rename("read-file", "load");
     assert_eq!(methods(&renamed), ["load", "read_file_dot", "other"]);
-    // What stands refused makes no code that does not compile.
+    // A refused rename still gives code that compiles.
     let refused = plain.clone().rename("other", "read_file_dot");
     assert!(!Bindings::faults(&snapshot, &refused).is_empty());
     let names: Vec<String> = Bindings::describe(&snapshot, &refused).0.into_iter().map(|tool| tool.method).collect();

@@ -30,7 +30,7 @@ fn code(snapshot: &Snapshot, options: &Options) -> String {
 fn fault(snapshot: &Snapshot, options: &Options) -> String {
     let faults = Bindings::faults(snapshot, options);
     let [fault] = faults.as_slice() else { panic!("{faults:?}") };
-    // What cannot hold is left out, and the rest is code all the same.
+    // The generator ignores the faulty option, and the rest is still valid code.
     format(Bindings::generate(snapshot, options).0).unwrap();
     fault.error.to_string()
 }
@@ -138,7 +138,7 @@ fn a_whole_result_can_be_shared() {
     assert_eq!(text.matches("MemoryGraph, output_schema of").count(), 1);
     let names = types(&text);
     assert!(names.contains(&"MemoryGraphEntitiesItem") && names.contains(&"MemoryGraphRelationsItem"), "{names:?}");
-    // What a graph holds is shared with it, wherever else it stands.
+    // The types inside a shared type are shared with it, also elsewhere.
     assert!(!names.contains(&"MemoryCreateEntitiesParamsEntitiesItem"), "{names:?}");
     let (tools, _) = Bindings::describe(&memory(), &shared("Graph", "search_nodes/$output"));
     let outputs: Vec<_> = tools.iter().filter_map(|tool| tool.output_type.as_deref()).collect();
@@ -211,7 +211,7 @@ fn what_is_kept_makes_no_difference() {
     let (_, entity) = code.split_once("pub struct MemoryEntity ").unwrap();
     let (entity, _) = entity.split_once("::mcp_bindgen::__private::__tool!").unwrap();
     assert!(entity.contains("pub extra: BTreeMap<String, Value>"), "{entity}");
-    // Where every place is an argument and refuses other keys, there are none to keep.
+    // A type that occurs only in arguments and refuses other keys has no field for undeclared keys.
     let tool = |name: &str| {
         json!({"name": name, "inputSchema": {"type": "object", "properties": {"it": {
             "type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}}}})
@@ -326,7 +326,7 @@ fn a_place_where_several_types_stand_is_refused() {
     assert!(code(&list, &Options::new("s").shared("All", "a/all")).contains("pub enum SAll {"));
 }
 
-/// Whatever is listed can be shared, all of it at once, and is then one type.
+/// All listed shapes can be shared at once, and each becomes one type.
 #[test]
 fn everything_that_is_alike_in_the_fixtures_can_be_shared() {
     let mut groups = 0;

@@ -1,4 +1,4 @@
-//! What is said of a handler is what it has, for every tool of every list and with either backend.
+//! Tests that the described signature of a handler matches its code, for every tool of every list and both backends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -11,7 +11,7 @@ use mcp_bindgen_model::{Snapshot, Types};
 use quote::ToTokens;
 use syn::{FnArg, GenericArgument, Item, ItemFn, ItemMod, PathArguments, ReturnType, Type};
 
-/// What a handler takes beside the client, and what it returns where all goes well.
+/// Returns the type of a handler's parameters, and the type that it returns on success.
 fn signature(handler: &ItemFn) -> (String, String) {
     let text = |tokens: &dyn ToTokens| tokens.to_token_stream().to_string().replace(' ', "");
     let Some(FnArg::Typed(params)) = handler.sig.inputs.get(1) else { panic!("no parameters") };

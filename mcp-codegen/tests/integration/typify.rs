@@ -125,7 +125,7 @@ fn the_names_are_those_of_the_default_backend() {
     let snapshot = snapshot(&create_issue());
     let names = |types| Bindings::describe(&snapshot, &options(types)).0;
     let (mut native, typify) = (names(Types::Native), names(Types::Typify));
-    // What is in a wrapper is of a type that typify makes.
+    // A wrapper contains a type that typify generates.
     assert_eq!((&*native[0].returns, &*typify[0].returns), (NATIVE, TYPIFY));
     native[0].returns = TYPIFY.to_owned();
     native[0].params_inner_types.clear();

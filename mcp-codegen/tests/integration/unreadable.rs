@@ -1,4 +1,4 @@
-//! What no JSON value can hold costs its place, and a diagnostic says where that is.
+//! Tests that a value that JSON cannot represent affects only its place, and that a diagnostic names the place.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -16,7 +16,7 @@ const PRELUDE: &str = include_str!("../../../runtime/src/generated/prelude.rs");
 /// Paths of more steps are not followed.
 const LONGEST_PATH: usize = 5;
 
-/// What bindings define.
+/// The items that bindings define.
 #[derive(Default)]
 pub(crate) struct Parsed {
     pub(crate) types: BTreeSet<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Parsed {
     pub(crate) methods: BTreeMap<String, BTreeSet<String>>,
     /// The variants of each enum.
     pub(crate) variants: BTreeMap<String, BTreeSet<String>>,
-    /// What each type holds: the wire key, or else what it is called in Rust.
+    /// The fields of each type, by wire key, or by Rust name without one.
     held: BTreeMap<String, Vec<(String, Type)>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a server should have said: reading it, what it makes of a snapshot, and every fault of it.
+//! Tests overrides: how they are read, how they change a snapshot, and each fault.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -37,7 +37,7 @@ fn applied(tools: &str) -> Snapshot {
     Overrides::parse(&overriding(tools)).and_then(|overrides| overrides.apply(&snapshot())).unwrap()
 }
 
-/// What is said of overrides that cannot be read, or do not fit.
+/// Returns the error for overrides that cannot be read or do not fit.
 fn said(tools: &str) -> String {
     said_of(&overriding(tools))
 }

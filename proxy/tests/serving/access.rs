@@ -1,4 +1,4 @@
-//! Who may ask, and in which words.
+//! Tests which HTTP requests are accepted, and the status of each refused one.
 
 use std::io::ErrorKind;
 use std::time::Duration;

@@ -19,7 +19,7 @@ use crate::support::{Desk, MODERN};
 const INSTANCES: usize = 3;
 const CALLS: usize = 30;
 
-/// What the instances share: a table of a database elsewhere.
+/// The store that all instances share: it stands for a database table.
 #[derive(Clone, Debug, Default)]
 struct SharedStore(Arc<MemoryApprovalStore>);
 
@@ -126,7 +126,7 @@ async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
     assert_eq!(asked, CALLS / 2, "each call that needs it is asked for once");
     assert_eq!((done, declined), (CALLS - asked / 3, asked / 3));
     assert!(counts.iter().all(|count| *count >= CALLS / INSTANCES), "{counts:?}");
-    // What was declined did not reach the server.
+    // A declined call did not reach the server.
     let reached = desk.seen().iter().filter(|line| line.contains("\"wait\"")).count();
     assert_eq!(reached, asked - declined);
     println!(

@@ -72,7 +72,7 @@ async fn garbage_floods_and_huge_lines_do_not_hurt_a_conversation() {
     client.tell("").await;
     client.tell(initialize()).await;
     let mut answer = client.hear().await;
-    // What is JSON and no message is said to be none.
+    // A JSON value that is not a message gets an error without an id.
     while answer["id"].is_null() {
         assert!(answer["error"].is_object(), "{answer}");
         answer = client.hear().await;
@@ -275,7 +275,8 @@ async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
     };
     // Longer than a session lives without anybody.
     assert_eq!(call(1, 1000).of(&server).await.status, 200);
-    // Whoever leaves a call without a word may come back to it, for a while.
+    // A client that disconnects during a call can return for a while. Then the proxy cancels the call and ends the
+    // session.
     let stream = call(2, 900_000).begin(server.address()).await;
     desk.sees("900000").await;
     drop(stream);

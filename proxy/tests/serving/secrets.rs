@@ -1,5 +1,5 @@
-//! What servers are reached by, and what clients are let in by: neither goes to the other side, nor is any of it logged,
-//! told as an event or shown.
+//! Tests that the secrets of servers and of clients stay on their own side, and that logs, events and `Debug` output
+//! contain none.
 
 use std::fmt::{Debug, Write};
 use std::net::SocketAddr;
@@ -26,9 +26,9 @@ const COOKIE: &str = "down-cookie-9e1b3d5f70914268";
 const KEY: &str = "down-key-a0c2e4f6b8d01357";
 /// The text that a user types.
 const TYPED: &str = "typed-password-b1d3f5a7c9e02468";
-/// What servers are reached by.
+/// The secrets that authenticate the proxy to servers.
 const OF_SERVERS: [&str; 3] = [HEADER, TEAM, ENV];
-/// What clients bring along.
+/// The secrets that clients send to the proxy.
 const OF_CLIENTS: [&str; 3] = [BEARER, COOKIE, KEY];
 
 static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
@@ -151,7 +151,7 @@ fn answer(head: &str, message: &Value) -> (&'static str, Value) {
     }
 }
 
-/// What a client sends by HTTP beside its request.
+/// Adds the credentials of a client to its HTTP request.
 fn by_client(asking: Asking) -> Asking {
     asking
         .with("Authorization", &format!("Bearer {BEARER}"))
@@ -159,7 +159,7 @@ fn by_client(asking: Asking) -> Asking {
         .with("X-Api-Key", KEY)
 }
 
-/// What is asked in each era.
+/// Returns the requests that are made in each era.
 fn requests() -> Vec<(&'static str, Value)> {
     let tools = ["repeating_works", "repeating_fails", "repeating_refuses", "dying_anything", "no_such_tool"];
     let calls = tools.map(|name| ("tools/call", json!({ "name": name, "arguments": {} })));
@@ -180,7 +180,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 }
 
 async fn asked_over_http(server: &HttpServer, said: &mut Vec<String>) {
-    // What is let in by a bearer begins its session with one.
+    // The session begins with the same bearer token.
     let began = by_client(Asking::new(initialize())).of(server).await;
     let session = began.headers["mcp-session-id"].clone();
     let told = Asking::new(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -267,7 +267,7 @@ async fn nothing_that_lets_in_crosses_or_is_shown() {
     proxy.close().await;
     let logged = RECORDER.0.lock().unwrap().clone();
 
-    // What is looked for can be found: all of it was where it belongs.
+    // The secrets are detectable, because each of them appears on its own side.
     let seen = repeating.seen.lock().unwrap().clone();
     assert!(seen.contains(HEADER) && seen.contains(TEAM), "{seen}");
     assert!(said.iter().filter(|text| text.contains("worked")).count() == 3, "{said:#?}");

@@ -23,9 +23,9 @@ pub(crate) struct Desk {
     seen: Arc<Mutex<Vec<String>>>,
     pub(crate) begun: Arc<AtomicUsize>,
     pub(crate) ended: Arc<AtomicUsize>,
-    /// Whether calls of `hold` are answered.
+    /// `true` once calls of `hold` are answered.
     released: Arc<watch::Sender<bool>>,
-    /// Whether it has another tool, of which it tells the connection alone that had it learn.
+    /// `true` once there is another tool. The server notifies only the connection that called `learn`.
     learned: Arc<AtomicBool>,
 }
 
@@ -101,7 +101,7 @@ impl Desk {
     }
 }
 
-/// What a connection remembers: whose it is, and how many calls there were.
+/// The state of a connection: its owner, and its number of calls.
 #[derive(Clone)]
 struct Connection {
     write: Arc<tokio::sync::Mutex<Option<WriteHalf<DuplexStream>>>>,
@@ -186,7 +186,7 @@ pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     waited.await.unwrap_or_else(|_| panic!("in vain: {what}"));
 }
 
-/// What came back over HTTP.
+/// An HTTP response.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: u16,

@@ -155,7 +155,7 @@ async fn layers_events_and_policies_tell_callers_apart() {
     desk.release();
     let text = |answered: &Answered| answered.json().pointer("/result/content/0/text").cloned().unwrap_or_default();
     assert_eq!(by(call("desk_mark", json!({})), "ann").of(&server).await.status, 200);
-    // What one has done allows nothing to another.
+    // A successful call by one client does not satisfy the requirement for another.
     let denied = by(call("desk_wait", json!({})), "bob").of(&server).await;
     assert!(text(&denied).as_str().unwrap().contains("must succeed first"), "{denied:?}");
     assert_eq!(text(&by(call("desk_wait", json!({})), "ann").of(&server).await), "waited");

@@ -1,4 +1,5 @@
-//! What the tests of the runtime share: the fixture server's program, and which of its processes are alive.
+//! Helpers shared by the tests of the runtime: the program of the fixture server, and a list of its processes that are
+//! alive.
 
 #![allow(dead_code)]
 

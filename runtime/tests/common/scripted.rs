@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use super::http::receive;
 
-/// What came in: the head as text, the body as JSON.
+/// A received request: the head as text, the body as JSON.
 pub(crate) struct Received {
     pub(crate) connection: usize,
     pub(crate) head: String,
@@ -73,7 +73,7 @@ pub(crate) fn usual(received: &Received) -> String {
     }
 }
 
-/// What a server without a handshake says of itself.
+/// Returns the discovery result of a server without a handshake.
 pub(crate) fn discovered() -> Value {
     json!({
         "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0,

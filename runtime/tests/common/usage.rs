@@ -1,11 +1,11 @@
-//! What the process of a test holds.
+//! Measures the resources that the test process holds.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
 
-/// What a leak makes more of.
+/// The resources that a leak would increase.
 #[derive(Clone, Debug)]
 pub(crate) struct Usage {
     /// Resident, in bytes.

@@ -1,4 +1,4 @@
-//! What the environment of a program does: `MCP_SERVERS`, and the variables that children get.
+//! Tests the effects of the environment: `MCP_SERVERS`, and the variables that child processes inherit.
 
 #![allow(
     clippy::disallowed_methods,
@@ -26,7 +26,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 const SPEC: ServerSpec = ServerSpec::new("fixture").config(r#"{"command":"embedded"}"#);
 
-/// What a program with bindings of `fixture` prints where `MCP_SERVERS` is this.
+/// Returns the output of a program with bindings of `fixture`, for this value of `MCP_SERVERS`.
 fn program(servers: &str) -> String {
     let test = std::env::current_exe().expect("the test has a path");
     let output = Command::new(test)

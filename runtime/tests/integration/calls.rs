@@ -1,4 +1,4 @@
-//! What a caller asks of one call: its time, its progress, its cancellation, its `_meta`; and what servers ask back.
+//! Tests the options of one call: timeout, progress, cancellation and `_meta`; and requests from the server.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

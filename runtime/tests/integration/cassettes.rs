@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// Where a cassette lies.
+/// The folder of a cassette.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -55,7 +55,7 @@ async fn add(client: &Client, a: i64, b: i64) -> Result<Value, CallError> {
     Ok(result.structured().cloned().unwrap_or_default())
 }
 
-/// What a program does, and all that it sees of it.
+/// Runs a program's calls, and returns all that it sees of them.
 async fn session(client: &Client) -> Vec<String> {
     let mut seen = vec![format!("{:?}", client.list_tools_raw().await)];
     for (a, b) in [(1, 2), (3, 4), (1, 2)] {

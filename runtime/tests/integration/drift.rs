@@ -89,7 +89,7 @@ async fn warn_tells_each_change_once_and_refuses_nothing() {
         let client = changing.bindings(Drift::Warn, pin);
         call_each(&client, &changing, |_| None).await;
         log.until(|lines| lines.len() >= CASES.iter().filter(|case| case.is_told(pin)).count()).await;
-        // What is compared in the background is compared when this is over.
+        // The background comparison is done after this pause.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let lines = log.lines();
         for case in CASES {
@@ -231,7 +231,7 @@ async fn a_list_that_does_not_come_is_part_of_the_calls_time() {
     assert!(matches!(error, CallError::Timeout { dispatched: Dispatched::No, .. }), "{error}");
     assert!(start.elapsed() < Duration::from_millis(1150), "{:?}", start.elapsed());
     assert_eq!(changing.calls("stays"), 0);
-    // Nobody who waited in vain stands in the way of others.
+    // A call that timed out does not block later calls.
     client.call_tool(bound(changing.spec("stays"))).await.unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! What whoever listens is told of calls and connections, and what that costs whoever does not.
+//! Tests the events of calls and connections, and their cost without a listener.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -33,7 +33,7 @@ async fn next(events: &mut Events) -> Event {
     tokio::time::timeout(Duration::from_secs(20), events.next()).await.expect("an event").expect("not the end")
 }
 
-/// What has been told so far.
+/// Returns the events received so far.
 async fn told(events: &mut Events) -> Vec<Event> {
     let mut told = Vec::new();
     while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(50), events.next()).await {

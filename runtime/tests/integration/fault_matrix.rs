@@ -18,11 +18,11 @@ use tokio::sync::Semaphore;
 
 const CALL: Duration = Duration::from_secs(6);
 const CONNECT: Duration = Duration::from_secs(8);
-/// What a loaded machine may add, and the end of a process that has to be killed.
+/// The time that a loaded machine may add, including a process that must be killed.
 const SLACK: Duration = Duration::from_secs(15);
 const AT_ONCE: usize = 8;
 
-/// What comes of a fault at connect, list and call.
+/// The expected outcome of each fault at connect, list and call.
 const EXPECTED: &[(&str, [&str; 3])] = &[
     ("answers-late", ["Timeout", "Timeout", "Timeout, dispatched: Unknown"]),
     ("answers-twice", ["ok", "ok", "ok"]),
@@ -103,7 +103,7 @@ async fn meet_all<F: Future<Output = String> + Send + 'static>(
     println!("{cases} faults over {transport}, {} kinds at connect, list and call, ended in time", cases / 3);
 }
 
-/// What becomes of one server, in a word.
+/// Returns the outcome of one fault over stdio as text.
 async fn meet_over_stdio(fault: &'static str, moment: &'static str) -> String {
     let mark = Mark::new();
     let server = ServerConfig::stdio("faulty", fixture_server().to_string_lossy())

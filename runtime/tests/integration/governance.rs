@@ -1,4 +1,4 @@
-//! What the configuration demands of calls, with and without a stack; the server counts what reaches it.
+//! Tests the configuration's rules for calls, with and without a stack; the server counts the calls that reach it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -118,7 +118,7 @@ async fn approval_by_a_layer_counts_for_the_configuration() {
     let mark = Mark::new();
     let yes = || Approval::of(["remove"], async |_| ApprovalAnswer::Approve);
     let no = Approval::of(["remove"], async |_| ApprovalAnswer::Decline("no".to_owned()));
-    // Nobody else can be asked.
+    // This client has no approval handler of its own.
     let nobody = Client::new(store(&mark).approve(["rem*"]));
     Stack::new(nobody.clone()).approval(yes()).call_tool(bound()).await.expect("the layer approved it");
     denied(Stack::new(nobody.clone()).approval(no).call_tool(bound()).await);
@@ -126,7 +126,7 @@ async fn approval_by_a_layer_counts_for_the_configuration() {
     denied(Stack::new(nobody.clone()).approval(other.clone()).call_tool(bound()).await);
     // The next call through the same stack is another one.
     denied(nobody.call_tool(bound()).await);
-    // Who was asked is not asked again.
+    // An approval by the layer is not requested again from the client.
     let (client, asked) = approving(&mark, |_| ApprovalAnswer::Approve);
     Stack::new(client.clone()).approval(yes()).call_tool(bound()).await.expect("the layer approved it");
     assert_eq!(asked.load(Ordering::Relaxed), 0);
@@ -149,7 +149,7 @@ async fn a_yes_is_good_for_one_call_wherever_the_layers_stand() {
     Stack::new(around).retry(Retry::new()).call_tool(bound()).await.unwrap();
     assert_eq!(asked(), 1);
     assert_eq!(executions(&client).await, "4");
-    // What a cache has would pass the approval by.
+    // A cache would bypass the approval.
     let cached = Stack::new(Stack::new(client.clone())).cache(Cache::new(Duration::from_secs(9)));
     assert!(denied(cached.call_tool(bound()).await).contains("cache"));
     assert_eq!((asked(), executions(&client).await), (0, "4".to_owned()));

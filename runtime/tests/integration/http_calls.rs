@@ -1,4 +1,4 @@
-//! What becomes of single calls over HTTP: given up, answered oddly, or made from another runtime.
+//! Tests single calls over HTTP: cancelled, answered oddly, or made from another runtime.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -88,7 +88,7 @@ async fn an_error_that_comes_with_a_status_is_no_problem_of_the_connection() {
     assert!(error.contains("closed") && !error.contains("HTTP 400"), "{error}");
 }
 
-/// Whoever drives a connection's sockets is the runtime that it is in.
+/// A connection's own runtime drives its sockets, also for calls from another runtime.
 #[test]
 fn calls_from_a_runtime_that_rests_leave_no_socket_to_it() {
     const SIDE_BY_SIDE: usize = 6;

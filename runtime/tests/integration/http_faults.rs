@@ -21,10 +21,10 @@ const SHORT: Duration = Duration::from_millis(600);
 const LONG: Duration = Duration::from_secs(20);
 /// Cases that run at once.
 const AT_ONCE: usize = 12;
-/// Where what was asked for ended without being told to.
+/// The longest time for an outcome that needs no timeout.
 const AT_ONCE_MEANS: Duration = Duration::from_secs(10);
 
-/// What becomes of a request that meets a fault.
+/// The outcome of a request that meets a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ends {
     /// As if nothing were wrong.
@@ -133,7 +133,7 @@ impl Fixture {
     }
 }
 
-/// What came of a request, its message, and when the server wants to be asked again.
+/// The outcome of a request, its message, and the server's `Retry-After`.
 type Outcome = (Ends, String, Option<Duration>);
 
 fn connected(outcome: Result<(), ConnectError>) -> Outcome {
@@ -158,7 +158,7 @@ fn called(outcome: Result<(), CallError>) -> Outcome {
     (ends, error.to_string(), error.retry_after())
 }
 
-/// What is expected at a stage.
+/// Returns the expected outcome at a stage.
 fn expected(ends: Ends, stage: &str) -> Ends {
     match (ends, stage) {
         (Failed(_, dispatched), "call") => Failed(Kind::Transport, dispatched),

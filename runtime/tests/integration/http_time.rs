@@ -37,7 +37,7 @@ impl Server {
                 tokio::spawn(async move {
                     while let Some((_, message)) = receive(&mut stream).await {
                         let response = server.respond(&message).await;
-                        // Whoever gives up closes the connection.
+                        // A client that gives up closes the connection, so an error is ignored here.
                         let _ = stream.write_all(response.as_bytes()).await;
                     }
                 });

@@ -129,7 +129,7 @@ async fn a_server_that_does_not_come_back_is_tried_three_times_with_pauses() {
     kill(&mark);
     until(&mut watch, State::Reconnecting).await;
     let start = Instant::now();
-    // Who asks meanwhile gets what comes of it.
+    // A call during the reconnect fails with the error of the reconnect.
     let error = client.call("add", Map::new()).await.expect_err("there is no server");
     assert!(
         matches!(&error, CallError::NotConnected { .. }) && error.to_string().contains("exit status: 3"),
@@ -442,7 +442,7 @@ async fn a_server_that_was_gone_for_longer_is_heard_of_when_it_is_back() {
         assert!(lost.is_err(), "nothing can be listed: {lost:?}");
         up();
         tokio::time::sleep(Duration::from_millis(300)).await;
-        // Whether somebody calls it, or whoever watches asks once more.
+        // The client reconnects either way: by a call, or by the watcher's next request.
         if is_used {
             assert!(adds(&client).await);
         }

@@ -178,7 +178,7 @@ async fn a_resource_that_changes_is_heard_of_as_long_as_somebody_listens() {
         assert!(touch(&client, "note:///today").await);
         heard(&mut today).await;
         assert!(is_quiet(&mut today).await, "once is enough");
-        // What is inside it counts, and two who listen hear each for themselves.
+        // A change below the URI counts, and each of two subscribers receives it.
         let mut again = client.subscribe("note:///today").await.expect("it tells");
         let mut other = client.subscribe("note:///other").await.expect("it tells");
         assert!(touch(&client, "note:///today/noon").await);
@@ -224,7 +224,7 @@ async fn a_server_that_came_back_is_asked_again() {
         for pid in mark.processes() {
             Command::new("kill").args(["-9", &pid.to_string()]).status().expect("kill runs");
         }
-        // Nobody knows what changed in between.
+        // The client reports a change after a reconnect, because it may have missed one.
         heard(&mut today).await;
         assert!(touch(&client, "note:///today").await);
         heard(&mut today).await;

@@ -1,4 +1,5 @@
-//! What became of a call: what never left is told from what may have run, over a server that keeps a record.
+//! Tests the outcome of a call: calls that were never sent are told apart from those that may have run. The server
+//! records each call.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! What programs need that stand between others and a server: what it asks is passed on, requests are made in the protocol's
-//! words, and what the server tells of its own accord is heard.
+//! Tests the interface for programs between clients and a server. They forward the server's requests, send raw
+//! requests, and receive its notifications.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -356,7 +356,7 @@ async fn who_does_not_listen_in_time_is_told_how_much_is_lost() {
         }
         first
     };
-    // What was still on its way may come after the first was taken.
+    // Pending notifications may arrive after the first was taken.
     let first = tokio::time::timeout(SOON, until_last).await.expect("the last one is heard");
     assert_eq!(first.params["data"], first.missed);
 }
@@ -373,7 +373,7 @@ async fn a_server_says_what_it_is() {
     }
 }
 
-/// Who asks for the same with the same capabilities is answered the same.
+/// A cache shares results only between callers with the same capabilities.
 #[tokio::test]
 async fn a_cache_tells_askers_by_what_they_declare() {
     let server = Server::start(MODERN, ClientOptions::new());
@@ -392,7 +392,7 @@ async fn a_cache_tells_askers_by_what_they_declare() {
         stack.call_tool(rest(options)).await.expect("the call");
         assert_eq!(server.asked("tools/call").len(), calls);
     }
-    // What is asked of one is not told to another who waits for the same.
+    // Two callers that wait for the same result each get their own request for input.
     let (one, other) = tokio::join!(stack.call_tool(book(passing())), stack.call_tool(book(passing())));
     assert!(one.expect("what is asked").needs_input() && other.expect("what is asked").needs_input());
     assert_eq!(server.asked("tools/call").len(), 7);
@@ -430,7 +430,7 @@ async fn templates_from_elsewhere_call_what_remote_use_names() {
     assert_eq!(offered, [(true, true), (true, false), (false, false)]);
 }
 
-/// What a layer outside of a stack keeps is for those who may make the call.
+/// A cache outside of a stack returns results only to callers that may make the call.
 #[tokio::test]
 async fn a_cache_around_a_client_hides_no_remote_call() {
     let server = Server::start(MODERN, ClientOptions::new());

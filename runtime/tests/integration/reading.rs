@@ -92,7 +92,7 @@ fn errors_of_syntax_stay_what_they_are() {
     }
 }
 
-/// What `serde_json` calls numbers with `arbitrary_precision` is a key like others without it.
+/// The private key of `serde_json` for numbers with `arbitrary_precision` is an ordinary key without that feature.
 #[test]
 fn no_key_makes_an_object_a_number() {
     for digits in ["5", "secret"] {

@@ -1,4 +1,4 @@
-//! Where the values of placeholders come from, and what is said where they do not.
+//! Tests the sources of placeholder values, and the errors of missing ones.
 
 #![allow(clippy::expect_used, clippy::panic)]
 

@@ -240,7 +240,7 @@ async fn the_environment_is_an_allow_list() {
     client.close().await;
 }
 
-/// What the client wrote, as it went over the pipe.
+/// Checks the messages that the client writes to the pipe.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_on_the_wire() {

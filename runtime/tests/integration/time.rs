@@ -117,7 +117,7 @@ async fn progress_renews_the_configured_timeout_up_to_a_cap() {
     assert!(matches!(error, CallError::Timeout { dispatched: Dispatched::Unknown, .. }), "{error:?}");
     let took = start.elapsed();
     assert!(took >= Duration::from_millis(1100) && took < Duration::from_millis(2500), "{took:?}");
-    // What is said with a call is all there is.
+    // Progress does not extend the time limit of `call_tool_within`.
     let client = Client::new(bad("obedient", &mark));
     client.connect().await.expect("a connection");
     let call = ToolCall::new("fixture", "do", progress(10, 100));

@@ -42,7 +42,7 @@ impl Tried {
         Self { client: Client::new(config), mark }
     }
 
-    /// What came of an attempt: what it gave, or why it failed.
+    /// Makes an attempt, and returns its output or its error.
     async fn to(&self, what: &str, at: impl AsRef<Path>) -> Result<String, String> {
         let arguments = object(json!({ "do": what, "at": at.as_ref() }));
         let result = self.client.call("attempt", arguments).await.expect("the call");
@@ -130,7 +130,8 @@ async fn a_temporary_home_hides_the_real_one_and_leaves_nothing() {
     server.ended().await;
 }
 
-/// What of a folder holds the fixture's program: where the tests are built below it.
+/// Returns the name of the folder's entry that contains the fixture's program. The name is empty if the tests are
+/// built elsewhere.
 fn shown_of_program(folder: &Path) -> String {
     let program = fixture_server().canonicalize().unwrap();
     let below = program.strip_prefix(folder.canonicalize().unwrap());
@@ -325,7 +326,7 @@ async fn links_lead_where_they_lead_but_not_at_the_will_of_the_server() {
     let server = Tried::with(Isolation::new().write([folder.text()]));
     server.to("read", link.join("key")).await.expect_err("it is not shown");
     server.ended().await;
-    // What the server could have put there is not followed for it.
+    // A symbolic link in a folder that the server can write is refused.
     let error = Tried::with(Isolation::new().write([folder.text()]).read([text(&link)])).refused().await;
     assert!(error.to_string().contains("uses a symbolic link in"), "{error}");
 }
@@ -396,7 +397,7 @@ async fn how_a_server_ended_is_still_told() {
     let error = impatient(config).connect().await.expect_err("it ends at once");
     assert!(error.to_string().contains("exit status: 3"), "{error}");
     assert!(error.to_string().contains("cannot start"), "{error}");
-    // What runs is there, and what it names is not shown.
+    // The shell starts, but it cannot see the file that it runs.
     let root = InHome::new();
     let config = ServerConfig::stdio("sh", "/bin/sh")
         .args(["-c", &format!("exec '{}'", text(root.file()))])

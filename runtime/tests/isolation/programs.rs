@@ -1,4 +1,4 @@
-//! What a program needs is shown to it wherever it lies, and nothing else.
+//! Tests that a program sees the files that it needs, wherever they are, and no others.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

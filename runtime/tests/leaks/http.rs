@@ -15,7 +15,7 @@ pub(crate) const HEADER: &str = "written out e4f6a8b0c2d13579 \"&<";
 const PASSWORD: &str = "f5a7b9c1d3e02468/é";
 const SEGMENT: &str = "a6b8c0d2e4f13579ZzYyXxWw";
 const ASKED: &str = "b7c9d1e3f5a02468+é\"";
-/// What the server calls the session: whoever knows it can take the session over.
+/// The session id; anyone who knows it can take over the session.
 pub(crate) const SESSION: &str = "session-c8d0e2f4a6b13579XxWwVvUu";
 /// Those of the URL and the headers.
 pub(crate) const SECRETS: [&str; 4] = [HEADER, PASSWORD, SEGMENT, ASKED];

@@ -14,14 +14,14 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// What the process has in its environment.
+/// The variables in the environment of the process.
 pub(crate) const HANDED: [(&str, &str); 3] = [
     ("GIVEN_BY_PLACEHOLDER", "given \"in\" 5a7c9e1b3d5f7091 /é&<'\\>"),
     ("LEAK_INHERITED", "inherited+6b8d0f2a4c6e8013=\"é\"/%"),
     ("GIVEN_BY_PLACEHOLDER_2", "given.7c9e1b3d5f709142/+~=\"x\""),
 ];
 
-/// What is written out in the configuration of a child process.
+/// The secrets in plain text in the configuration of a child process.
 pub(crate) struct Stdio {
     pub(crate) argument: &'static str,
     pub(crate) env: &'static str,

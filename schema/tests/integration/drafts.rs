@@ -12,7 +12,7 @@ const DRAFT_7: &str = "http://json-schema.org/draft-07/schema#";
 const DRAFT_2019: &str = "https://json-schema.org/draft/2019-09/schema";
 const DRAFT_2020: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// What a property can be, where the document names a draft.
+/// Returns the shape of a property; the document names the draft, if any.
 fn shape(draft: Option<&str>, property: &Value) -> Shape {
     let mut schema = json!({"type": "object", "properties": {"a": property}});
     if let Some(draft) = draft {

@@ -1,4 +1,4 @@
-//! What only regenerated code would notice: names that move, types that are another, arguments in another order.
+//! Tests changes that affect only regenerated code: renamed items, changed types, reordered arguments.
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
 use mcp_bindgen_model::Snapshot;
@@ -9,7 +9,7 @@ fn list(snapshot: &Value) -> Snapshot {
     Snapshot::parse(&snapshot.to_string()).unwrap()
 }
 
-/// What the differences are, there and back.
+/// Checks the differences in both directions.
 #[track_caller]
 fn check(old: &Value, new: &Value, there: &[&str], back: &[&str]) {
     let lines = |old, new| diff(&list(old), &list(new)).iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -133,7 +133,7 @@ fn a_type_that_leads_back_to_its_holder_is_boxed() {
             "source      t /inputSchema/properties/a/properties/b: its field holds a `Box` now",
         ],
         &[
-            // What the property that is gone could not be, and a key that nobody declares can.
+            // The removed property was always an object; an undeclared key can have any value.
             "compatible  t /inputSchema/properties/a/properties/b/properties/a/properties/b/properties/n: was an integer, now untyped",
             "compatible  t /inputSchema/properties/a/properties/b/properties/a/properties/b: was an object, now untyped",
             "source      t /inputSchema/properties/a/properties/b/properties/a: the property was removed",

@@ -46,7 +46,7 @@ fn parse(flags: &Flags, given: &[&str]) -> Result<Map<String, Value>, Vec<FlagFa
     flags.parse(&words(given), &mut read)
 }
 
-/// What words give, which printed and read again is the same.
+/// Checks the value that the words parse to, and that printing and parsing it gives the same value.
 #[track_caller]
 fn gives(flags: &Flags, given: &[&str], expected: Value) {
     let read = parse(flags, given).unwrap_or_else(|faults| panic!("{given:?}: {faults:?}"));

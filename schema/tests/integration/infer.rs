@@ -182,7 +182,7 @@ proptest! {
         prop_assert_eq!(all.schema().to_string(), merged(&merged(&three, &two), &one).schema().to_string());
     }
 
-    /// What was learned in turns is what would have been learned at once.
+    /// A sample learned in two steps equals one learned at once.
     #[test]
     fn the_schema_is_all_that_has_to_be_kept(
         first in prop::collection::vec(values(), 1..4),

@@ -15,7 +15,7 @@ fn definitions() -> Value {
     })
 }
 
-/// What the property `it` is, and whether `null` may stand there.
+/// Returns the shape of the property `it`, and whether it allows `null`.
 fn it(it: &Value) -> String {
     let schema = json!({"type": "object", "properties": {"it": it}, "required": ["it"], "$defs": definitions()});
     let document = Document::read_around(&schema, Role::Input, MONEY, &mut Reporter::new("t", 0, "/inputSchema"));

@@ -1,4 +1,4 @@
-//! What the providers of models are given for a schema, and what comes back from them.
+//! Tests the schemas that model providers receive, and the arguments that they return.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use mcp_bindgen_schema::provider::{Dialect, Nulls, Rewrite, loose, strict};
@@ -15,7 +15,7 @@ fn property(rewrite: &Rewrite) -> &Value {
     &rewrite.schema["properties"]["a"]
 }
 
-/// What a property becomes in a strict schema.
+/// Returns the property in a strict schema.
 fn strictly(schema: Value, dialect: Dialect) -> Value {
     let rewrite = strict(&of(schema), dialect).expect("a schema that can be strict");
     assert!(rewrite.is_strict);
@@ -436,7 +436,7 @@ fn the_order_of_keys_is_that_of_the_schema_every_time() {
     assert_eq!(rewrite.schema["$defs"].as_object().unwrap().keys().collect::<Vec<_>>(), ["A", "B"]);
 }
 
-/// What is left of arguments that came under a schema.
+/// Returns the arguments after the placeholder nulls of the schema are removed.
 fn taken(schema: &Value, mut sent: Value) -> Value {
     Nulls::of(schema).take_out(&mut sent);
     sent
@@ -529,7 +529,7 @@ fn nulls_that_an_open_alternative_has_stay() {
         let value = json!({"a": {"a": null}});
         assert_eq!(taken(&schema, value.clone()), value, "{schema}");
     }
-    // What says nothing of other keys is closed, as it is for the model that has to send the null.
+    // A schema that does not mention other keys counts as closed, because the model had to send the null.
     for closed in [
         json!({"type": "object", "properties": {"b": {"type": "string"}}}),
         json!({"type": "object", "additionalProperties": {"type": "string"}}),

@@ -14,7 +14,7 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// What a template without slots says, put together from its pieces: signs take white space of the text beside them.
+/// Returns a template without slots, joined from its pieces. Trim markers remove the white space of adjacent text.
 fn from_pieces(template: &Template) -> String {
     let pieces: Vec<&PieceKind> =
         template.segments.iter().flat_map(|segment| &segment.pieces).map(|piece| &piece.kind).collect();
@@ -56,7 +56,7 @@ fn compare(text: &str) -> bool {
             true
         }
         (Err(faults), Ok(_)) => panic!("minijinja takes {text:?}: {faults:?}"),
-        // What is wrong inside of an expression only minijinja knows.
+        // Only minijinja checks the inside of an expression.
         (_, Err(_)) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of actions that do not fit the tools.
+//! Tests the faults of actions that do not fit the tools.
 
 use mcp_bindgen_template::{Action, Fault, Slot, SlotKind, Takes, Template, Tools};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn tools() -> Tools {
     tools
 }
 
-/// What is said of `[[@github_list_issues|owner="o", repo="r", ARGUMENTS]]`, without places.
+/// Returns the faults of `[[@github_list_issues|owner="o", repo="r", ARGUMENTS]]`, without their positions.
 fn said(arguments: &str) -> Vec<String> {
     of(&format!("[[@github_list_issues|owner=\"o\", repo=\"r\", {arguments}]]"))
 }
@@ -144,7 +144,7 @@ fn what_fits_is_fine() {
     ] {
         assert_eq!(of(text), [""; 0], "{text}");
     }
-    // What has no schema takes anything; an object of which nothing is said has no arguments.
+    // A tool without an object schema takes any arguments, and so does an open object schema.
     for schema in [json!(true), json!("x"), json!(null), json!({"type": "object", "additionalProperties": true})] {
         let mut tools = Tools::new();
         tools.add("s", "t", "s_t", &schema);

@@ -1,4 +1,4 @@
-//! What each form of the language is read as.
+//! Tests how each form of the language is parsed.
 
 use mcp_bindgen_template::{
     Action, Argument, Completion, OnError, Part, PieceKind, SlotKind, Target, Template, Term, Text,
@@ -234,7 +234,7 @@ fn names_with_expressions_are_recognised() {
     }
 }
 
-/// What texts are made of, so that many of them are templates, and others nearly.
+/// Generates fragments of text, so that many texts are templates, or nearly so.
 fn fragment() -> impl Strategy<Value = String> {
     let words: Vec<&str> = "[[ ]] [[[[ @ : | = , \" ' { } {{ }} {% %} {# #} - ( ) [ ] . a b x1 1 -2 0.5 true null é \n \r\n \\ \\n \\u0041 \
         if for endif endfor set endset raw endraw macro endmacro else in <checkpoint> </checkpoint> <user> < > \

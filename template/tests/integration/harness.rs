@@ -1,10 +1,10 @@
-//! What holds of any text that is read as a template: for the fuzz target, and for the tests.
+//! Rules that hold for any text that is read as a template, shared by the fuzz target and the tests.
 
 use mcp_bindgen_template::{PieceKind, Template};
 
 use super::printed::{meaning, printed};
 
-/// Whether the text is a template. What is wrong with it otherwise has a place in it.
+/// Returns `true` if the text is a template. Checks that each fault of other texts has a position inside the text.
 pub(crate) fn check(text: &str) -> bool {
     let whole = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = whole.split('\n').collect();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcp_bindgen_template::Template;
 
-/// What each text repeats, and what stands behind it; whether it is a template.
+/// The repeated part and the end of each text, and `true` if the text is a template.
 const TEXTS: [(&str, &str, &str, bool); 22] = [
     ("text", "The quick brown fox.\n", "", true),
     ("long line", "x", "", true),

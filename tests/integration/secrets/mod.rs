@@ -1,5 +1,5 @@
-//! Whatever secret a configuration spells out, in whatever form and place: nothing shows it. It is planted, and looked for
-//! in warnings, errors, `Debug`, embedded JSON, generated code and what cargo is told.
+//! Tests that no output shows a secret of a configuration, in any form and place. The tests plant secrets and search
+//! warnings, errors, `Debug`, embedded JSON, generated code and output for cargo.
 
 mod plant;
 
@@ -65,7 +65,7 @@ fn look_through(config: &Config, secrets: &[String]) -> Result<usize, TestCaseEr
         nothing_in("generated code", &Bindings::generate(&snapshot, &options).0.to_string(), secrets)?;
         nothing_in("Debug of Client", &format!("{:?}", Client::new(server.clone())), secrets)?;
         clients = clients.with(server.clone());
-        // What bindings carry asks for each secret, and has none of it.
+        // Embedded bindings look up each secret, and contain none of it.
         let carried = ServerConfig::from_json(&server.name, &server.to_json()).unwrap();
         if let Err(error) = carried.expand(|name| (!name.starts_with("MCP_SECRET_")).then(String::new)) {
             prop_assert!(error.to_string().contains("was a secret in plain text"), "{error}");
@@ -98,7 +98,7 @@ fn nothing_shows_a_secret_that_is_written_out() {
             seen("refused".to_owned());
         }
         for damage in damages {
-            // What is left may hold no secret that can be told, so that only what is said is looked at.
+            // The damaged text may contain secrets that are no longer recognisable, so only the messages are checked.
             match parse(format, &damaged(&text, &damage)) {
                 Ok(config) => nothing_in("a warning", &format!("{:?}", config.warnings), &secrets)?,
                 Err(error) => {
@@ -188,7 +188,7 @@ fn only_secrets_are_taken_out_of_any_text() {
             for server in [local, remote] {
                 let carried = server.to_json();
                 let secrets = server.secrets();
-                // What holds none stays as it is.
+                // A server without secrets is embedded unchanged.
                 prop_assert_eq!(secrets.is_empty(), carried == exact(&server), "{:?}", secrets);
                 let _ = (format!("{server:?}"), server.expand(|_| None).is_ok());
             }

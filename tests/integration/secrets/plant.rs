@@ -113,7 +113,7 @@ pub(crate) enum Format {
     Variable,
 }
 
-/// What is done to a file to break it, at a place that is a share of its length.
+/// Damage to a file, at a position that is a fraction of its length.
 #[derive(Clone, Debug)]
 pub(crate) enum Damage {
     Cut(f64),
@@ -175,7 +175,8 @@ impl Plant {
     /// The texts, and what of them may not be seen.
     fn texts(&self) -> (Vec<String>, Vec<String>) {
         let form = FORMS[self.form];
-        // Where blanks end a value, one is no part of it; a `}` or `;` would end others, and is in no secret here.
+        // In forms where a blank ends the value, the secret has no blanks. No secret here contains `}` or `;`, which
+        // would end other forms.
         let in_line = ["password={} dbname", "--token {} ", "{base64}", "{shape}", "Bearer {}'", "${A}{}"];
         let is_line = form.len() > 1 && self.spot != Spot::Arguments;
         let plain = is_line || form.iter().any(|text| in_line.iter().any(|mark| text.contains(mark)));

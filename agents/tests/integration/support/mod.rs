@@ -1,4 +1,4 @@
-//! What the tests of sections share.
+//! Helpers shared by the tests of sections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ pub(crate) fn tool(name: &str) -> SectionTool {
     SectionTool::function(name, format!("Does {name}."), async |_: Nothing| Ok::<_, String>("done"))
 }
 
-/// What a server with these tools offers; each with its description.
+/// Returns a snapshot of a server with these tools, given as pairs of name and description.
 pub(crate) fn offers(tools: &[(&str, &str)]) -> Snapshot {
     let tool = |(name, description): &(&str, &str)| json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
     let list: Vec<Value> = tools.iter().map(tool).collect();

@@ -1,4 +1,4 @@
-//! What a run may take, and what it may tell.
+//! Tests the limits of a run, and the limits of its error messages.
 
 use super::*;
 

@@ -254,7 +254,7 @@ async fn what_is_not_there_is_an_error_before_anything_is_called() {
     assert!(matches!(error.problems()[0].kind, TemplateErrorKind::Undefined));
     let error = run("[[@fs_stat:s]]\n[[@fs_read:x|\n  path=s.nope]]").await.unwrap_err();
     assert_eq!(error.to_string(), "test.md:3:3: `s.nope` is undefined");
-    // What is asked for, or has something in its place, may be missing.
+    // A variable is optional if the template tests whether it is defined, or provides a default.
     let optional = template(
         "{{ x|default('none') }}{% if y is defined %}{{ y }}{% endif %}[[@fs_read:r|path=z|default('d')]]{{ r }}",
     );

@@ -1,4 +1,4 @@
-//! What is called when.
+//! Tests the order of calls.
 
 use super::*;
 
@@ -72,7 +72,7 @@ async fn completions_in_loops_and_conditions() {
     assert_eq!(asked.prompts().len(), 4, "each slot is filled once: {:?}", asked.prompts());
 }
 
-/// What was called, and what the text came to.
+/// Returns the calls of a run, and its outcome.
 async fn called(source: &str) -> (Vec<String>, Result<RenderedTemplate, TemplateError>) {
     let files = Files::default();
     let outcome = template(source).run(&set(&files)).completer(Asked::default()).await;

@@ -36,7 +36,7 @@ fn expanded_with(key: &str) -> String {
     with
 }
 
-/// What this says is in the bindings with the key, and not without it.
+/// Checks that the bindings contain `text` with the key, and do not contain it without the key.
 fn adds(key: &str, text: &str) {
     assert!(!expand(SERVER).exits_with(0).stdout.contains(text), "{text} is there without {key}");
     let with = expanded_with(key);
@@ -112,7 +112,7 @@ pub(crate) fn prefix() {
 }
 
 pub(crate) fn types() {
-    // Where it is built in, it cannot take a type that is none; else it cannot take anything.
+    // A build with the backend reports the invalid tool; a build without it reports every tool.
     let with = expand(&format!("{SERVER}types = \"typify\"\n")).exits_with(0);
     with.says("the typify backend cannot take the tool");
     assert!(!expand(SERVER).stderr.contains("typify"));

@@ -124,7 +124,7 @@ pub(crate) fn drift() {
         let config = format!("{SERVER}drift = \"{harmless}\"\n");
         assert!(add_as_known(&config, &known_add(None, true)).is_ok());
     }
-    // Nobody has looked at it.
+    // The tool is in neither the bindings nor the snapshot.
     is_denied(add(&deny), "refuses tools that are in neither the bindings nor the snapshot");
     assert!(
         refusal(&format!("{SERVER}drift = \"maybe\"\n")).contains("invalid value `maybe` for `drift` of server `hub`")
@@ -187,7 +187,7 @@ fn is_late(outcome: Result<ToolResult, CallError>) {
 pub(crate) fn timeout() {
     is_late(slow(&format!("{SERVER}timeout = \"200ms\"\n")));
     assert!(slow(SERVER).is_ok());
-    // What the program says is for servers of which the configuration says nothing.
+    // The program's options apply only to servers whose configuration does not set the key.
     let options = ClientOptions::new().timeout(Duration::from_millis(1));
     let config = format!("{SERVER}timeout = \"20s\"\n");
     assert!(call_with(&config, options, "count_slowly", &json!({ "steps": 1, "pause_ms": 100 })).is_ok());

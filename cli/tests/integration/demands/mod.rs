@@ -149,7 +149,7 @@ fn a_key_that_nobody_knows_is_refused_in_every_table() {
     }
 }
 
-/// What a build gives; `bindings::live` starts it with a variable set.
+/// Expands the macro as a build does; `bindings::live` runs this test with `DEMANDS_FOLDER` and `DEMANDS_OUT` set.
 #[test]
 #[ignore = "the program that another test runs"]
 fn a_build() {

@@ -180,7 +180,7 @@ pub(crate) fn shared() {
     }
 }
 
-/// Whether a client with this token sees the tools `add` and `list_labels` with this entry of `[access]`.
+/// Returns `true` if a client with this token and this entry of `[access]` sees the tools `add` and `list_labels`.
 fn sees(token: &[&str], entry: &str) -> (bool, bool) {
     let project = Project::new(&format!("{SERVER}[access]\nrobot = {{ {entry} }}\n"));
     let create = [&["auth", "token", "robot", "--tokens", "tokens.json"], token].concat();

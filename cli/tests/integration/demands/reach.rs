@@ -24,7 +24,7 @@ fn tools(project: &Project) -> Vec<String> {
     names.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What came of what a server was told to do.
+/// Returns the outcome of one attempt that the server makes.
 fn attempt(config: &str, what: &str, at: &str) -> Result<String, CallError> {
     let project = Project::new(&format!("{SERVER}args = [\"--attempts\"]\n{config}"));
     std::fs::create_dir(project.path("data")).unwrap();
@@ -170,7 +170,7 @@ pub(crate) fn headers() {
     assert!(refusal(&format!("{SERVER}headers = {{ A = \"b\" }}\n")).contains("has no effect beside `command`"));
 }
 
-/// What OpenAI is told of a server.
+/// Returns the declarations of a server for OpenAI.
 fn handed_over(keys: &str) -> Vec<String> {
     let project = Project::new(&format!("[servers.hub]\nurl = \"https://mcp.example.com/mcp\"\n{keys}"));
     let config = Config::load(project.path("mcp.toml")).unwrap();

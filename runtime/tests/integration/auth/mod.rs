@@ -117,7 +117,7 @@ async fn a_revoked_token_is_renewed_and_the_call_repeated() {
     assert_eq!(call(&client).await, Ok("done".to_owned()));
     let calls = server.state().calls;
     assert_eq!((server.state().grants_of("refresh_token"), calls), (1, 1));
-    // Where renewing is refused, the user is asked again.
+    // The user authorizes again if the server refuses the refresh token.
     server.state().revoke();
     server.state().refuses_refresh = true;
     assert_eq!(call(&client).await, Ok("done".to_owned()));

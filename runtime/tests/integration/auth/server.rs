@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-/// What the server does, and what it saw.
+/// The behaviour of the server, and the requests that it received.
 #[derive(Default)]
 pub(crate) struct State {
     /// How long access tokens last, the next one first; an hour after these.
@@ -21,7 +21,7 @@ pub(crate) struct State {
     pub(crate) tenant: &'static str,
     /// The issuer that metadata names, where it is not the right one.
     pub(crate) names_issuer: Option<&'static str>,
-    /// What the user's redirect says, instead of a code.
+    /// `true` if the user's redirect carries an error instead of a code.
     pub(crate) refuses_user: bool,
     pub(crate) refuses_refresh: bool,
     /// The status that each renewal fails with; 0 for no answer at all.
@@ -290,7 +290,7 @@ pub(crate) fn agree(url: &str) {
     });
 }
 
-/// Where the page at a URL sends a browser.
+/// Returns the URL that the page at `url` redirects to.
 pub(crate) async fn redirect_of(url: &str) -> String {
     let page = get(&Url::parse(url).expect("a URL")).await;
     page.lines().find_map(|line| line.strip_prefix("Location: ")).expect("a redirect").to_owned()

@@ -5,14 +5,14 @@ use mcp_bindgen_model::Pin;
 pub(crate) struct Case {
     /// The tool's name, too.
     pub(crate) name: &'static str,
-    /// What bindings know: the tool without its name.
+    /// The tool in the bindings, without its name.
     pub(crate) before: &'static str,
-    /// What the server has now; nothing where the tool is gone.
+    /// The tool on the server now; `None` if it was removed.
     pub(crate) now: Option<&'static str>,
     pub(crate) said: Said,
 }
 
-/// What is said of a change, with its proof where it breaks something.
+/// The expected report of a change, with its witness if the change is breaking.
 #[derive(Clone, Copy)]
 pub(crate) enum Said {
     Nothing,

@@ -37,12 +37,12 @@ pub(crate) struct State {
     pub(crate) list: Mutex<Vec<Value>>,
     pub(crate) lists: AtomicUsize,
     pub(crate) calls: Mutex<BTreeMap<String, usize>>,
-    /// What a call changes the list to; the server tells before it answers.
+    /// The next list after a call; the server sends the notification before the result.
     pub(crate) next: Mutex<Option<Vec<Value>>>,
     /// How many lists from now on are answered with an error.
     pub(crate) failing: AtomicUsize,
     pub(crate) silent: AtomicUsize,
-    /// Whether it tells of a change whenever it is asked for its list.
+    /// `true` if the server notifies of a change on every list request.
     pub(crate) is_restless: AtomicBool,
 }
 
