@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use crate::Role;
 use crate::document::Document;
-use crate::normalize::Kinds;
-use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+use crate::shape::{Shape, ShapeId, Unknown};
 
 /// Compares shapes by what affects their types: fields, variants and branches. The order of properties or values,
 /// descriptions, bounds, patterns, and whether undeclared properties are allowed do not count (many servers declare
@@ -36,41 +37,14 @@ pub struct Alike {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class(usize);
 
-/// A shape without what it holds.
+/// A shape without the shapes that it holds.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Label<'s> {
-    /// The arguments of a tool: a type of its own, whatever it looks like.
-    Arguments(usize),
-    Anything,
-    AnyOf(Kinds),
-    Null,
-    Boolean,
-    I64,
-    U64,
-    Number,
-    Text,
-    TextEnum(Vec<&'s str>),
-    LiteralEnum(Vec<String>),
-    /// Whether the items may be `null`.
-    List(bool),
-    Tuple(Vec<bool>),
-    Prefixed(Vec<bool>, Option<bool>),
-    Map(bool),
-    FreeMap,
-    Struct {
-        fields: Vec<(&'s str, Presence, bool)>,
-        tag: Option<&'s str>,
-        /// Whether unknown properties are kept, and then whether their values may be `null`.
-        extra: Option<bool>,
-        require_any: Vec<Vec<Vec<&'s str>>>,
-    },
-    Union {
-        tag: Option<(&'s str, bool)>,
-        branches: Vec<(Option<&'s str>, &'s str)>,
-    },
-    Named(bool),
-    /// The pointer of the definition.
-    Opaque(&'s str),
+struct Label<'d> {
+    /// The document of the arguments of a tool: they are a type of their own, whatever they look like.
+    arguments: Option<usize>,
+    /// The pointer of a definition that is not looked into.
+    definition: &'d str,
+    shape: Shape,
 }
 
 impl Alike {
@@ -85,9 +59,11 @@ impl Alike {
             let start = classes.len();
             starts.push(start);
             for id in document.shapes.ids() {
+                let (shape, held) = label(document.shapes.get(id));
                 let is_arguments = document.role == Role::Input && id == document.root;
-                let (label, held) = label(document, id);
-                let label = if is_arguments { Label::Arguments(place) } else { label };
+                let definition = document.shapes.origin(id).first().filter(|_| matches!(shape, Shape::Opaque));
+                let definition = definition.map_or("", |definition| document.schemas.pointer(*definition));
+                let label = Label { arguments: is_arguments.then_some(place), definition, shape };
                 let next = labels.len();
                 classes.push(*labels.entry(label).or_insert(next));
                 children.push(held.into_iter().map(|id| start + id.index()).collect());
@@ -107,74 +83,34 @@ impl Alike {
     }
 }
 
-/// A shape's label, and what it holds, in an order that its content decides.
-fn label<'d>(document: &'d Document<'_>, id: ShapeId) -> (Label<'d>, Vec<ShapeId>) {
-    let one = |label: fn(bool) -> Label<'static>, slot: &Slot| (label(slot.nullable), vec![slot.shape]);
-    let leaf = |label| (label, Vec::new());
-    match document.shapes.get(id) {
-        Shape::Anything => leaf(Label::Anything),
-        Shape::AnyOf(kinds) => leaf(Label::AnyOf(*kinds)),
-        Shape::Null => leaf(Label::Null),
-        Shape::Boolean => leaf(Label::Boolean),
-        Shape::I64 => leaf(Label::I64),
-        Shape::U64 => leaf(Label::U64),
-        Shape::Number => leaf(Label::Number),
-        Shape::Text => leaf(Label::Text),
-        Shape::TextEnum(values) => leaf(Label::TextEnum(sorted(values.iter().map(String::as_str)))),
-        Shape::LiteralEnum(values) => leaf(Label::LiteralEnum(sorted(values.iter().map(ToString::to_string)))),
-        Shape::List(item) => one(Label::List, item),
-        Shape::Map(value) => one(Label::Map, value),
-        Shape::Named(inner) => one(Label::Named, inner),
-        Shape::Tuple(items) => (
-            Label::Tuple(items.iter().map(|item| item.nullable).collect()),
-            items.iter().map(|item| item.shape).collect(),
-        ),
-        Shape::Prefixed(items, rest) => (
-            Label::Prefixed(items.iter().map(|item| item.nullable).collect(), rest.map(|rest| rest.nullable)),
-            items.iter().chain(rest).map(|item| item.shape).collect(),
-        ),
-        Shape::FreeMap => leaf(Label::FreeMap),
-        Shape::Opaque => {
-            let definition = document.shapes.origin(id).first();
-            leaf(Label::Opaque(definition.map_or("", |definition| document.schemas.pointer(*definition))))
+/// A shape without the shapes that it holds, and those, in an order that its content decides.
+fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
+    let mut shape = shape.clone();
+    match &mut shape {
+        Shape::TextEnum(values) => values.sort_unstable(),
+        Shape::LiteralEnum(values) => {
+            let mut texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+            texts.sort_unstable();
+            *values = texts.into_iter().map(Value::from).collect();
         }
-        Shape::Struct(object) => struct_label(object),
-        Shape::Union(union) => union_label(union),
-    }
-}
-
-fn struct_label(object: &StructShape) -> (Label<'_>, Vec<ShapeId>) {
-    let fields = object.fields_by_name();
-    let mut held: Vec<ShapeId> = fields.iter().map(|field| field.slot.shape).collect();
-    let extra = match object.unknown {
-        Unknown::Ignore | Unknown::Deny => None,
-        Unknown::Keep(slot) => {
-            held.push(slot.shape);
-            Some(slot.nullable)
+        Shape::Struct(object) => {
+            object.fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+            object.fields.iter_mut().for_each(|field| field.schemas.clear());
+            object.required.clear();
+            object.unknown = object.unknown.kept().map_or(Unknown::Ignore, Unknown::Keep);
+            for sets in &mut object.require_any {
+                sets.iter_mut().for_each(|set| set.sort_unstable());
+                sets.sort_unstable();
+            }
+            object.require_any.sort_unstable();
         }
-    };
-    let set = |set| sorted(Iterator::map(<[String]>::iter(set), String::as_str));
-    let require_any = sorted(object.require_any.iter().map(|sets| sorted(sets.iter().map(|keys| set(keys)))));
-    let fields = fields.iter().map(|field| (field.wire.as_str(), field.presence, field.slot.nullable)).collect();
-    (Label::Struct { fields, tag: object.tag.as_deref(), extra, require_any }, held)
-}
-
-/// The order of branches matters where no tag tells them apart: the first of several that fit is meant.
-fn union_label(union: &UnionShape) -> (Label<'_>, Vec<ShapeId>) {
-    let mut branches: Vec<_> = union.branches.iter().collect();
-    if union.tag.is_some() {
-        branches.sort_by(|left, right| left.tag.cmp(&right.tag));
+        // The order of branches matters where no tag tells them apart: the first of several that fit is meant.
+        Shape::Union(union) if union.tag.is_some() => union.branches.sort_by(|left, right| left.tag.cmp(&right.tag)),
+        _ => {}
     }
-    let tag = union.tag.as_ref().map(|tag| (tag.name.as_str(), tag.is_text));
-    let held = branches.iter().map(|branch| branch.shape).collect();
-    let branches = branches.iter().map(|branch| (branch.tag.as_deref(), branch.name.as_str())).collect();
-    (Label::Union { tag, branches }, held)
-}
-
-fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut items: Vec<T> = items.collect();
-    items.sort_unstable();
-    items
+    let held = shape.children();
+    shape.children_mut().into_iter().for_each(|child| *child = ShapeId::default());
+    (shape, held)
 }
 
 /// Splits classes until the members of each hold, place by place, members of the same classes. What starts out as one

@@ -3,9 +3,7 @@
 use mcp_bindgen_model::canonical_json;
 use serde_json::{Map, Value, json};
 
-use crate::bundle::NAMED_SCHEMAS;
-use crate::normalize::WORDING;
-use crate::texts::DATA;
+use crate::texts::without_wording;
 
 const ARGUMENT: &str = "server";
 
@@ -80,27 +78,6 @@ impl JoinedTools {
             joined.extend(first.get(key).filter(|_| have_all(key)).map(|value| (key.to_owned(), value.clone())));
         }
         Ok(Self { argument, tool: joined.into() })
-    }
-}
-
-fn without_wording(schema: &Value) -> Value {
-    match schema {
-        Value::Object(keywords) => {
-            let kept = keywords.iter().filter(|(keyword, _)| !WORDING.contains(&keyword.as_str()));
-            let kept = kept.map(|(keyword, value)| {
-                let value = match value {
-                    Value::Object(named) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
-                        named.iter().map(|(name, schema)| (name.clone(), without_wording(schema))).collect()
-                    }
-                    value if DATA.contains(&keyword.as_str()) => value.clone(),
-                    value => without_wording(value),
-                };
-                (keyword.clone(), value)
-            });
-            Value::Object(kept.collect())
-        }
-        Value::Array(schemas) => schemas.iter().map(without_wording).collect(),
-        other => other.clone(),
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Role {
 }
 
 /// A shape of a [`Shapes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShapeId(usize);
 
 impl ShapeId {
@@ -36,7 +36,7 @@ pub struct Slot {
 }
 
 /// The values at a position, without `null`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Anything, `null` too.
     #[default]
@@ -82,7 +82,7 @@ pub enum Shape {
 }
 
 /// An object with declared properties.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StructShape {
     /// The properties that have a field.
     pub fields: Vec<Field>,
@@ -103,6 +103,12 @@ impl StructShape {
         self.fields.iter().find(|field| field.wire == key)
     }
 
+    /// Returns the slot of a property: of its field, or that of all properties without one.
+    #[must_use]
+    pub fn slot(&self, key: &str) -> Option<Slot> {
+        self.field(key).map(|field| field.slot).or(self.unknown.kept())
+    }
+
     /// Returns the fields sorted by property, for results that must not depend on the order of the schema.
     pub fn fields_by_name(&self) -> Vec<&Field> {
         let mut fields: Vec<&Field> = self.fields.iter().collect();
@@ -112,7 +118,7 @@ impl StructShape {
 }
 
 /// The handling of properties without a field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Unknown {
     /// They are allowed, and not kept.
     #[default]
@@ -123,8 +129,19 @@ pub enum Unknown {
     Keep(Slot),
 }
 
+impl Unknown {
+    /// Returns the slot of the values that are kept.
+    #[must_use]
+    pub fn kept(self) -> Option<Slot> {
+        match self {
+            Self::Keep(slot) => Some(slot),
+            Self::Ignore | Self::Deny => None,
+        }
+    }
+}
+
 /// A declared property.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     /// The key in JSON.
     pub wire: String,
@@ -148,7 +165,7 @@ pub enum Presence {
 }
 
 /// One of several shapes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnionShape {
     /// The property that distinguishes the branches.
     pub tag: Option<TagKey>,
@@ -157,7 +174,7 @@ pub struct UnionShape {
 }
 
 /// The property that distinguishes the branches of a union.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TagKey {
     /// The key in JSON.
     pub name: String,
@@ -165,8 +182,16 @@ pub struct TagKey {
     pub is_text: bool,
 }
 
+#[cfg(any(feature = "flags", feature = "provider"))]
+impl TagKey {
+    /// Returns the value that a branch with this tag has.
+    pub(crate) fn value(&self, tag: &str) -> Value {
+        if self.is_text { tag.into() } else { serde_json::from_str(tag).unwrap_or_default() }
+    }
+}
+
 /// A branch of a union.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Branch {
     /// The value of the tag: its text, or its JSON if it is not a string.
     pub tag: Option<String>,
@@ -232,23 +257,17 @@ impl Shapes {
     /// Returns `true` if a value in this place may be `null`.
     #[must_use]
     pub fn takes_null(&self, slot: Slot) -> bool {
-        let is_null = |id: ShapeId| match self.get(id) {
-            Shape::Anything | Shape::Opaque | Shape::Null => true,
-            Shape::AnyOf(kinds) => kinds.has(Kinds::NULL),
-            Shape::LiteralEnum(values) => values.iter().any(Value::is_null),
-            _ => false,
-        };
         let mut pending = vec![slot];
         let mut seen = HashSet::new();
         while let Some(slot) = pending.pop() {
-            if slot.nullable || is_null(slot.shape) {
-                return true;
-            }
             match self.get(slot.shape) {
-                Shape::Named(inner) if seen.insert(slot.shape) => pending.push(*inner),
-                Shape::Union(union) if seen.insert(slot.shape) => {
+                _ if slot.nullable => return true,
+                Shape::Named(_) | Shape::Union(_) if !seen.insert(slot.shape) => {}
+                Shape::Named(inner) => pending.push(*inner),
+                Shape::Union(union) => {
                     pending.extend(union.branches.iter().map(|branch| Slot { shape: branch.shape, nullable: false }));
                 }
+                shape if shape.kinds().has(Kinds::NULL) => return true,
                 _ => {}
             }
         }
@@ -266,6 +285,23 @@ impl Shape {
     #[must_use]
     pub fn is_named(&self) -> bool {
         matches!(self, Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_))
+    }
+
+    /// Returns the kinds of the values; all kinds for a name or a choice, whose values are those of other shapes.
+    #[must_use]
+    pub fn kinds(&self) -> Kinds {
+        match self {
+            Self::Anything | Self::Opaque | Self::Named(_) | Self::Union(_) => Kinds::ALL,
+            Self::AnyOf(kinds) => *kinds,
+            Self::Null => Kinds::NULL,
+            Self::Boolean => Kinds::BOOLEAN,
+            Self::I64 | Self::U64 => Kinds::INTEGER,
+            Self::Number => Kinds::NUMBER,
+            Self::Text | Self::TextEnum(_) => Kinds::STRING,
+            Self::LiteralEnum(values) => values.iter().map(Kinds::of).fold(Kinds::NONE, |all, kind| all | kind),
+            Self::List(_) | Self::Tuple(_) | Self::Prefixed(..) => Kinds::ARRAY,
+            Self::Map(_) | Self::FreeMap | Self::Struct(_) => Kinds::OBJECT,
+        }
     }
 
     /// Returns the shape of an item of an array.
@@ -313,9 +349,25 @@ impl Shape {
         let mut children = self.inline();
         match self {
             Self::List(item) | Self::Map(item) | Self::Prefixed(_, Some(item)) => children.push(item.shape),
-            Self::Struct(StructShape { unknown: Unknown::Keep(slot), .. }) => children.push(slot.shape),
+            Self::Struct(object) => children.extend(object.unknown.kept().map(|slot| slot.shape)),
             _ => {}
         }
         children
+    }
+
+    /// The ids of all these, to be changed.
+    #[cfg(feature = "bindings")]
+    pub(crate) fn children_mut(&mut self) -> Vec<&mut ShapeId> {
+        match self {
+            Self::List(item) | Self::Map(item) | Self::Named(item) => vec![&mut item.shape],
+            Self::Tuple(items) => items.iter_mut().map(|item| &mut item.shape).collect(),
+            Self::Prefixed(items, rest) => items.iter_mut().chain(rest).map(|item| &mut item.shape).collect(),
+            Self::Struct(object) => {
+                let kept = if let Unknown::Keep(slot) = &mut object.unknown { Some(&mut slot.shape) } else { None };
+                object.fields.iter_mut().map(|field| &mut field.slot.shape).chain(kept).collect()
+            }
+            Self::Union(union) => union.branches.iter_mut().map(|branch| &mut branch.shape).collect(),
+            _ => Vec::new(),
+        }
     }
 }

@@ -4,9 +4,47 @@ use mcp_bindgen_model::visible;
 use serde_json::Value;
 
 use crate::bundle::NAMED_SCHEMAS;
+use crate::normalize::WORDING;
 
 /// Keywords that hold data, whatever it looks like.
-pub(crate) const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
+pub(crate) const DATA: [&str; 5] = ["enum", "const", "default", "examples", "required"];
+
+/// The text of a string, or the JSON of another value.
+pub(crate) fn text_or_json(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Names in a message: so many of them, and how many more there are.
+#[doc(hidden)]
+pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
+    let mut names: Vec<String> = names.into_iter().collect();
+    let more = names.len().saturating_sub(most);
+    names.truncate(most);
+    let names = names.join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
+}
+
+/// The schema without what is there for people alone.
+pub(crate) fn without_wording(schema: &Value) -> Value {
+    match schema {
+        Value::Object(keywords) => {
+            let kept = keywords.iter().filter(|(keyword, _)| !WORDING.contains(&keyword.as_str()));
+            let kept = kept.map(|(keyword, value)| {
+                let value = match value {
+                    Value::Object(named) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
+                        named.iter().map(|(name, schema)| (name.clone(), without_wording(schema))).collect()
+                    }
+                    value if DATA.contains(&keyword.as_str()) => value.clone(),
+                    value => without_wording(value),
+                };
+                (keyword.clone(), value)
+            });
+            Value::Object(kept.collect())
+        }
+        Value::Array(schemas) => schemas.iter().map(without_wording).collect(),
+        other => other.clone(),
+    }
+}
 
 /// Removes invisible characters from the titles and descriptions of a schema. Names and values stay.
 ///

@@ -1,5 +1,6 @@
 //! Values held against checks.
 
+use std::cmp::Ordering;
 #[cfg(feature = "drift")]
 use std::sync::{Mutex, PoisonError};
 
@@ -8,8 +9,8 @@ use serde_json::{Map, Number, Value};
 use crate::bundle::Draft;
 #[cfg(feature = "drift")]
 use crate::drift::pattern::{Automaton, compile};
-use crate::normalize::{Limit, Scalars};
-use crate::number::{is_multiple, order};
+use crate::normalize::Scalars;
+use crate::number::is_multiple;
 
 /// How much of a pattern a message shows.
 #[cfg(feature = "drift")]
@@ -92,20 +93,13 @@ impl Checks {
     pub fn number(&self, number: &Number) -> Result<(), String> {
         let refused = |what: &str, limit: &Number| Err(format!("expected {what} {limit}, found {number}"));
         for checked in &self.0 {
-            for Limit { value, exclusive } in &checked.said.minimum {
-                match order(number, value) {
-                    order if order.is_lt() || (*exclusive && order.is_eq()) => {
-                        return refused(if *exclusive { "more than" } else { "at least" }, value);
-                    }
-                    _ => {}
-                }
-            }
-            for Limit { value, exclusive } in &checked.said.maximum {
-                match order(number, value) {
-                    order if order.is_gt() || (*exclusive && order.is_eq()) => {
-                        return refused(if *exclusive { "less than" } else { "at most" }, value);
-                    }
-                    _ => {}
+            for (limits, side, words) in [
+                (&checked.said.minimum, Ordering::Less, ["at least", "more than"]),
+                (&checked.said.maximum, Ordering::Greater, ["at most", "less than"]),
+            ] {
+                if let Some(limit) = limits.iter().find(|limit| limit.refuses(number, side)) {
+                    let [inclusive, exclusive] = words;
+                    return refused(if limit.exclusive { exclusive } else { inclusive }, &limit.value);
                 }
             }
             if let Some(step) =

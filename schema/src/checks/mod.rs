@@ -42,7 +42,7 @@ impl Document<'_> {
                 continue;
             }
             let mut checks: Vec<Value> = Vec::new();
-            for schema in self.holding(self.shapes.origin(id)) {
+            for schema in self.schemas.holding(self.shapes.origin(id), MOST_SCHEMAS) {
                 let said = match shape {
                     Shape::Text => self.of_text(schema, &mut unchecked, reporter),
                     Shape::List(_) => self.of_list(schema),
@@ -61,30 +61,9 @@ impl Document<'_> {
         all
     }
 
-    /// Schemas that hold together, and those that hold because of them.
-    fn holding(&self, schemas: &[SchemaId]) -> Vec<SchemaId> {
-        let mut all: Vec<SchemaId> = Vec::new();
-        let mut pending: Vec<SchemaId> = schemas.iter().rev().copied().collect();
-        while let Some(id) = pending.pop().filter(|_| all.len() < MOST_SCHEMAS) {
-            if !all.contains(&id) {
-                all.push(id);
-                let node = self.schemas.get(id);
-                pending.extend(node.all_of.iter().rev());
-                pending.extend(node.reference);
-            }
-        }
-        all
-    }
-
     fn of_text(&self, id: SchemaId, unchecked: &mut HashSet<SchemaId>, reporter: &mut Reporter) -> Map<String, Value> {
         let said = self.schemas.scalars(id);
-        let mut checks = Map::new();
-        if let Some(least) = said.min_length.filter(|least| *least > 0) {
-            checks.insert("minLength".to_owned(), least.into());
-        }
-        if let Some(most) = said.max_length {
-            checks.insert("maxLength".to_owned(), most.into());
-        }
+        let mut checks = counts([("minLength", said.min_length), ("maxLength", said.max_length)]);
         match said.pattern {
             Some(pattern) if plain::is_plain(&pattern) => drop(checks.insert("pattern".to_owned(), pattern.into())),
             Some(_) if unchecked.insert(id) => {
@@ -97,9 +76,7 @@ impl Document<'_> {
 
     fn of_list(&self, id: SchemaId) -> Map<String, Value> {
         let node = self.schemas.get(id);
-        let least = Some(node.min_items).filter(|least| *least > 0);
-        let lengths = [("minItems", least), ("maxItems", node.max_items)];
-        lengths.into_iter().filter_map(|(keyword, length)| Some((keyword.to_owned(), length?.into()))).collect()
+        counts([("minItems", Some(node.min_items)), ("maxItems", node.max_items)])
     }
 
     fn of_number(&self, id: SchemaId, shape: &Shape) -> Map<String, Value> {
@@ -119,6 +96,12 @@ impl Document<'_> {
         checks.retain(|keyword, value| !value.as_number().is_some_and(|value| is_said_by_type(shape, keyword, value)));
         checks
     }
+}
+
+/// The keywords of a count: at least none says nothing.
+fn counts([(least, fewest), (most, greatest)]: [(&str, Option<u64>); 2]) -> Map<String, Value> {
+    let counts = [(least, fewest.filter(|count| *count > 0)), (most, greatest)];
+    counts.into_iter().filter_map(|(keyword, count)| Some((keyword.to_owned(), count?.into()))).collect()
 }
 
 /// Returns `true` if every value of a type keeps to a keyword.

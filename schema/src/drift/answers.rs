@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::cases::{Asked, Case, Cases};
-use super::failure::{self, Failure, Reason, Unmeant, add};
+use super::cases::{Case, Cases};
+use super::failure::{self, Failure, Reason, add};
 use super::memo::Memo;
 use super::pattern::{self, Patterns};
 use super::samples::{Sampler, UNDECLARED};
@@ -16,18 +16,19 @@ use super::version::{Conjunction, Version};
 use crate::normalize::Kinds;
 use crate::number::ByValue;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+use crate::texts::text_or_json;
 
 /// Places, and unions in unions, nest at most this deep.
 const DEEPEST: usize = 64;
 
 /// The question whether what the server may answer now is read by the types of before.
-pub(super) struct Answers<'v, 'a, 'b> {
+pub(super) struct Answers<'v> {
     /// The schema of the server's answers now.
-    now: &'v Version<'a>,
+    now: &'v Version<'v>,
     /// The version whose types read it.
-    before: &'v Version<'b>,
-    cases: Cases<'v, 'a>,
-    sampler: Sampler<'v, 'a>,
+    before: &'v Version<'v>,
+    cases: Cases<'v>,
+    sampler: Sampler<'v>,
     patterns: Patterns,
     known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
@@ -43,8 +44,8 @@ struct Question {
     slot: Slot,
 }
 
-impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
-    pub(super) fn of(now: &'v Version<'a>, before: &'v Version<'b>) -> Self {
+impl<'v> Answers<'v> {
+    pub(super) fn of(now: &'v Version<'v>, before: &'v Version<'v>) -> Self {
         Self {
             now,
             before,
@@ -79,8 +80,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         for case in cases.iter() {
             for kind in case.kinds(self.now).each() {
                 if !(kind == Kinds::NULL && slot.nullable) {
-                    let found = self.part(case, kind, slot.shape, 0);
-                    add(&mut failures, found);
+                    add(&mut failures, self.part(case, kind, slot.shape, 0));
                 }
             }
         }
@@ -112,7 +112,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             return self.listed_values(values, shape);
         }
         let before = self.before;
-        let refused = |answers: &mut Self, reason| vec![answers.failure(case, kind, reason)];
+        let refused = |answers: &mut Self, reason| vec![answers.sampler.failure(case, kind, reason)];
         match (before.document.shapes.get(shape), kind) {
             (Shape::Anything, _)
             | (Shape::Text, Kinds::STRING)
@@ -150,10 +150,6 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         }
     }
 
-    fn failure(&mut self, case: &Case, kind: Kinds, reason: Reason) -> Failure {
-        Failure::new(reason, self.sampler.of_case(case, kind).to_vec())
-    }
-
     fn listed_values(&mut self, values: Vec<Value>, shape: ShapeId) -> Vec<Failure> {
         let slot = Slot { shape, nullable: false };
         let before = &self.before.document;
@@ -181,7 +177,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             (low.unwrap_or(implied_low).max(implied_low), high.unwrap_or(implied_high).min(u64::MAX.into()));
         for (keyword, fails, end) in [("minimum", lowest < least, lowest), ("maximum", highest > most, highest)] {
             if fails {
-                let mut failure = self.failure(case, Kinds::INTEGER, Reason::Keyword(keyword));
+                let mut failure = self.sampler.failure(case, Kinds::INTEGER, Reason::Keyword(keyword));
                 failure.candidates.splice(0..0, serde_json::Number::from_i128(end).map(Value::Number));
                 failures.push(failure);
             }
@@ -196,137 +192,88 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             if most.is_some_and(|most| index as u64 >= most) {
                 break;
             }
-            let (Asked::Of(asked), Some(slot)) = (case.item(self.now, index), slot_of(index)) else { break };
+            let (Some(asked), Some(slot)) = (case.item(self.now, index), slot_of(index)) else { break };
             let found = self.place(&asked, slot).to_vec();
-            let step = index.to_string();
-            let is_placed = case.prefix(self.now) > index;
-            let steps: &[&str] = if is_placed { &["prefixItems", &step] } else { &["items"] };
-            let least = usize::try_from(case.fewest_items(self.now)).unwrap_or(usize::MAX);
-            let found: Vec<_> = found
-                .into_iter()
-                .map(|failure| {
-                    failure.below(steps, |value| {
-                        let length = least.max(index + 1);
-                        let array = (length < 200).then(|| self.sampler.array(case, length, Some((index, value))));
-                        array.flatten().into_iter().collect()
-                    })
-                })
-                .collect();
-            add(&mut failures, found);
+            add(&mut failures, self.sampler.at(case, found, index, case.prefix(self.now) > index));
         }
         failures
     }
 
     fn of_other_length(&mut self, case: &Case, length: u64) -> Failure {
-        let mut failure = self.failure(case, Kinds::ARRAY, Reason::Keyword("items"));
+        let mut failure = self.sampler.failure(case, Kinds::ARRAY, Reason::Keyword("items"));
         for other in [length.saturating_sub(1), length + 1, case.fewest_items(self.now)] {
-            let other = usize::try_from(other).ok().filter(|other| *other < 200);
-            failure.candidates.extend(other.and_then(|other| self.sampler.array(case, other, None)));
+            failure.candidates.extend(self.sampler.array_of(case, other));
         }
         failure
     }
 
     fn map(&mut self, case: &Case, slot: Slot) -> Vec<Failure> {
-        let keys: Vec<String> = case.keys(self.now).into_iter().map(str::to_owned).collect();
+        let now = self.now;
+        let keys = case.keys(now);
         let mut failures = Vec::new();
         for key in &keys {
-            let found = self.property(case, key, slot);
-            add(&mut failures, found);
+            add(&mut failures, self.property(case, key, slot));
         }
-        let found = self.others(case, slot, &keys);
-        add(&mut failures, found);
+        add(&mut failures, self.others(case, slot, &keys));
         failures
     }
 
     fn object(&mut self, case: &Case, object: &StructShape) -> Vec<Failure> {
+        let now = self.now;
         let mut failures = Vec::new();
         for field in &object.fields {
-            let found = match field.presence {
-                Presence::Required if !case.requires(self.now, &field.wire) => {
-                    vec![self.missing(case, &field.wire)]
-                }
-                _ => Vec::new(),
-            };
-            add(&mut failures, found);
+            if field.presence == Presence::Required && !case.requires(now, &field.wire) {
+                add(&mut failures, [self.sampler.missing(case, &field.wire, true)]);
+            }
             let nullable = field.slot.nullable || field.presence == Presence::Optional;
-            let found = self.property(case, &field.wire, Slot { nullable, ..field.slot });
-            add(&mut failures, found);
+            add(&mut failures, self.property(case, &field.wire, Slot { nullable, ..field.slot }));
         }
         if let Unknown::Keep(slot) = object.unknown {
-            let is_known = |key: &&str| {
-                object.tag.as_deref() == Some(*key) || object.fields.iter().any(|field| field.wire == **key)
-            };
-            let keys: Vec<String> = case.keys(self.now).into_iter().map(str::to_owned).collect();
-            for key in keys.iter().filter(|key| !is_known(&key.as_str())) {
-                let found = self.property(case, key, slot);
-                add(&mut failures, found);
+            let is_known = |key: &str| object.tag.as_deref() == Some(key) || object.field(key).is_some();
+            let keys = case.keys(now);
+            for key in keys.iter().filter(|key| !is_known(key)) {
+                add(&mut failures, self.property(case, key, slot));
             }
-            let found = self.others(case, slot, &keys);
-            add(&mut failures, found);
+            add(&mut failures, self.others(case, slot, &keys));
         }
         for sets in &object.require_any {
-            let now = self.now;
             if !sets.iter().any(|set| set.iter().all(|key| case.requires(now, key))) {
-                failures.push(self.failure(case, Kinds::OBJECT, Reason::Keyword("required")));
+                failures.push(self.sampler.failure(case, Kinds::OBJECT, Reason::Keyword("required")));
             }
         }
         failures
     }
 
-    fn missing(&mut self, case: &Case, key: &str) -> Failure {
-        let mut failure = self.failure(case, Kinds::OBJECT, Reason::Required { declared: true });
-        for candidate in failure.candidates.clone() {
-            if let Value::Object(mut object) = candidate {
-                object.remove(key);
-                failure.candidates.push(Value::Object(object));
-            }
-        }
-        failure.steps = vec![key.to_owned(), "properties".to_owned()];
-        failure
-    }
-
     fn property(&mut self, case: &Case, key: &str, slot: Slot) -> Vec<Failure> {
-        let Asked::Of(asked) = case.property(self.now, key, &mut self.patterns) else { return Vec::new() };
+        let Some(asked) = case.property(self.now, key, &mut self.patterns) else { return Vec::new() };
         let mut found = self.place(&asked, slot).to_vec();
         if asked.is_empty() {
             // The server does not declare it any more: one reason is enough.
             let candidates = found.iter().flat_map(|failure| failure.candidates.clone()).collect();
             found = found.first().map(|_| Failure::new(Reason::Key, candidates)).into_iter().collect();
         }
-        self.under(case, found, key, &["properties", key])
+        self.sampler.under(case, found, key, &["properties", key])
     }
 
-    fn others(&mut self, case: &Case, slot: Slot, known: &[String]) -> Vec<Failure> {
+    fn others(&mut self, case: &Case, slot: Slot, known: &[&str]) -> Vec<Failure> {
         let mut failures = Vec::new();
         for (pattern, asked) in case.patterns(self.now) {
-            let Asked::Of(asked) = asked else { continue };
+            let Some(asked) = asked else { continue };
             let found = self.place(&asked, slot).to_vec();
             let key = pattern::sample(pattern).unwrap_or_default();
-            let found = self.under(case, found, &key, &["patternProperties", pattern]);
-            add(&mut failures, found);
+            add(&mut failures, self.sampler.under(case, found, &key, &["patternProperties", pattern]));
         }
-        let Asked::Of(asked) = case.others(self.now) else { return failures };
-        let key = UNDECLARED.into_iter().find(|key| !known.iter().any(|known| known == key));
+        let Some(asked) = case.others(self.now) else { return failures };
+        let key = UNDECLARED.into_iter().find(|key| !known.contains(key));
         let found = self.place(&asked, slot).to_vec();
-        let found = self.under(case, found, key.unwrap_or_default(), &["additionalProperties"]);
-        add(&mut failures, found);
+        add(&mut failures, self.sampler.under(case, found, key.unwrap_or_default(), &["additionalProperties"]));
         failures
-    }
-
-    fn under(&mut self, case: &Case, found: Vec<Failure>, key: &str, steps: &[&str]) -> Vec<Failure> {
-        let below = |failure: Failure| {
-            failure.below(steps, |value| {
-                let smallest = self.sampler.object(case, Some((key, value))).map(Value::Object);
-                smallest.into_iter().chain(self.sampler.largest_with(case, key, value)).collect()
-            })
-        };
-        found.into_iter().map(below).collect()
     }
 
     fn union_branches(&mut self, case: &Case, kind: Kinds, union: &UnionShape, depth: usize) -> Vec<Failure> {
         if let Some(tag) = &union.tag {
             if kind != Kinds::OBJECT {
-                return vec![self.failure(case, kind, Reason::Kind(kind))];
+                return vec![self.sampler.failure(case, kind, Reason::Kind(kind))];
             }
             return self.tagged(case, &tag.name, union, depth);
         }
@@ -338,25 +285,18 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             }
             tried.push(failures);
         }
-        match failure::of_alternatives(tried) {
-            Ok(meant) => meant,
-            Err(Unmeant { all_of_other_kinds, candidates }) => {
-                let reason = if all_of_other_kinds { Reason::Kind(kind) } else { Reason::NoAlternative };
-                let mut failure = self.failure(case, kind, reason);
-                failure.candidates.extend(candidates);
-                vec![failure]
-            }
-        }
+        let whole = |reason| self.sampler.failure(case, kind, reason);
+        failure::of_alternatives(tried, kind, whole).unwrap_or_else(|failure| vec![failure])
     }
 
     /// Which branch reads an object hangs on one property; tags that no branch has are read as they come.
     fn tagged(&mut self, case: &Case, tag: &str, union: &UnionShape, depth: usize) -> Vec<Failure> {
-        let Asked::Of(asked) = case.property(self.now, tag, &mut self.patterns) else {
-            return vec![self.missing(case, tag)];
+        let Some(asked) = case.property(self.now, tag, &mut self.patterns) else {
+            return vec![self.sampler.missing(case, tag, true)];
         };
         let mut failures = Vec::new();
         if !case.requires(self.now, tag) {
-            failures.push(self.missing(case, tag));
+            failures.push(self.sampler.missing(case, tag, true));
         }
         let is_text = union.tag.as_ref().is_some_and(|tag| tag.is_text);
         let cases = self.cases.cases(&asked);
@@ -368,14 +308,11 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
                 None => tags.kinds(self.now).each().find(|kind| is_wrong(*kind)),
             };
             if let Some(kind) = wrong {
-                let candidates = self.sampler.of_case(tags, kind).to_vec();
-                let failure = Failure::new(Reason::Kind(kind), candidates);
-                let found = self.under(case, vec![failure], tag, &["properties", tag]);
-                add(&mut failures, found);
+                let failure = self.sampler.failure(tags, kind, Reason::Kind(kind));
+                add(&mut failures, self.sampler.under(case, vec![failure], tag, &["properties", tag]));
             }
-            let listed: Option<Vec<String>> = tags.values(self.now).map(|values| {
-                values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect()
-            });
+            let listed: Option<Vec<String>> =
+                tags.values(self.now).map(|values| values.iter().map(text_or_json).collect());
             let may_be = |known: &Option<String>| match (&listed, known) {
                 (Some(listed), Some(known)) => listed.contains(known),
                 _ => true,
@@ -385,8 +322,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         branches.sort_unstable();
         branches.dedup();
         for branch in branches {
-            let found = self.part(case, Kinds::OBJECT, branch, depth + 1);
-            add(&mut failures, found);
+            add(&mut failures, self.part(case, Kinds::OBJECT, branch, depth + 1));
         }
         failures
     }

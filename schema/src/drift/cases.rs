@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::pattern::Patterns;
 use super::validity::is_valid;
 use super::version::{Conjunction, Version};
-use crate::normalize::{Kinds, Limit, SchemaId};
+use crate::normalize::{Assertions, Kinds, Limit, SchemaId};
 use crate::number::is_integral;
 
 /// More than this many are not told apart.
@@ -26,15 +26,15 @@ const MOST_WORK: usize = 4_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Case(Conjunction);
 
-pub(super) struct Cases<'v, 'a> {
-    version: &'v Version<'a>,
+pub(super) struct Cases<'v> {
+    version: &'v Version<'v>,
     known: HashMap<Conjunction, Rc<Vec<Case>>>,
     patterns: Patterns,
     work: usize,
 }
 
-impl<'v, 'a> Cases<'v, 'a> {
-    pub(super) fn of(version: &'v Version<'a>) -> Self {
+impl<'v> Cases<'v> {
+    pub(super) fn of(version: &'v Version<'v>) -> Self {
         Self { version, known: HashMap::new(), patterns: Patterns::default(), work: 0 }
     }
 
@@ -126,17 +126,14 @@ impl Partial {
     }
 }
 
-/// The schemas for the value of a property, or for an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// There can be none.
-    Nothing,
-    Of(Conjunction),
-}
-
 impl Case {
     pub(super) fn schemas(&self) -> &[SchemaId] {
         &self.0
+    }
+
+    /// The assertions of the schemas.
+    pub(super) fn assertions<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Assertions> {
+        self.0.iter().map(|id| version.assertions(*id))
     }
 
     fn is_possible(&self, version: &Version<'_>) -> bool {
@@ -145,8 +142,8 @@ impl Case {
 
     pub(super) fn kinds(&self, version: &Version<'_>) -> Kinds {
         let kinds = self.0.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
-        let whole = |id: &SchemaId| version.assertions(*id).multiple_of.as_ref().is_some_and(is_integral);
-        let kinds = if self.0.iter().any(whole) { kinds.without(Kinds::FRACTION) } else { kinds };
+        let whole = |asserted: &Assertions| asserted.multiple_of.as_ref().is_some_and(is_integral);
+        let kinds = if self.assertions(version).any(whole) { kinds.without(Kinds::FRACTION) } else { kinds };
         let too_long = |least: u64| least > 0 && self.most_items(version).is_some_and(|most| most < least);
         if kinds.intersects(Kinds::ARRAY) && too_long(self.fewest_items(version)) {
             kinds.without(Kinds::ARRAY)
@@ -157,7 +154,7 @@ impl Case {
 
     /// Returns `true` if only objects are possible, and a required property has no value.
     fn lacks_a_property(&self, version: &Version<'_>, patterns: &mut Patterns) -> bool {
-        let is_impossible = |key: &&str| self.property(version, key, patterns) == Asked::Nothing;
+        let is_impossible = |key: &&str| self.property(version, key, patterns).is_none();
         self.kinds(version) == Kinds::OBJECT && self.required(version).iter().any(is_impossible)
     }
 
@@ -187,11 +184,11 @@ impl Case {
     }
 
     pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Limit> {
-        self.0.iter().flat_map(|id| &version.assertions(*id).minimum)
+        self.assertions(version).flat_map(|asserted| &asserted.minimum)
     }
 
     pub(super) fn maximum<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Limit> {
-        self.0.iter().flat_map(|id| &version.assertions(*id).maximum)
+        self.assertions(version).flat_map(|asserted| &asserted.maximum)
     }
 
     /// The least and the greatest integer, where there are bounds.
@@ -224,7 +221,8 @@ impl Case {
         keys
     }
 
-    pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Asked {
+    /// The schemas for the value of a property; `None` where there can be none.
+    pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Option<Conjunction> {
         let mut asked = Conjunction::new();
         for id in &self.0 {
             let assertions = version.assertions(*id);
@@ -245,12 +243,12 @@ impl Case {
     }
 
     /// The schemas of properties that no schema declares and no pattern matches.
-    pub(super) fn others(&self, version: &Version<'_>) -> Asked {
+    pub(super) fn others(&self, version: &Version<'_>) -> Option<Conjunction> {
         Self::asked(version, self.0.iter().filter_map(|id| version.additional(*id)).collect())
     }
 
     /// The patterns of keys, each with schemas that hold for every undeclared property that it matches.
-    pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Asked)> {
+    pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Option<Conjunction>)> {
         let patterns =
             self.0.iter().flat_map(|id| version.assertions(*id).patterns.iter().map(move |found| (*id, found)));
         let asked = |(holder, (pattern, schema)): (SchemaId, &'v (String, SchemaId))| {
@@ -265,7 +263,8 @@ impl Case {
         patterns.map(asked).collect()
     }
 
-    pub(super) fn item(&self, version: &Version<'_>, index: usize) -> Asked {
+    /// The schemas for an item; `None` where there can be none.
+    pub(super) fn item(&self, version: &Version<'_>, index: usize) -> Option<Conjunction> {
         let item = |id: &SchemaId| {
             let node = version.node(*id);
             node.prefix_items.get(index).copied().or(node.items)
@@ -284,17 +283,17 @@ impl Case {
 
     pub(super) fn most_items(&self, version: &Version<'_>) -> Option<u64> {
         let stated = self.0.iter().filter_map(|id| version.node(*id).max_items);
-        let possible = (0..=self.prefix(version)).find(|index| self.item(version, *index) == Asked::Nothing);
+        let possible = (0..=self.prefix(version)).find(|index| self.item(version, *index).is_none());
         stated.chain(possible.map(|length| length as u64)).min()
     }
 
-    fn asked(version: &Version<'_>, mut asked: Conjunction) -> Asked {
+    fn asked(version: &Version<'_>, mut asked: Conjunction) -> Option<Conjunction> {
         for id in &mut asked {
             *id = version.followed(*id);
         }
         asked.sort_unstable();
         asked.dedup();
         let kinds = asked.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
-        if kinds == Kinds::NONE { Asked::Nothing } else { Asked::Of(asked) }
+        (kinds != Kinds::NONE).then_some(asked)
     }
 }

@@ -137,13 +137,6 @@ pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Fa
     }
 }
 
-/// The failures of all alternatives, where none of them was meant by itself.
-pub(super) struct Unmeant {
-    /// Whether all of them are for values of other kinds.
-    pub(super) all_of_other_kinds: bool,
-    pub(super) candidates: Vec<Value>,
-}
-
 /// The values that fail are put together for so many alternatives.
 const MOST_TOGETHER: usize = 16;
 /// Of each alternative, so many of the values that fail are put together.
@@ -166,8 +159,13 @@ fn together<'f>(mut each: impl Iterator<Item = impl Iterator<Item = &'f Value>>)
     all.into_iter().map(Value::Object).collect()
 }
 
-/// Picks the failures to report where no alternative takes all: those of the one that is of the kind, if there is one.
-pub(super) fn of_alternatives(tried: Vec<Vec<Failure>>) -> Result<Vec<Failure>, Unmeant> {
+/// Picks the failures to report where no alternative takes all values of a kind: those of the one that is of the kind, if
+/// there is one. `whole` is a failure of all the values; as the error it also has those that fail one alternative.
+pub(super) fn of_alternatives(
+    tried: Vec<Vec<Failure>>,
+    kind: Kinds,
+    whole: impl FnOnce(Reason) -> Failure,
+) -> Result<Vec<Failure>, Failure> {
     let each = || tried.iter().map(|failures| failures.iter().flat_map(|failure| &failure.candidates).take(MOST_EACH));
     let mut candidates = together(each().take(MOST_TOGETHER));
     candidates.extend(each().flatten().cloned());
@@ -175,5 +173,10 @@ pub(super) fn of_alternatives(tried: Vec<Vec<Failure>>) -> Result<Vec<Failure>, 
     let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
     let all_of_other_kinds = tried.iter().all(|failures| failures.iter().any(is_kind));
     let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();
-    if meant.len() == 1 { Ok(meant.swap_remove(0)) } else { Err(Unmeant { all_of_other_kinds, candidates }) }
+    if meant.len() == 1 {
+        return Ok(meant.swap_remove(0));
+    }
+    let mut failure = whole(if all_of_other_kinds { Reason::Kind(kind) } else { Reason::NoAlternative });
+    failure.candidates.extend(candidates);
+    Err(failure)
 }

@@ -3,50 +3,44 @@
 use super::version::Version;
 use crate::normalize::SchemaId;
 
-/// A format, a text of it, and how longer texts of it are made.
+/// A format, a text of it, and how longer texts of it are made: any number of one character, up to `most`, between two texts.
 struct Format {
     name: &'static str,
     sample: &'static str,
-    stretch: Option<Stretch>,
-}
-
-/// Any number of one character, up to `most`, between two texts.
-struct Stretch {
     before: &'static str,
     fill: char,
     after: &'static str,
     most: usize,
 }
 
-const fn format(name: &'static str, sample: &'static str) -> Format {
-    Format { name, sample, stretch: None }
+/// A format with a row of the table: its name, a sample, and then what is before, and after, a character and how many there are.
+const fn format(
+    name: &'static str,
+    sample: &'static str,
+    (before, fill, after, most): (&'static str, char, &'static str, usize),
+) -> Format {
+    Format { name, sample, before, fill, after, most }
 }
 
-const fn stretching(name: &'static str, sample: &'static str, stretch: Stretch) -> Format {
-    Format { name, sample, stretch: Some(stretch) }
-}
-
-const fn between(before: &'static str, fill: char, after: &'static str, most: usize) -> Stretch {
-    Stretch { before, fill, after, most }
-}
-
+/// The texts of a format are not made longer.
+const FIXED: (&str, char, &str, usize) = ("", 'a', "", 0);
 const LONG: usize = 100_000;
 const URI: &str = "https://example.com/";
 
 const FORMATS: &[Format] = &[
-    stretching("date-time", "2026-01-02T03:04:05Z", between("2026-01-02T03:04:05.", '0', "Z", 9)),
-    format("date", "2026-01-02"),
-    stretching("time", "03:04:05Z", between("03:04:05.", '0', "Z", 9)),
-    format("duration", "P1D"),
-    stretching("email", "a@example.com", between("", 'a', "@example.com", 64)),
-    stretching("idn-email", "a@example.com", between("", 'a', "@example.com", 64)),
-    stretching("hostname", "example.com", between("", 'a', ".example.com", 63)),
-    stretching("idn-hostname", "example.com", between("", 'a', ".example.com", 63)),
-    format("ipv4", "192.0.2.1"),
-    format("ipv6", "2001:db8::1"),
-    stretching("uri", URI, between(URI, 'a', "", LONG)),
-    stretching("iri", URI, between(URI, 'a', "", LONG)),
-    format("uuid", "12345678-1234-4234-8234-123456789abc"),
+    format("date-time", "2026-01-02T03:04:05Z", ("2026-01-02T03:04:05.", '0', "Z", 9)),
+    format("date", "2026-01-02", FIXED),
+    format("time", "03:04:05Z", ("03:04:05.", '0', "Z", 9)),
+    format("duration", "P1D", FIXED),
+    format("email", "a@example.com", ("", 'a', "@example.com", 64)),
+    format("idn-email", "a@example.com", ("", 'a', "@example.com", 64)),
+    format("hostname", "example.com", ("", 'a', ".example.com", 63)),
+    format("idn-hostname", "example.com", ("", 'a', ".example.com", 63)),
+    format("ipv4", "192.0.2.1", FIXED),
+    format("ipv6", "2001:db8::1", FIXED),
+    format("uri", URI, (URI, 'a', "", LONG)),
+    format("iri", URI, (URI, 'a', "", LONG)),
+    format("uuid", "12345678-1234-4234-8234-123456789abc", FIXED),
 ];
 
 fn known(name: &str) -> Option<&'static Format> {
@@ -65,7 +59,7 @@ pub(super) fn sample(name: &str) -> Option<&'static str> {
 
 /// A text of a format with so many characters.
 pub(super) fn of_length(name: &str, length: usize) -> Option<String> {
-    let Stretch { before, fill, after, most } = known(name)?.stretch.as_ref()?;
+    let Format { before, fill, after, most, .. } = known(name)?;
     let count = length.checked_sub(before.len() + after.len()).filter(|count| (1..=*most).contains(count))?;
     Some(format!("{before}{}{after}", fill.to_string().repeat(count)))
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use mcp_bindgen_model::printable;
 use serde_json::Value;
 
-use super::change::{ChangeKind, Class, Signatures};
+use super::change::{Change, ChangeKind, Class, Signatures};
 use super::renamed::renamed;
 use super::rust::{self, Argument, Misread, Rust, is_interchangeable, misread};
 use super::version::Version;
@@ -17,16 +17,8 @@ use crate::{Document, Role};
 
 const DEEPEST: usize = 200;
 
-/// A difference between the types.
-pub(super) struct Difference {
-    pub(super) pointer: String,
-    pub(super) class: Class,
-    pub(super) kind: ChangeKind,
-    pub(super) detail: String,
-    pub(super) signatures: Option<Signatures>,
-}
-
-pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Difference> {
+/// The differences between the types: changes without a tool, by pointers in the schema.
+pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Change> {
     let [old_root, new_root] = [old.root, new.root];
     let (old, new) = (Rust::of(old), Rust::of(new));
     let mut interface = Interface { old, new, seen: HashSet::new(), depth: 0, found: Vec::new() };
@@ -47,27 +39,22 @@ pub(super) fn takes_calls(old: &Value, new: &Value) -> bool {
     }
 }
 
-struct Interface<'d, 'a, 'b> {
-    old: Rust<'d, 'a>,
-    new: Rust<'d, 'b>,
+struct Interface<'d> {
+    old: Rust<'d>,
+    new: Rust<'d>,
     seen: HashSet<(ShapeId, ShapeId)>,
     depth: usize,
-    found: Vec<Difference>,
+    found: Vec<Change>,
 }
 
-impl Interface<'_, '_, '_> {
-    fn say(&mut self, pointer: &str, class: Class, kind: ChangeKind, detail: impl Into<String>) {
-        let (pointer, detail) = (pointer.to_owned(), detail.into());
-        self.found.push(Difference { pointer, class, kind, detail, signatures: None });
-    }
-
+impl Interface<'_> {
     fn silent(&mut self, pointer: &str, kind: ChangeKind, detail: impl Into<String>, signatures: Signatures) {
-        let (pointer, detail) = (pointer.to_owned(), detail.into());
-        self.found.push(Difference { pointer, class: Class::Silent, kind, detail, signatures: Some(signatures) });
+        let change = Change::new("", Class::Silent, kind, pointer, detail);
+        self.found.push(Change { signatures: Some(signatures), ..change });
     }
 
     fn source(&mut self, pointer: &str, kind: ChangeKind, detail: impl Into<String>) {
-        self.say(pointer, Class::Source, kind, detail);
+        self.found.push(Change::new("", Class::Source, kind, pointer, detail));
     }
 
     /// Returns `true` if regenerated code has a type without `Eq` and `Hash` for one that had them.
@@ -77,7 +64,7 @@ impl Interface<'_, '_, '_> {
 
     /// Compares whether an item has `#[deprecated]`; a place is told once.
     fn deprecated(&mut self, old: &[SchemaId], new: &[SchemaId], item: &str, pointer: &str) {
-        let is_told = |found: &Difference| found.kind == ChangeKind::Deprecated && found.pointer == pointer;
+        let is_told = |found: &Change| found.kind == ChangeKind::Deprecated && found.pointer == pointer;
         let is_new = self.new.document.schemas.is_deprecated(new) && !self.old.document.schemas.is_deprecated(old);
         if is_new && !self.found.iter().any(is_told) {
             let detail = format!("deprecated now: {item} warn, by `#[deprecated]`");
@@ -86,9 +73,10 @@ impl Interface<'_, '_, '_> {
     }
 
     fn slots(&mut self, old: Slot, new: Slot, pointer: String) {
-        if old.nullable != new.nullable {
-            let (kind, detail) = nullability(new.nullable);
-            self.source(&pointer, kind, detail);
+        match (old.nullable, new.nullable) {
+            (false, true) => self.source(&pointer, ChangeKind::FieldNullable, "`null` is valid now"),
+            (true, false) => self.source(&pointer, ChangeKind::FieldNotNullable, "`null` is no longer valid"),
+            _ => {}
         }
         self.shapes(old.shape, new.shape, pointer);
     }
@@ -133,9 +121,7 @@ impl Interface<'_, '_, '_> {
             (Shape::Prefixed(left, left_rest), Shape::Prefixed(right, right_rest))
                 if left.len() == right.len() && left_rest.is_some() == right_rest.is_some() =>
             {
-                for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                    self.slots(*left, *right, format!("{pointer}/prefixItems/{index}"));
-                }
+                self.items(left, right, pointer);
                 if let Some((left, right)) = left_rest.zip(*right_rest) {
                     self.slots(left, right, format!("{pointer}/items"));
                 }
@@ -144,11 +130,7 @@ impl Interface<'_, '_, '_> {
                 self.slots(*left, *right, format!("{pointer}/additionalProperties"));
             }
             (Shape::Named(left), Shape::Named(right)) => self.slots(*left, *right, pointer.to_owned()),
-            (Shape::Tuple(left), Shape::Tuple(right)) if left.len() == right.len() => {
-                for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                    self.slots(*left, *right, format!("{pointer}/prefixItems/{index}"));
-                }
-            }
+            (Shape::Tuple(left), Shape::Tuple(right)) if left.len() == right.len() => self.items(left, right, pointer),
             (Shape::AnyOf(left), Shape::AnyOf(right)) if left == right => {}
             (left, right) => {
                 let same = std::mem::discriminant(left) == std::mem::discriminant(right)
@@ -164,25 +146,26 @@ impl Interface<'_, '_, '_> {
         }
     }
 
+    fn items(&mut self, old: &[Slot], new: &[Slot], pointer: &str) {
+        for (index, (old, new)) in old.iter().zip(new).enumerate() {
+            self.slots(*old, *new, format!("{pointer}/prefixItems/{index}"));
+        }
+    }
+
     fn structs(&mut self, old: (ShapeId, &StructShape), new: (ShapeId, &StructShape), pointer: &str) {
         self.boxes(old, new, pointer);
         self.constructors(old, new, pointer);
         let misread = self.fields(old, new, pointer);
         let (holder, old, new) = (old.0, old.1, new.1);
-        let at = |key: &str| {
-            let mut pointer = format!("{pointer}/properties");
-            push(&mut pointer, key);
-            pointer
-        };
         let [before, after] = [old, new].map(by_wire);
         for field in &old.fields {
+            let place = property_at(pointer, &field.wire);
             let Some(now) = after.get(field.wire.as_str()) else {
                 if !misread.contains(field.wire.as_str()) {
-                    self.source(&at(&field.wire), ChangeKind::Removed, "the property was removed");
+                    self.source(&place, ChangeKind::Removed, "the property was removed");
                 }
                 continue;
             };
-            let place = at(&field.wire);
             match (field.presence, now.presence) {
                 (Presence::Required, Presence::Required) => {}
                 (Presence::Required, _) => self.source(&place, ChangeKind::FieldOptional, "optional now"),
@@ -206,21 +189,14 @@ impl Interface<'_, '_, '_> {
             } else {
                 (Class::Compatible, ChangeKind::Added, "new property")
             };
-            self.say(&at(&field.wire), class, kind, detail);
+            self.found.push(Change::new("", class, kind, property_at(pointer, &field.wire), detail));
         }
-        match (old.unknown, new.unknown) {
-            (Unknown::Keep(left), Unknown::Keep(right)) => {
-                self.slots(left, right, format!("{pointer}/additionalProperties"));
-            }
-            (Unknown::Keep(_), _) => {
-                let place = format!("{pointer}/additionalProperties");
-                self.source(&place, ChangeKind::OtherKeysDropped, "other keys are not kept any more");
-            }
-            (_, Unknown::Keep(_)) => {
-                let place = format!("{pointer}/additionalProperties");
-                self.source(&place, ChangeKind::OtherKeysKept, "other keys are kept now");
-            }
-            _ => {}
+        let place = format!("{pointer}/additionalProperties");
+        match (old.unknown.kept(), new.unknown.kept()) {
+            (Some(left), Some(right)) => self.slots(left, right, place),
+            (Some(_), None) => self.source(&place, ChangeKind::OtherKeysDropped, "other keys are not kept any more"),
+            (None, Some(_)) => self.source(&place, ChangeKind::OtherKeysKept, "other keys are kept now"),
+            (None, None) => {}
         }
     }
 
@@ -234,8 +210,7 @@ impl Interface<'_, '_, '_> {
             let Some(twin) = after.get(field.wire.as_str()) else { continue };
             let (was, is) = (self.old.boxes(old, field.slot.shape), self.new.boxes(new, twin.slot.shape));
             if was != is {
-                let mut place = format!("{pointer}/properties");
-                push(&mut place, &field.wire);
+                let place = property_at(pointer, &field.wire);
                 let detail = if is { "its field holds a `Box` now" } else { "its field holds no `Box` any more" };
                 self.source(&place, ChangeKind::Retyped, detail);
             }
@@ -276,8 +251,7 @@ impl Interface<'_, '_, '_> {
         }
         let [of_old, of_new] = [before, now].map(by_wire);
         for renamed in renamed(&was, &is, "property", |_, wires| names::fields(wires)) {
-            let mut place = format!("{pointer}/properties");
-            push(&mut place, renamed.wire);
+            let place = property_at(pointer, renamed.wire);
             let types = renamed.taker.and_then(|taker| {
                 let left = of_old.get(renamed.wire).map(|field| self.old.field(old, field))?;
                 Some((left, of_new.get(taker).map(|field| self.new.field(new, field))?))
@@ -410,17 +384,16 @@ impl Interface<'_, '_, '_> {
     }
 }
 
+/// The pointer of a property.
+fn property_at(pointer: &str, key: &str) -> String {
+    let mut pointer = format!("{pointer}/properties");
+    push(&mut pointer, key);
+    pointer
+}
+
 /// The fields by their keys.
 fn by_wire(object: &StructShape) -> HashMap<&str, &Field> {
     object.fields.iter().map(|field| (field.wire.as_str(), field)).collect()
-}
-
-fn nullability(nullable: bool) -> (ChangeKind, &'static str) {
-    if nullable {
-        (ChangeKind::FieldNullable, "`null` is valid now")
-    } else {
-        (ChangeKind::FieldNotNullable, "`null` is no longer valid")
-    }
 }
 
 /// Names the type of a shape in the words of JSON.

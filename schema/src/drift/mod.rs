@@ -27,14 +27,13 @@ mod version;
 mod wording;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
-use mcp_bindgen_model::Snapshot;
+use mcp_bindgen_model::{Snapshot, pointer_segment};
 use serde_json::{Map, Value, json};
 
 use self::renamed::{Renamed, names_of, renamed};
-use crate::bundle::push;
 use crate::{Role, names};
 
 /// Returns the changes between two snapshots, sorted by the names of tools; empty if neither code nor people would
@@ -58,39 +57,37 @@ pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     let mut changes = server_changes(old, new);
     offers::changes(old, new, &mut changes);
     offers::skill_changes(&old.skills, &new.skills, &mut changes);
-    let (old_tools, new_tools) = (by_name(&old.tools), by_name(&new.tools));
-    let mut keys: Vec<_> = old_tools.keys().chain(new_tools.keys()).copied().collect();
-    keys.sort_unstable();
-    keys.dedup();
-    for key in keys {
-        match (old_tools.get(&key), new_tools.get(&key)) {
-            (Some(old), Some(new)) => tool_changes(key.0, old, new, &mut changes),
+    for ((name, _), pair) in pairs(&old.tools, &new.tools) {
+        match pair {
+            (Some(old), Some(new)) => tool_changes(name, old, new, &mut changes),
             (Some(old), None) => {
-                let gone = Change::new(key.0, Class::Breaking, ChangeKind::ToolRemoved, "", "the tool was removed");
+                let gone = Change::new(name, Class::Breaking, ChangeKind::ToolRemoved, "", "the tool was removed");
                 let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
                 changes.push(Change { witness, ..gone });
             }
-            (None, Some(_)) => {
-                changes.push(Change::new(key.0, Class::Compatible, ChangeKind::ToolAdded, "", "new tool"));
-            }
-            (None, None) => {}
+            (None, _) => changes.push(Change::new(name, Class::Compatible, ChangeKind::ToolAdded, "", "new tool")),
         }
     }
     renamed_tools(old, new, &mut changes);
     changes
 }
 
-/// The tools by name and, as a name may be there twice, by which of that name it is.
-fn by_name(tools: &[Value]) -> BTreeMap<(&str, usize), &Value> {
-    let mut map = BTreeMap::new();
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    for tool in tools {
-        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+/// The items of two lists, each in both as far as it is, by name and, as a name may be there twice, by which of that name it is.
+fn pairs<'v>(old: &'v [Value], new: &'v [Value]) -> BTreeMap<(&'v str, usize), (Option<&'v Value>, Option<&'v Value>)> {
+    let mut pairs: BTreeMap<_, (Option<&Value>, Option<&Value>)> = BTreeMap::new();
+    by_name(old, |key, item| pairs.entry(key).or_default().0 = Some(item));
+    by_name(new, |key, item| pairs.entry(key).or_default().1 = Some(item));
+    pairs
+}
+
+fn by_name<'v>(list: &'v [Value], mut see: impl FnMut((&'v str, usize), &'v Value)) {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for item in list {
+        let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
         let count = seen.entry(name).or_default();
-        map.insert((name, *count), tool);
+        see((name, *count), item);
         *count += 1;
     }
-    map
 }
 
 fn server_changes(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
@@ -142,8 +139,7 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
                     "annotations" => (Class::Compatible, ChangeKind::Hints),
                     _ => (Class::Compatible, ChangeKind::ToolMember),
                 };
-                let mut pointer = String::new();
-                push(&mut pointer, key);
+                let pointer = format!("/{}", pointer_segment(key));
                 changes.push(Change::new(name, class, kind, pointer, detail));
             }
         }

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use super::change::{Change, ChangeKind, Class, Witness};
 use super::renamed::{self, Renamed};
 use super::rust::{self, Argument, Misread};
-use super::{by_name, keys_of_both, presence};
+use super::{keys_of_both, pairs, presence};
 use crate::names;
+use crate::texts::listed;
 
 /// Collects the changes of the prompts and the resource templates.
 pub(super) fn changes(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
@@ -57,24 +58,24 @@ fn changed_files(old: &Value, new: &Value) -> String {
     if changed.is_empty() {
         return "has other metadata".to_owned();
     }
-    let shown: Vec<String> = changed.iter().take(MOST).map(|uri| format!("`{}`", printable(uri))).collect();
-    let more = if changed.len() > MOST { format!(" and {} more", changed.len() - MOST) } else { String::new() };
-    format!("has other content in {}{more}", shown.join(", "))
+    let files = changed.into_iter().map(|uri| format!("`{}`", printable(uri)));
+    format!("has other content in {}", listed(files, MOST))
 }
 
 /// Those that are called otherwise in Rust now.
 fn renamed_offers(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
-    let tools = (&*old.tools, &*new.tools);
     for (what, word, pointer, before, now) in [
         ("prompt", "prompt", "/prompts", &old.prompts, &new.prompts),
         ("resource template", "resource", "/resourceTemplates", &old.resource_templates, &new.resource_templates),
     ] {
-        changes.extend(renamed::offers(word, what, (before, tools.0), (now, tools.1)).into_iter().map(|renamed| {
-            let detail = format!("{what} `{}` is {}", printable(renamed.wire), renamed.detail);
-            let signatures = renamed.taker.map(|_| renamed.signatures("(..)", "(..)"));
-            let (class, kind) = Renamed::called(signatures.is_some());
-            Change { signatures, ..Change::new("", class, kind, pointer, detail) }
-        }));
+        changes.extend(renamed::offers(word, what, (before, &old.tools), (now, &new.tools)).into_iter().map(
+            |renamed| {
+                let detail = format!("{what} `{}` is {}", printable(renamed.wire), renamed.detail);
+                let signatures = renamed.taker.map(|_| renamed.signatures("(..)", "(..)"));
+                let (class, kind) = Renamed::called(signatures.is_some());
+                Change { signatures, ..Change::new("", class, kind, pointer, detail) }
+            },
+        ));
     }
 }
 
@@ -94,23 +95,21 @@ fn compare(
         list.sort_by_cached_key(canonical_json);
         list
     });
-    let (before, now) = (by_name(&old), by_name(&new));
-    let mut keys: Vec<_> = before.keys().chain(now.keys()).copied().collect();
-    keys.sort_unstable();
-    keys.dedup();
-    for key in keys {
-        let found = match (before.get(&key), now.get(&key)) {
+    for ((name, _), pair) in pairs(&old, &new) {
+        let found = match pair {
             (Some(old), Some(new)) if old == new => continue,
             (Some(old), Some(new)) => match (old.as_object(), new.as_object()) {
                 (Some(old), Some(new)) => of_one(old, new),
                 _ => vec![said(Class::Compatible, ChangeKind::OfferMember, "is another")],
             },
             // Items without a name were never bound.
-            (Some(_), None) if key.0.is_empty() => vec![said(Class::Compatible, ChangeKind::OfferRemoved, "is gone")],
-            (Some(_), None) => vec![said(Class::Breaking, ChangeKind::OfferRemoved, "is gone")],
+            (Some(_), None) => {
+                let class = if name.is_empty() { Class::Compatible } else { Class::Breaking };
+                vec![said(class, ChangeKind::OfferRemoved, "is gone")]
+            }
             (None, _) => vec![said(Class::Compatible, ChangeKind::OfferAdded, "is new")],
         };
-        let name = if key.0.is_empty() { "without a name".to_owned() } else { format!("`{}`", printable(key.0)) };
+        let name = if name.is_empty() { "without a name".to_owned() } else { format!("`{}`", printable(name)) };
         changes.extend(found.into_iter().map(|change| {
             let detail = format!("{what} {name} {}", change.detail);
             Change { pointer: pointer.to_owned(), detail, ..change }

@@ -11,8 +11,8 @@ use crate::{Document, Role};
 pub(super) const TEXT: &str = "impl Into<String>";
 
 /// The Rust interface of one schema.
-pub(super) struct Rust<'d, 'a> {
-    pub(super) document: &'d Document<'a>,
+pub(super) struct Rust<'d> {
+    pub(super) document: &'d Document<'d>,
     /// The pairs of shapes of which the first boxes the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
     /// The types without `Eq` and `Hash`: numbers, and what holds one.
@@ -78,8 +78,8 @@ fn signature(arguments: &[Argument]) -> String {
     format!("new({})", arguments.join(", "))
 }
 
-impl<'d, 'a> Rust<'d, 'a> {
-    pub(super) fn of(document: &'d Document<'a>) -> Self {
+impl<'d> Rust<'d> {
+    pub(super) fn of(document: &'d Document<'d>) -> Self {
         let shapes = &document.shapes;
         let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
         for id in shapes.ids() {

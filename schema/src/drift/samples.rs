@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::cases::{Asked, Case, Cases};
+use super::cases::{Case, Cases};
+use super::failure::{Failure, Reason};
 use super::format;
 use super::pattern::{self, Patterns};
 use super::validity::is_valid;
 use super::version::{Conjunction, Version};
-use crate::normalize::{Kinds, Limit};
+use crate::normalize::{Assertions, Kinds, Limit};
 use crate::number::is_integral;
 
 /// Keys that no schema is likely to declare.
@@ -21,11 +22,12 @@ const MOST_VALUES: usize = 24;
 const MOST_SINGLE: usize = 12;
 /// Values of this many characters prove nothing that shorter ones do not.
 const LONGEST: u64 = 5000;
-const MOST_ITEMS: u64 = 200;
+/// Arrays prove things with at most this many items.
+pub(super) const MOST_ITEMS: usize = 200;
 
-pub(super) struct Sampler<'v, 'a> {
-    version: &'v Version<'a>,
-    cases: Cases<'v, 'a>,
+pub(super) struct Sampler<'v> {
+    version: &'v Version<'v>,
+    cases: Cases<'v>,
     patterns: Patterns,
     known: HashMap<Conjunction, Rc<Vec<Value>>>,
     known_cases: HashMap<(Conjunction, Kinds), Rc<Vec<Value>>>,
@@ -47,8 +49,8 @@ const MOST_PLACES: usize = 5_000;
 /// Values nest at most this deep.
 const DEEPEST: usize = 48;
 
-impl<'v, 'a> Sampler<'v, 'a> {
-    pub(super) fn of(version: &'v Version<'a>) -> Self {
+impl<'v> Sampler<'v> {
+    pub(super) fn of(version: &'v Version<'v>) -> Self {
         Self {
             version,
             cases: Cases::of(version),
@@ -84,6 +86,12 @@ impl<'v, 'a> Sampler<'v, 'a> {
         values
     }
 
+    /// Values of a property; `None` where there can be none.
+    pub(super) fn property(&mut self, case: &Case, key: &str) -> Option<Rc<Vec<Value>>> {
+        let asked = case.property(self.version, key, &mut self.patterns)?;
+        Some(self.values(&asked))
+    }
+
     /// Values of one case and kind.
     pub(super) fn of_case(&mut self, case: &Case, kind: Kinds) -> Rc<Vec<Value>> {
         let key = (case.schemas().to_vec(), kind);
@@ -105,6 +113,45 @@ impl<'v, 'a> Sampler<'v, 'a> {
         let mut object = objects.iter().filter_map(Value::as_object).max_by_key(|object| object.len())?.clone();
         object.insert(key.to_owned(), value.clone());
         Some(Value::Object(object))
+    }
+
+    /// A failure of all values of one case and kind.
+    pub(super) fn failure(&mut self, case: &Case, kind: Kinds, reason: Reason) -> Failure {
+        Failure::new(reason, self.of_case(case, kind).to_vec())
+    }
+
+    /// The failure of objects without a key that has to be there; `declared` is whether it was declared where it may be absent.
+    pub(super) fn missing(&mut self, case: &Case, key: &str, declared: bool) -> Failure {
+        let mut failure = self.failure(case, Kinds::OBJECT, Reason::Required { declared });
+        for candidate in failure.candidates.clone() {
+            if let Value::Object(mut object) = candidate {
+                object.remove(key);
+                failure.candidates.push(Value::Object(object));
+            }
+        }
+        failure.steps = vec![key.to_owned(), "properties".to_owned()];
+        failure
+    }
+
+    /// Failures under a key, as those of objects.
+    pub(super) fn under(&mut self, case: &Case, found: Vec<Failure>, key: &str, steps: &[&str]) -> Vec<Failure> {
+        let below = |failure: Failure| {
+            failure.below(steps, |value| {
+                let smallest = self.object(case, Some((key, value))).map(Value::Object);
+                smallest.into_iter().chain(self.largest_with(case, key, value)).collect()
+            })
+        };
+        found.into_iter().map(below).collect()
+    }
+
+    /// Failures of an item, as those of arrays; `has_place` is whether a schema is for items at that place.
+    pub(super) fn at(&mut self, case: &Case, found: Vec<Failure>, index: usize, has_place: bool) -> Vec<Failure> {
+        let step = index.to_string();
+        let steps: &[&str] = if has_place { &["prefixItems", &step] } else { &["items"] };
+        let least = usize::try_from(case.fewest_items(self.version)).unwrap_or(usize::MAX);
+        let length = Some(least.max(index + 1)).filter(|length| *length <= MOST_ITEMS);
+        let mut array = |value: &Value| length.and_then(|length| self.array(case, length, Some((index, value))));
+        found.into_iter().map(|failure| failure.below(steps, |value| array(value).into_iter().collect())).collect()
     }
 
     /// Returns `true` if there is work left to build a value around these.
@@ -148,8 +195,8 @@ impl<'v, 'a> Sampler<'v, 'a> {
     }
 
     fn texts(&mut self, case: &Case) -> Vec<Value> {
-        let assertions: Vec<_> = case.schemas().iter().map(|id| self.version.assertions(*id)).collect();
         let version = self.version;
+        let assertions: Vec<_> = case.assertions(version).collect();
         let formats = || case.schemas().iter().filter_map(move |id| format::named(version, *id));
         let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
         texts.extend(formats().filter_map(format::sample).map(str::to_owned));
@@ -178,24 +225,27 @@ impl<'v, 'a> Sampler<'v, 'a> {
     fn arrays(&mut self, case: &Case) -> Vec<Value> {
         let (least, most) = (case.fewest_items(self.version), case.most_items(self.version));
         let mut arrays = Vec::new();
-        let longest = most.filter(|most| *most <= MOST_ITEMS);
         let prefix = case.prefix(self.version) as u64;
-        for length in [Some(least), Some(least.max(1)), longest, Some(prefix)].into_iter().flatten() {
-            if length < least || most.is_some_and(|most| length > most) || length > MOST_ITEMS {
-                continue;
+        for length in [Some(least), Some(least.max(1)), most, Some(prefix)].into_iter().flatten() {
+            if length >= least && most.is_none_or(|most| length <= most) {
+                arrays.extend(self.array_of(case, length));
             }
-            #[allow(clippy::cast_possible_truncation)] // at most MOST_ITEMS
-            arrays.extend(self.array(case, length as usize, None));
         }
         let takes_one = least <= 1 && most.is_none_or(|most| most > 0);
-        if let (true, Asked::Of(asked)) = (takes_one, case.item(self.version, 0)) {
+        if let Some(asked) = case.item(self.version, 0).filter(|_| takes_one) {
             arrays.extend(self.values(&asked).iter().take(4).map(|item| json!([item])));
         }
         arrays
     }
 
+    /// An array of that length, where that is not too long to prove anything.
+    pub(super) fn array_of(&mut self, case: &Case, length: u64) -> Option<Value> {
+        let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITEMS)?;
+        self.array(case, length, None)
+    }
+
     /// An array of that length; `placed` stands at an index of its own.
-    pub(super) fn array(&mut self, case: &Case, length: usize, placed: Option<(usize, &Value)>) -> Option<Value> {
+    fn array(&mut self, case: &Case, length: usize, placed: Option<(usize, &Value)>) -> Option<Value> {
         if !self.affords(placed.map(|(_, value)| value)) {
             return None;
         }
@@ -205,7 +255,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
                 items.push(value.clone());
                 continue;
             }
-            let Asked::Of(asked) = case.item(self.version, index) else { return None };
+            let Some(asked) = case.item(self.version, index) else { return None };
             let values = self.values(&asked);
             let unused = values.iter().find(|value| !items.contains(*value)).or_else(|| values.first());
             items.push(unused?.clone());
@@ -215,15 +265,13 @@ impl<'v, 'a> Sampler<'v, 'a> {
 
     fn objects(&mut self, case: &Case) -> Vec<Value> {
         let Some(smallest) = self.smallest(case, &Map::new()) else { return Vec::new() };
-        let keys: Vec<String> = case.keys(self.version).into_iter().map(str::to_owned).collect();
-        let optional = keys.iter().filter(|key| !smallest.contains_key(*key));
+        let version = self.version;
         let mut full = smallest.clone();
         let mut single = Vec::new();
-        for key in optional {
-            let Asked::Of(asked) = case.property(self.version, key, &mut self.patterns) else { continue };
-            let values = self.values(&asked);
+        for key in case.keys(version).into_iter().filter(|key| !smallest.contains_key(*key)) {
+            let Some(values) = self.property(case, key) else { continue };
             if let Some(value) = values.first() {
-                full.insert(key.clone(), value.clone());
+                full.insert(key.to_owned(), value.clone());
                 if single.len() < MOST_SINGLE {
                     single.extend(self.object(case, Some((key, value))).map(Value::Object));
                 }
@@ -238,7 +286,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
     fn add_dependents(&mut self, case: &Case, object: &mut Map<String, Value>) -> Option<()> {
         let version = self.version;
         let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
-        for (key, needs) in case.schemas().iter().flat_map(|id| &version.assertions(*id).dependent_required) {
+        for (key, needs) in case.assertions(version).flat_map(|asserted| &asserted.dependent_required) {
             needed.entry(key).or_default().extend(needs);
         }
         let mut pending: Vec<&String> = object.keys().flat_map(|key| needed.remove(key.as_str())).flatten().collect();
@@ -246,9 +294,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
             if object.contains_key(key) {
                 continue;
             }
-            let Asked::Of(asked) = case.property(version, key, &mut self.patterns) else { return None };
-            let value = self.values(&asked).first().cloned()?;
-            object.insert(key.clone(), value);
+            object.insert(key.clone(), self.property(case, key)?.first()?.clone());
             pending.extend(needed.remove(key.as_str()).into_iter().flatten());
         }
         Some(())
@@ -272,14 +318,9 @@ impl<'v, 'a> Sampler<'v, 'a> {
             return None;
         }
         let mut object = Map::new();
-        let required: Vec<String> = case.required(self.version).into_iter().map(str::to_owned).collect();
-        for key in required {
-            if given.contains_key(&key) {
-                continue;
-            }
-            let Asked::Of(asked) = case.property(self.version, &key, &mut self.patterns) else { return None };
-            let value = self.values(&asked).first().cloned()?;
-            object.insert(key, value);
+        let version = self.version;
+        for key in case.required(version).into_iter().filter(|key| !given.contains_key(*key)) {
+            object.insert(key.to_owned(), self.property(case, key)?.first()?.clone());
         }
         object.extend(given.clone());
         self.add_dependents(case, &mut object)?;
@@ -293,16 +334,13 @@ impl<'v, 'a> Sampler<'v, 'a> {
         object: Map<String, Value>,
         given: &Map<String, Value>,
     ) -> Map<String, Value> {
-        let is_conditional = |id| {
-            let assertions = self.version.assertions(id);
-            assertions.condition.is_some() || assertions.not.is_some()
-        };
-        if !case.schemas().iter().copied().any(is_conditional) || self.satisfies(case, &object) {
+        let is_conditional = |asserted: &Assertions| asserted.condition.is_some() || asserted.not.is_some();
+        if !case.assertions(self.version).any(is_conditional) || self.satisfies(case, &object) {
             return object;
         }
         for key in object.keys().filter(|key| !given.contains_key(*key)) {
-            let Asked::Of(asked) = case.property(self.version, key, &mut self.patterns) else { break };
-            for other in self.values(&asked).iter().skip(1).take(MOST_OTHERS) {
+            let Some(values) = self.property(case, key) else { break };
+            for other in values.iter().skip(1).take(MOST_OTHERS) {
                 let mut changed = object.clone();
                 changed.insert(key.clone(), other.clone());
                 if self.satisfies(case, &changed) {
@@ -360,5 +398,5 @@ fn fractions(case: &Case, version: &Version<'_>) -> Vec<Value> {
 }
 
 fn steps(case: &Case, version: &Version<'_>) -> Vec<Number> {
-    case.schemas().iter().filter_map(|id| version.assertions(*id).multiple_of.clone()).collect()
+    case.assertions(version).filter_map(|asserted| asserted.multiple_of.clone()).collect()
 }

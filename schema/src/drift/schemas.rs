@@ -15,7 +15,8 @@ use super::version::Version;
 use super::{interface, wording, words};
 use crate::normalize::Kinds;
 use crate::number::same;
-use crate::{Document, Role, wrapper};
+use crate::texts::without_wording;
+use crate::{Role, wrapper};
 
 /// The changes from one schema to the other.
 pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<Change> {
@@ -27,10 +28,11 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
         Role::Output => "/outputSchema",
     };
     let mut changes = Vec::new();
-    if wording::without(old) != wording::without(new) {
+    let (plain_old, plain_new) = (without_wording(old), without_wording(new));
+    if plain_old != plain_new {
         changes = meaning(tool, role, root, old, new);
         if changes.is_empty() {
-            let pointer = format!("{root}{}", wording::narrowest(&wording::without(old), &wording::without(new)));
+            let pointer = format!("{root}{}", wording::narrowest(&plain_old, &plain_new));
             changes.push(Change::new(tool, Class::Compatible, ChangeKind::Other, pointer, "written differently"));
         }
     } else if old.get("default") != new.get("default") || !wording::differences(old, new).is_empty() {
@@ -53,7 +55,7 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
 }
 
 /// Returns `true` if handlers return what is in a result, and not all of it.
-fn is_unwrapped(schema: &Value, document: &Document<'_>) -> bool {
+fn is_unwrapped(schema: &Value, Version { document, .. }: &Version<'_>) -> bool {
     document.role == Role::Output && wrapper::wrapped_field(schema, document).is_some()
 }
 
@@ -92,16 +94,14 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
         let witness = proof.of(&failure);
         changes.push(Change { witness, ..Change::new(tool, Class::Breaking, kind, pointer, detail) });
     }
-    match (is_unwrapped(old_schema, &old.document), is_unwrapped(new_schema, &new.document)) {
-        (true, false) => {
-            let detail = "no wrapper any more: handlers return the whole result instead of `result`";
-            changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
-        }
-        (false, true) => {
-            let detail = "a wrapper now: handlers return `result` instead of the whole result";
-            changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
-        }
-        _ => {}
+    let [was, is] = [(old_schema, &old), (new_schema, &new)].map(|(schema, version)| is_unwrapped(schema, version));
+    if was != is {
+        let detail = if is {
+            "a wrapper now: handlers return `result` instead of the whole result"
+        } else {
+            "no wrapper any more: handlers return the whole result instead of `result`"
+        };
+        changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
     }
     let is_told = |changes: &[Change], pointer: &str| changes.iter().any(|change| change.pointer == pointer);
     for difference in interface::differences(&old.document, &new.document) {
@@ -109,8 +109,7 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
         let is_told = || changes.iter().any(|change| change.class == Class::Breaking && change.pointer == pointer);
         // The compiler says nothing of a silent change, whatever else the place breaks.
         if difference.class == Class::Silent || !is_told() {
-            let change = Change::new(tool, difference.class, difference.kind, pointer, difference.detail);
-            changes.push(Change { signatures: difference.signatures, ..change });
+            changes.push(Change { tool: tool.to_owned(), pointer, ..difference });
         }
     }
     if role == Role::Input {
@@ -126,16 +125,24 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
 }
 
 /// Looks for the value that proves a failure.
-struct Proof<'p, 'a, 'b> {
+struct Proof<'p> {
     role: Role,
-    old: &'p Version<'a>,
-    new: &'p Version<'b>,
+    old: &'p Version<'p>,
+    new: &'p Version<'p>,
     patterns: Patterns,
     /// A value that proves some failure, where one was looked for.
     general: Option<Option<Value>>,
 }
 
-impl Proof<'_, '_, '_> {
+impl<'p> Proof<'p> {
+    /// The version whose values are proofs.
+    fn source(&self) -> &'p Version<'p> {
+        match self.role {
+            Role::Input => self.old,
+            Role::Output => self.new,
+        }
+    }
+
     fn of(&mut self, failure: &Failure) -> Option<Witness> {
         let own = self.best(&failure.candidates);
         let value = own.or_else(|| self.general())?;
@@ -177,19 +184,14 @@ impl Proof<'_, '_, '_> {
     }
 
     fn holds_for_all(&mut self, value: &Value) -> bool {
-        let (old, new, patterns) = (self.old, self.new, &mut self.patterns);
-        match self.role {
-            Role::Input => is_valid_with(Formats::All, old, old.root, value, patterns) == Some(true),
-            Role::Output => is_valid_with(Formats::All, new, new.root, value, patterns) == Some(true),
-        }
+        let source = self.source();
+        is_valid_with(Formats::All, source, source.root, value, &mut self.patterns) == Some(true)
     }
 
     fn general(&mut self) -> Option<Value> {
         if self.general.is_none() {
-            let values = match self.role {
-                Role::Input => Sampler::of(self.old).values(&vec![self.old.root]),
-                Role::Output => Sampler::of(self.new).values(&vec![self.new.root]),
-            };
+            let source = self.source();
+            let values = Sampler::of(source).values(&vec![source.root]);
             self.general = Some(self.best(&values));
         }
         self.general.clone().flatten()

@@ -48,7 +48,7 @@ impl Types<'_> {
         let shape = shapes.get(id);
         match (shape, value) {
             (Shape::Anything, _) => Some(value.clone()),
-            (Shape::AnyOf(kinds), _) => of_kinds(*kinds, value).then(|| value.clone()),
+            (Shape::AnyOf(kinds), _) => kinds.has(Kinds::of(value)).then(|| value.clone()),
             (Shape::Null, Value::Null) | (Shape::Boolean, Value::Bool(_)) | (Shape::FreeMap, Value::Object(_)) => {
                 Some(value.clone())
             }
@@ -129,10 +129,6 @@ impl Types<'_> {
             None => (self.role == Role::Output).then(|| value.clone()),
         }
     }
-}
-
-fn of_kinds(kinds: Kinds, value: &Value) -> bool {
-    kinds.has(Kinds::of(value))
 }
 
 /// The value of an integral number.

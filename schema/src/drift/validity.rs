@@ -1,5 +1,6 @@
 //! Checks whether a value is valid, if that can be decided.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
@@ -7,16 +8,16 @@ use serde_json::{Map, Number, Value};
 use super::format;
 use super::pattern::Patterns;
 use super::version::Version;
-use crate::normalize::{Kinds, Limit, SchemaId};
-use crate::number::{ByValue, is_multiple, order};
+use crate::normalize::{Kinds, SchemaId};
+use crate::number::{ByValue, is_multiple};
 
 /// Schemas that lead back to themselves are followed this far.
 const DEEPEST: usize = 64;
 /// A value is judged in at most this many steps.
 const MOST_STEPS: usize = 50_000;
 
-pub(super) struct Judge<'v, 'a> {
-    version: &'v Version<'a>,
+pub(super) struct Judge<'v> {
+    version: &'v Version<'v>,
     patterns: &'v mut Patterns,
     steps: usize,
     formats: Formats,
@@ -93,7 +94,7 @@ fn not(verdict: Option<bool>) -> Option<bool> {
     verdict.map(|verdict| !verdict)
 }
 
-impl Judge<'_, '_> {
+impl Judge<'_> {
     fn schema(&mut self, id: SchemaId, value: &Value, depth: usize) -> Option<bool> {
         let version = self.version;
         let node = version.node(id);
@@ -108,7 +109,7 @@ impl Judge<'_, '_> {
             return *known;
         }
         self.steps += 1;
-        if depth > DEEPEST || self.steps > MOST_STEPS || !version.step() {
+        if depth > DEEPEST || self.steps > MOST_STEPS || !version.has_steps(1) {
             return None;
         }
         self.known.insert(key, None);
@@ -173,8 +174,8 @@ impl Judge<'_, '_> {
 
     fn number(&self, id: SchemaId, number: &Number) -> Option<bool> {
         let assertions = self.version.assertions(id);
-        let within = assertions.minimum.iter().all(|limit| above(number, limit))
-            && assertions.maximum.iter().all(|limit| below(number, limit));
+        let within = !assertions.minimum.iter().any(|limit| limit.refuses(number, Ordering::Less))
+            && !assertions.maximum.iter().any(|limit| limit.refuses(number, Ordering::Greater));
         let multiple = assertions.multiple_of.as_ref().map_or(Some(true), |step| is_multiple(number, step));
         all([Some(within), multiple])
     }
@@ -289,14 +290,4 @@ impl Judge<'_, '_> {
         }
         verdicts
     }
-}
-
-fn above(number: &Number, limit: &Limit) -> bool {
-    let order = order(number, &limit.value);
-    order.is_gt() || (order.is_eq() && !limit.exclusive)
-}
-
-fn below(number: &Number, limit: &Limit) -> bool {
-    let order = order(number, &limit.value);
-    order.is_lt() || (order.is_eq() && !limit.exclusive)
 }

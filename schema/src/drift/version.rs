@@ -65,11 +65,6 @@ impl<'a> Version<'a> {
         MOST + MOST_EACH * (self.assertions.len() + other.assertions.len())
     }
 
-    /// Takes a step; returns `false` if none is left.
-    pub(super) fn step(&self) -> bool {
-        self.has_steps(1)
-    }
-
     /// Takes several steps; returns `false` if none was left.
     pub(super) fn has_steps(&self, count: usize) -> bool {
         let left = self.steps.get();

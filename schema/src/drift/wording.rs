@@ -1,12 +1,10 @@
 //! The keywords that only people read.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::bundle::{NAMED_SCHEMAS, push};
 use crate::normalize::WORDING;
-
-/// They hold plain values.
-const VALUES: [&str; 3] = ["enum", "const", "required"];
+use crate::texts::DATA;
 
 /// Where the words differ, and which keywords say them.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<(String, Vec<&'static str>)> {
@@ -25,7 +23,7 @@ fn schemas(old: &Value, new: &Value, pointer: &mut String, found: &mut Vec<(Stri
             }
             for (key, value) in left {
                 let Some(other) = right.get(key) else { continue };
-                if WORDING.contains(&key.as_str()) || VALUES.contains(&key.as_str()) {
+                if WORDING.contains(&key.as_str()) || DATA.contains(&key.as_str()) {
                     continue;
                 }
                 let before = pointer.len();
@@ -54,31 +52,6 @@ fn schemas(old: &Value, new: &Value, pointer: &mut String, found: &mut Vec<(Stri
             }
         }
         _ => {}
-    }
-}
-
-/// The schema without what is there for people alone.
-pub(super) fn without(schema: &Value) -> Value {
-    match schema {
-        Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .filter(|(key, _)| !WORDING.contains(&key.as_str()))
-                .map(|(key, value)| {
-                    let value = match (key.as_str(), value) {
-                        (key, Value::Object(schemas)) if NAMED_SCHEMAS.contains(&key) => {
-                            let entries = schemas.iter().map(|(name, schema)| (name.clone(), without(schema)));
-                            Value::Object(entries.collect::<Map<_, _>>())
-                        }
-                        (key, value) if VALUES.contains(&key) => value.clone(),
-                        (_, value) => without(value),
-                    };
-                    (key.clone(), value)
-                })
-                .collect(),
-        ),
-        Value::Array(elements) => Value::Array(elements.iter().map(without).collect()),
-        scalar => scalar.clone(),
     }
 }
 

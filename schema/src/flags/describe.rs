@@ -9,8 +9,9 @@ use super::kebab::kebab;
 use super::names::Meaning;
 use super::print::Name;
 use super::view::{Place, View};
-use crate::normalize::Schemas;
+use crate::normalize::{Kinds, Schemas};
 use crate::shape::{ShapeId, Slot};
+use crate::texts::text_or_json;
 
 /// Flags listed of a tool, and how deep inside objects.
 const MOST_FLAGS: usize = 1000;
@@ -129,8 +130,10 @@ impl Flags {
     /// The flag for any key of a map.
     fn describe_map(&self, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
         let values: Option<Slot> = view.maps.first().copied();
-        let Some(place) = values.map(Place::of).or_else(|| view.any_object.then(Place::anything)) else { return };
-        if view.text || !view.objects.is_empty() {
+        let Some(place) = values.map(Place::of).or_else(|| view.has(Kinds::OBJECT).then(Place::anything)) else {
+            return;
+        };
+        if view.has(Kinds::STRING) || !view.objects.is_empty() {
             return;
         }
         let mut path = above.path.clone();
@@ -173,7 +176,6 @@ impl Flags {
                 also.push(format!("--{negated}"));
             }
         }
-        let spelled = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         Flag {
             path: path.to_vec(),
             name,
@@ -181,7 +183,11 @@ impl Flags {
             value: (!is_switch).then(|| word(taken)),
             repeats,
             is_required,
-            values: if is_switch || taken.text { Vec::new() } else { taken.literals.iter().map(spelled).collect() },
+            values: if is_switch || taken.has(Kinds::STRING) {
+                Vec::new()
+            } else {
+                taken.literals.iter().map(text_or_json).collect()
+            },
             description: None,
             default: None,
         }
@@ -194,17 +200,17 @@ fn word(view: &View<'_>) -> String {
         return "VALUE".to_owned();
     }
     let mut words = Vec::new();
-    if view.text || view.literals.iter().any(Value::is_string) {
+    if view.has(Kinds::STRING) || view.literals.iter().any(Value::is_string) {
         words.push("STRING");
     }
-    if view.number {
+    if view.has(Kinds::NUMBER) {
         words.push("NUMBER");
-    } else if view.integer {
+    } else if view.has(Kinds::INTEGER) {
         words.push("INTEGER");
     } else if view.literals.iter().any(Value::is_number) {
         words.push("NUMBER");
     }
-    if view.boolean || view.literals.iter().any(Value::is_boolean) {
+    if view.has(Kinds::BOOLEAN) || view.literals.iter().any(Value::is_boolean) {
         words.push("BOOLEAN");
     }
     if view.is_array() || view.is_object() {

@@ -1,7 +1,5 @@
 use std::fmt;
 
-use mcp_bindgen_model::printable;
-
 /// An error in the arguments of a call. All texts are safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -40,17 +38,6 @@ pub enum FlagFaultKind {
     Own,
     /// A required property was not given.
     Missing,
-}
-
-impl FlagFault {
-    pub(super) fn new(kind: FlagFaultKind, flag: &str, message: impl Into<String>) -> Self {
-        Self { kind, flag: printable(flag), message: printable(&message.into()), help: None }
-    }
-
-    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(printable(&help.into()));
-        self
-    }
 }
 
 impl fmt::Display for FlagFault {

@@ -2,6 +2,7 @@
 
 use super::Flags;
 use super::view::{Place, View};
+use crate::normalize::Kinds;
 
 /// A property, by the keys that lead to it.
 #[derive(Clone, Debug)]
@@ -110,11 +111,11 @@ impl Flags {
             return None;
         }
         // Keys of maps are anybody's: a dot goes on only where there is something to go on into.
-        let place = if view.maps.is_empty() && !view.any_object && view.properties().is_empty() {
+        let place = if view.maps.is_empty() && !view.has(Kinds::OBJECT) && view.properties().is_empty() {
             view.undeclared()?
         } else {
-            let maps: Vec<Place> = view.maps.iter().map(|slot| Place::of(*slot)).collect();
-            maps.into_iter().next().or_else(|| view.any_object.then(Place::anything))?
+            let map = view.maps.first().map(|slot| Place::of(*slot));
+            map.or_else(|| view.has(Kinds::OBJECT).then(Place::anything))?
         };
         let inner = place.view(&self.shapes);
         if let Some((key, below)) = rest.split_once('.')

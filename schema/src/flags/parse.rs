@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mcp_bindgen_model::nearest;
+use mcp_bindgen_model::{nearest, printable};
 use serde_json::{Map, Value};
 
 use super::Flags;
@@ -11,7 +11,8 @@ use super::kebab::kebab;
 use super::names::{Found, Meaning};
 use super::typed::{Unfit, exact, expected, typed, whole_array};
 use super::view::{Place, View};
-use super::words::{Given, Word, name_and_value, quoted_name};
+use super::words::{Given, Word, any_name};
+use crate::normalize::Kinds;
 use crate::shape::Slot;
 
 /// So much of a word that does not fit is shown, in characters.
@@ -95,11 +96,8 @@ struct Parser<'p> {
 
 impl Parser<'_> {
     fn fault(&mut self, kind: FlagFaultKind, flag: &str, message: String, help: Option<String>) {
-        let fault = FlagFault::new(kind, flag, message);
-        self.faults.push(match help {
-            Some(help) => fault.with_help(help),
-            None => fault,
-        });
+        let (message, help) = (printable(&message), help.map(|help| printable(&help)));
+        self.faults.push(FlagFault { kind, flag: printable(flag), message, help });
     }
 
     fn word(&mut self, word: Word<'_>) {
@@ -134,18 +132,14 @@ impl Parser<'_> {
 
     /// `--arg NAME=VALUE`, where NAME may be a JSON string.
     fn by_any_name(&mut self, text: &str) {
-        let quoted = quoted_name(text);
-        let (name, given) = match &quoted {
-            Some((name, rest)) => (name.as_str(), name_and_value(rest).1),
-            None => name_and_value(text),
-        };
+        let (name, given, is_quoted) = any_name(text);
         if given == Given::Nothing {
             let message = format!("missing value in `--arg {}`", shortened(text));
             let help = "use `--arg NAME=VALUE` or `--arg NAME:=JSON`".to_owned();
             return self.fault(FlagFaultKind::NoValue, "--arg", message, Some(help));
         }
-        let meaning = self.flags.argument(name, quoted.is_some());
-        self.meant(&format!("--arg {name}"), name, given, meaning, false);
+        let meaning = self.flags.argument(&name, is_quoted);
+        self.meant(&format!("--arg {name}"), &name, given, meaning, false);
     }
 
     fn meant(&mut self, flag: &str, name: &str, given: Given<'_>, meaning: Meaning, may_switch: bool) {
@@ -211,10 +205,7 @@ impl Parser<'_> {
                 if let Some(array) = whole_array(&view, shapes, text).filter(|_| is_only) {
                     return self.assign(flag, found, array, false);
                 }
-                let index = match self.written.get(&found.path) {
-                    Some(Written::Elements(count)) => *count,
-                    _ => 0,
-                };
+                let index = if let Some(Written::Elements(count)) = self.written.get(&found.path) { *count } else { 0 };
                 let item = view.item(index);
                 if let Some(value) = self.value(flag, &item.view(shapes), text, true) {
                     self.assign(flag, found, value, true);
@@ -235,7 +226,7 @@ impl Parser<'_> {
     }
 
     fn switch(&mut self, flag: &str, found: &Found, view: &View<'_>, value: bool) {
-        if view.boolean || view.literals.contains(&value.into()) {
+        if view.has(Kinds::BOOLEAN) || view.literals.contains(&value.into()) {
             self.assign(flag, found, value.into(), false);
         } else {
             let message = format!("invalid value `{value}` for `{flag}`: expected {}", expected(view));
@@ -245,7 +236,7 @@ impl Parser<'_> {
 
     /// A word, typed by its place; `@` reads a file where a string may stand.
     fn value(&mut self, flag: &str, view: &View<'_>, text: &str, is_element: bool) -> Option<Value> {
-        if view.text
+        if view.has(Kinds::STRING)
             && let Some(name) = text.strip_prefix('@')
         {
             if name.starts_with('@') {

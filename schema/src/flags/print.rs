@@ -7,6 +7,8 @@ use super::names::Meaning;
 use super::typed::{typed, whole_array};
 use super::view::{Place, View};
 use super::words::{Given, name_and_value};
+use crate::normalize::Kinds;
+use crate::texts::text_or_json;
 
 /// How a property is named.
 #[derive(Clone, Debug)]
@@ -133,7 +135,7 @@ impl Flags {
     fn print_plain(&self, name: &Name, place: &Place, value: &Value) -> Option<Vec<String>> {
         let view = place.view(&self.shapes);
         if let (Name::Flag(flag), Value::Bool(value), true) = (name, value, view.is_switch()) {
-            let is_taken = view.boolean || view.literals.contains(&(*value).into());
+            let is_taken = view.has(Kinds::BOOLEAN) || view.literals.contains(&(*value).into());
             let negated = format!("no-{flag}");
             let means_this = || match (self.meaning(flag), self.meaning(&negated)) {
                 (Meaning::Property(found), Meaning::Negated(negated)) => found.path == negated.path,
@@ -169,8 +171,8 @@ impl Flags {
 
 /// The word that is read as this value.
 fn text_of(view: &View<'_>, value: &Value) -> Option<String> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    if view.text && text.starts_with('@') {
+    let text = text_or_json(value);
+    if view.has(Kinds::STRING) && text.starts_with('@') {
         return value.is_string().then(|| format!("@{text}"));
     }
     typed(view, &text).is_ok_and(|read| read == *value).then_some(text)

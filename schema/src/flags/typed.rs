@@ -4,8 +4,10 @@ use mcp_bindgen_model::nearest;
 use serde_json::{Number, Value};
 
 use super::view::View;
+use crate::normalize::Kinds;
 use crate::number::same;
 use crate::shape::Shapes;
+use crate::texts::{listed, text_or_json};
 
 /// Shown of a list of values, at most.
 const MOST_VALUES: usize = 12;
@@ -20,10 +22,7 @@ pub(super) struct Unfit {
 /// Types a word. The schema decides: a string stays as it was written, and what is no string is JSON, spelled exactly.
 pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
     let takes_text = view.takes_text(text);
-    let has_others = view.boolean
-        || view.integer
-        || view.number
-        || view.null
+    let has_others = [Kinds::BOOLEAN, Kinds::INTEGER, Kinds::NULL].into_iter().any(|kind| view.has(kind))
         || view.is_array()
         || view.is_object()
         || view.literals.iter().any(|literal| !literal.is_string());
@@ -63,7 +62,7 @@ pub(super) fn whole_array(view: &View<'_>, shapes: &Shapes, text: &str) -> Optio
 /// Returns `true` if a value may stand here, by its kind; of arrays also each element.
 fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
     match value {
-        Value::Null => view.null,
+        Value::Null => view.has(Kinds::NULL),
         Value::String(text) => view.takes_text(text),
         Value::Array(items) if view.is_array() => {
             items.iter().enumerate().all(|(index, item)| may_be(&view.item(index).view(shapes), shapes, item))
@@ -76,9 +75,12 @@ fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
 fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
     match value {
         // A text `null` is meant where a text may stand.
-        Value::Null => view.null && !takes_text,
-        Value::Bool(_) => view.boolean || is_listed(view, value),
-        Value::Number(number) => view.number || (view.integer && is_integer(number)) || is_listed(view, value),
+        Value::Null => view.has(Kinds::NULL) && !takes_text,
+        Value::Bool(_) => view.has(Kinds::BOOLEAN) || is_listed(view, value),
+        Value::Number(number) => {
+            let kind = if is_integer(number) { Kinds::INTEGER } else { Kinds::NUMBER };
+            view.has(kind) || is_listed(view, value)
+        }
         Value::String(_) => false,
         Value::Array(_) => view.is_array() || is_listed(view, value),
         Value::Object(_) => view.is_object() || is_listed(view, value),
@@ -146,15 +148,15 @@ fn is_inexact(number: &str) -> bool {
 /// Describes the values of a place, for people.
 pub(super) fn expected(view: &View<'_>) -> String {
     let mut kinds: Vec<String> = Vec::new();
-    if view.text {
+    if view.has(Kinds::STRING) {
         kinds.push("text".to_owned());
     }
-    if view.number {
+    if view.has(Kinds::NUMBER) {
         kinds.push("a number".to_owned());
-    } else if view.integer {
+    } else if view.has(Kinds::INTEGER) {
         kinds.push("an integer".to_owned());
     }
-    if view.boolean {
+    if view.has(Kinds::BOOLEAN) {
         kinds.push("`true` or `false`".to_owned());
     }
     if view.is_array() {
@@ -163,15 +165,11 @@ pub(super) fn expected(view: &View<'_>) -> String {
     if view.is_object() {
         kinds.push("a JSON object".to_owned());
     }
-    let spelled = |literal: &Value| literal.as_str().map_or_else(|| literal.to_string(), str::to_owned);
-    let values: Vec<String> =
-        view.literals.iter().take(MOST_VALUES).map(|literal| format!("`{}`", spelled(literal))).collect();
-    if !values.is_empty() {
-        let more = view.literals.len().saturating_sub(MOST_VALUES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        kinds.push(format!("{}{}{more}", if view.literals.len() > 1 { "one of " } else { "" }, values.join(", ")));
+    if !view.literals.is_empty() {
+        let values = listed(view.literals.iter().map(|literal| format!("`{}`", text_or_json(literal))), MOST_VALUES);
+        kinds.push(format!("{}{values}", if view.literals.len() > 1 { "one of " } else { "" }));
     }
-    if view.null {
+    if view.has(Kinds::NULL) {
         kinds.push("`null`".to_owned());
     }
     if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", or ") }

@@ -29,7 +29,7 @@ impl Place {
     pub(super) fn view<'s>(&self, shapes: &'s Shapes) -> View<'s> {
         let mut view = View { literals: self.tags.clone(), ..View::default() };
         if self.anything {
-            view.add_anything();
+            view.kinds = Kinds::ALL;
         }
         let mut seen = HashSet::new();
         for slot in &self.slots {
@@ -55,15 +55,8 @@ pub(super) struct Object<'s> {
 /// All that may stand at a place, kind by kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View<'s> {
-    pub(super) null: bool,
-    pub(super) boolean: bool,
-    pub(super) integer: bool,
-    pub(super) number: bool,
-    /// Any string.
-    pub(super) text: bool,
-    /// Any array, any object.
-    pub(super) any_array: bool,
-    pub(super) any_object: bool,
+    /// The kinds of which any value may stand there, as far as types tell.
+    kinds: Kinds,
     /// Single values, strings among them.
     pub(super) literals: Vec<Value>,
     pub(super) lists: Vec<&'s Shape>,
@@ -72,50 +65,31 @@ pub(super) struct View<'s> {
 }
 
 impl<'s> View<'s> {
-    fn add_anything(&mut self) {
-        (self.null, self.boolean, self.number, self.text) = (true, true, true, true);
-        (self.any_array, self.any_object) = (true, true);
+    /// Returns `true` if any value of these kinds may stand here, as far as types tell.
+    pub(super) fn has(&self, kinds: Kinds) -> bool {
+        self.kinds.has(kinds)
     }
 
     fn add(&mut self, shapes: &'s Shapes, slot: Slot, tag: Option<(&'s str, Value)>, seen: &mut HashSet<ShapeId>) {
-        self.null |= slot.nullable;
+        if slot.nullable {
+            self.kinds = self.kinds | Kinds::NULL;
+        }
         match shapes.get(slot.shape) {
-            Shape::Anything | Shape::Opaque => self.add_anything(),
-            Shape::AnyOf(kinds) => {
-                self.null |= kinds.has(Kinds::NULL);
-                self.boolean |= kinds.has(Kinds::BOOLEAN);
-                self.integer |= kinds.has(Kinds::INTEGER);
-                self.number |= kinds.has(Kinds::NUMBER);
-                self.text |= kinds.has(Kinds::STRING);
-                self.any_array |= kinds.has(Kinds::ARRAY);
-                self.any_object |= kinds.has(Kinds::OBJECT);
-            }
-            Shape::Null => self.null = true,
-            Shape::Boolean => self.boolean = true,
-            Shape::I64 | Shape::U64 => self.integer = true,
-            Shape::Number => self.number = true,
-            Shape::Text => self.text = true,
             Shape::TextEnum(texts) => self.literals.extend(texts.iter().map(|text| text.clone().into())),
             Shape::LiteralEnum(values) => {
-                self.null |= values.contains(&Value::Null);
+                if values.contains(&Value::Null) {
+                    self.kinds = self.kinds | Kinds::NULL;
+                }
                 self.literals.extend(values.iter().filter(|value| !value.is_null()).cloned());
             }
             list @ (Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..)) => self.lists.push(list),
             Shape::Map(value) => self.maps.push(*value),
-            Shape::FreeMap => self.any_object = true,
             Shape::Struct(declared) => self.objects.push(Object { shape: slot.shape, declared, tag }),
             Shape::Union(union) => {
                 if seen.insert(slot.shape) {
                     for branch in &union.branches {
-                        let tag = union.tag.as_ref().zip(branch.tag.as_ref()).map(|(key, value)| {
-                            let text = || Value::String(value.clone());
-                            let value = if key.is_text {
-                                text()
-                            } else {
-                                serde_json::from_str(value).unwrap_or_else(|_| text())
-                            };
-                            (key.name.as_str(), value)
-                        });
+                        let tag = union.tag.as_ref().zip(branch.tag.as_ref());
+                        let tag = tag.map(|(key, value)| (key.name.as_str(), key.value(value)));
                         self.add(shapes, Slot { shape: branch.shape, nullable: false }, tag, seen);
                     }
                 }
@@ -125,24 +99,25 @@ impl<'s> View<'s> {
                     self.add(shapes, *inner, tag, seen);
                 }
             }
+            shape => self.kinds = self.kinds | shape.kinds(),
         }
     }
 
     pub(super) fn is_array(&self) -> bool {
-        self.any_array || !self.lists.is_empty()
+        self.has(Kinds::ARRAY) || !self.lists.is_empty()
     }
 
     pub(super) fn is_object(&self) -> bool {
-        self.any_object || !self.maps.is_empty() || !self.objects.is_empty()
+        self.has(Kinds::OBJECT) || !self.maps.is_empty() || !self.objects.is_empty()
     }
 
     fn is_scalar(&self) -> bool {
-        self.boolean || self.integer || self.number || self.text || !self.literals.is_empty()
+        self.kinds.intersects(Kinds::BOOLEAN | Kinds::NUMBER | Kinds::STRING) || !self.literals.is_empty()
     }
 
     /// Returns `true` if every kind of value may stand here, as where a schema says nothing.
     pub(super) fn is_anything(&self) -> bool {
-        self.text && self.number && self.boolean && self.is_array() && self.is_object()
+        self.has(Kinds::BOOLEAN | Kinds::NUMBER | Kinds::STRING) && self.is_array() && self.is_object()
     }
 
     /// Returns `true` if arrays are all that may stand here, `null` aside: then each word is one element, or one is the
@@ -153,20 +128,22 @@ impl<'s> View<'s> {
 
     /// Returns `true` if `true` and `false` are all that may stand here, `null` aside: then there is no word.
     pub(super) fn is_switch(&self) -> bool {
-        let others = self.integer || self.number || self.text || self.is_array() || self.is_object();
-        !others && (self.boolean || !self.literals.is_empty()) && self.literals.iter().all(Value::is_boolean)
+        let others = self.kinds.intersects(Kinds::NUMBER | Kinds::STRING) || self.is_array() || self.is_object();
+        !others
+            && (self.has(Kinds::BOOLEAN) || !self.literals.is_empty())
+            && self.literals.iter().all(Value::is_boolean)
     }
 
     /// Returns `true` if a string may stand here: this one, or any where it is free.
     pub(super) fn takes_text(&self, text: &str) -> bool {
-        self.text || self.literals.iter().any(|literal| literal.as_str() == Some(text))
+        self.has(Kinds::STRING) || self.literals.iter().any(|literal| literal.as_str() == Some(text))
     }
 
     /// Returns the place of an element of an array.
     pub(super) fn item(&self, index: usize) -> Place {
         let slots = self.lists.iter().filter_map(|list| list.item(index));
         let mut place = Place { slots: slots.collect(), ..Place::default() };
-        place.anything = self.any_array || place.slots.is_empty();
+        place.anything = self.has(Kinds::ARRAY) || place.slots.is_empty();
         place
     }
 
@@ -220,7 +197,7 @@ impl<'s> View<'s> {
 
     /// Returns the place of undeclared keys; `None` where there may be none.
     pub(super) fn undeclared(&self) -> Option<Place> {
-        let mut place = Place { slots: self.maps.clone(), anything: self.any_object, ..Place::default() };
+        let mut place = Place { slots: self.maps.clone(), anything: self.has(Kinds::OBJECT), ..Place::default() };
         for object in &self.objects {
             match object.declared.unknown {
                 Unknown::Keep(slot) => place.slots.push(slot),
@@ -238,7 +215,7 @@ impl<'s> View<'s> {
 
     /// The properties that an object has to have, as far as all ways to be this one agree.
     pub(super) fn required(&self, tags: impl Fn(&str) -> Option<Value>) -> Vec<&'s str> {
-        if self.any_object || !self.maps.is_empty() {
+        if self.has(Kinds::OBJECT) || !self.maps.is_empty() {
             return Vec::new();
         }
         let fits = |object: &&Object<'s>| {

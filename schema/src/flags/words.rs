@@ -1,5 +1,7 @@
 //! Which words of a command line are flags, and which are their values.
 
+use std::borrow::Cow;
+
 use super::Flags;
 use super::names::Meaning;
 use super::typed::whole_array;
@@ -104,8 +106,19 @@ pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
     }
 }
 
+/// The name in `NAME=VALUE` or `NAME:=JSON`, where it may be a JSON string, what follows it, and whether it is one.
+pub(super) fn any_name(text: &str) -> (Cow<'_, str>, Given<'_>, bool) {
+    match quoted_name(text) {
+        Some((name, rest)) => (name.into(), name_and_value(rest).1, true),
+        None => {
+            let (name, given) = name_and_value(text);
+            (name.into(), given, false)
+        }
+    }
+}
+
 /// A name that is written as a JSON string, and what follows it.
-pub(super) fn quoted_name(text: &str) -> Option<(String, &str)> {
+fn quoted_name(text: &str) -> Option<(String, &str)> {
     if !text.starts_with('"') {
         return None;
     }
@@ -188,13 +201,10 @@ impl Flags {
     fn given_by<'w>(&self, word: &Word<'w>) -> Option<(Meaning, Given<'w>)> {
         match word {
             Word::Flag { meaning, given, .. } => Some((meaning.clone(), *given)),
-            Word::Arg(Given::Text(text)) => Some(match quoted_name(text) {
-                Some((name, rest)) => (self.argument(&name, true), name_and_value(rest).1),
-                None => {
-                    let (name, given) = name_and_value(text);
-                    (self.argument(name, false), given)
-                }
-            }),
+            Word::Arg(Given::Text(text)) => {
+                let (name, given, is_quoted) = any_name(text);
+                Some((self.argument(&name, is_quoted), given))
+            }
             _ => None,
         }
     }
@@ -212,16 +222,9 @@ impl Flags {
             (Given::Nothing, Some(next)) => (Given::Text(next), 2),
             (given, _) => (given, 1),
         };
-        match name {
-            "args" => {
-                let (given, used) = with_next(given);
-                return Some((Word::Args(given), used));
-            }
-            "arg" => {
-                let (given, used) = with_next(given);
-                return Some((Word::Arg(given), used));
-            }
-            _ => {}
+        if matches!(name, "args" | "arg") {
+            let (given, used) = with_next(given);
+            return Some((if name == "args" { Word::Args(given) } else { Word::Arg(given) }, used));
         }
         if let Some(own) = self.own.iter().find(|own| own.long.as_deref() == Some(name)) {
             let next = next.filter(|_| own.takes_value && given == Given::Nothing);

@@ -9,7 +9,7 @@ use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use crate::normalize::Kinds;
-use crate::number::{self, ByValue};
+use crate::number::{ByValue, distinct};
 
 /// More alternatives than this of one kind are not told apart.
 pub(super) const MOST_ALTERNATIVES: usize = 300;
@@ -75,33 +75,14 @@ impl Choice<bool> {
 
 impl Alternatives {
     pub(super) fn anything() -> Self {
-        Self {
-            null: true,
-            booleans: Choice::Any,
-            numbers: Numbers::ANY,
-            strings: Choice::Any,
-            arrays: vec![ArrayAlternative::default()],
-            objects: vec![ObjectAlternative::default()],
-            literals: Vec::new(),
-            overflowed: false,
-        }
+        Self::of_kinds(Kinds::ALL)
     }
 
     pub(super) fn nothing() -> Self {
-        Self {
-            null: false,
-            booleans: Choice::NONE,
-            numbers: Numbers::NONE,
-            strings: Choice::NONE,
-            arrays: Vec::new(),
-            objects: Vec::new(),
-            literals: Vec::new(),
-            overflowed: false,
-        }
+        Self::of_kinds(Kinds::NONE)
     }
 
     pub(super) fn of_kinds(kinds: Kinds) -> Self {
-        let any = Self::anything();
         Self {
             null: kinds.has(Kinds::NULL),
             booleans: if kinds.has(Kinds::BOOLEAN) { Choice::Any } else { Choice::NONE },
@@ -113,8 +94,8 @@ impl Alternatives {
                 Numbers::NONE
             },
             strings: if kinds.has(Kinds::STRING) { Choice::Any } else { Choice::NONE },
-            arrays: if kinds.has(Kinds::ARRAY) { any.arrays } else { Vec::new() },
-            objects: if kinds.has(Kinds::OBJECT) { any.objects } else { Vec::new() },
+            arrays: kinds.has(Kinds::ARRAY).then(ArrayAlternative::default).into_iter().collect(),
+            objects: kinds.has(Kinds::OBJECT).then(ObjectAlternative::default).into_iter().collect(),
             literals: Vec::new(),
             overflowed: false,
         }
@@ -132,10 +113,10 @@ impl Alternatives {
                 Value::Array(_) | Value::Object(_) => all.literals.push(value.clone()),
             }
         }
-        all.booleans = Choice::Only(distinct(booleans)).or_both();
-        all.numbers = Numbers::listed(numbers);
-        all.strings = Choice::Only(distinct(strings));
-        all.literals = number::distinct(std::mem::take(&mut all.literals));
+        all.booleans = Choice::Only(distinct(&booleans, |value| value)).or_both();
+        all.numbers = Numbers::listed(&numbers);
+        all.strings = Choice::Only(distinct(&strings, |text| text));
+        all.literals = distinct(&all.literals, ByValue);
         all
     }
 
@@ -153,23 +134,15 @@ impl Alternatives {
                 (Choice::Any, _) | (_, None) => strings = None,
             }
             numbers.push(&one.numbers);
-            for array in &one.arrays {
-                if !union.arrays.contains(array) {
-                    union.arrays.push(array.clone());
-                }
-            }
-            for object in &one.objects {
-                if !union.objects.contains(object) {
-                    union.objects.push(object.clone());
-                }
-            }
+            add_new(&mut union.arrays, &one.arrays);
+            add_new(&mut union.objects, &one.objects);
             union.literals.extend_from_slice(&one.literals);
             union.overflowed |= one.overflowed;
             union.bound();
         }
-        union.strings = strings.map_or(Choice::Any, |strings| Choice::Only(distinct(strings)));
+        union.strings = strings.map_or(Choice::Any, |strings| Choice::Only(distinct(&strings, |text| text)));
         union.numbers = Numbers::union(&numbers);
-        union.literals = number::distinct(union.literals);
+        union.literals = distinct(&union.literals, ByValue);
         union
     }
 
@@ -232,12 +205,12 @@ impl Alternatives {
     }
 }
 
-fn distinct<T: Clone + Eq + Hash>(mut values: Vec<T>) -> Vec<T> {
-    let mut seen = HashSet::new();
-    let is_new: Vec<bool> = values.iter().map(|value| seen.insert(value)).collect();
-    let mut is_new = is_new.into_iter();
-    values.retain(|_| is_new.next().unwrap_or(true));
-    values
+fn add_new<T: Clone + PartialEq>(all: &mut Vec<T>, more: &[T]) {
+    for one in more {
+        if !all.contains(one) {
+            all.push(one.clone());
+        }
+    }
 }
 
 fn pairs<T>(left: &[T], right: &[T], intersect: fn(&T, &T) -> Option<T>) -> Vec<T> {

@@ -11,7 +11,7 @@ use super::index;
 use super::numbers::{Numbers, Range};
 use super::objects::{Additional, ObjectAlternative, merge_requirements};
 use crate::diagnostics::{CIRCULAR_REF, LIMIT, Reporter};
-use crate::normalize::{Bound, Node, SchemaId, Schemas, WORDING, Wraps};
+use crate::normalize::{Node, SchemaId, Schemas, WORDING, Wraps};
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
@@ -216,8 +216,8 @@ fn own(schemas: &Schemas<'_>, id: SchemaId, node: &Node) -> Alternatives {
         own.intersect(&Alternatives::of_values(values));
     }
     if let Numbers::Within(Range { least, greatest, .. }) = &mut own.numbers {
-        *least = node.minimum.map(Bound::least);
-        *greatest = node.maximum.map(Bound::greatest);
+        *least = node.least;
+        *greatest = node.greatest;
     }
     for array in &mut own.arrays {
         *array = array_of(schemas, node);

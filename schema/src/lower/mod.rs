@@ -422,16 +422,12 @@ impl Lowering<'_, '_> {
         let slot = self.slot(&schemas, depth + LAYER);
         let presence = if is_required {
             Presence::Required
-        } else if alternatives.null && !(slot.nullable && schemas.iter().any(|id| self.defaults_to_null(*id))) {
+        } else if alternatives.null && !(slot.nullable && schemas.iter().any(|id| self.schemas.get(*id).default_null)) {
             Presence::OptionalOrNull
         } else {
             Presence::Optional
         };
         Some(Field { wire: key, slot, presence, schemas })
-    }
-
-    fn defaults_to_null(&self, id: SchemaId) -> bool {
-        self.schemas.get(id).default_null
     }
 }
 
@@ -445,17 +441,13 @@ fn enumeration(alternatives: &Alternatives) -> Option<Shape> {
     else {
         return None;
     };
-    let values = || {
-        let strings = strings.iter().map(|text| text.clone().into());
-        let numbers = numbers.iter().map(|number| number.clone().into());
-        let booleans = booleans.iter().map(|value| (*value).into());
-        strings.chain(numbers).chain(booleans).chain(alternatives.literals.iter().cloned()).collect::<Vec<_>>()
-    };
-    if values().is_empty() {
-        None
-    } else if strings.len() == values().len() {
-        Some(Shape::TextEnum(strings.clone()))
-    } else {
-        Some(Shape::LiteralEnum(values()))
+    if numbers.is_empty() && booleans.is_empty() && alternatives.literals.is_empty() {
+        return (!strings.is_empty()).then(|| Shape::TextEnum(strings.clone()));
     }
+    let texts = strings.iter().map(|text| text.clone().into());
+    let numbers = numbers.iter().map(|number| number.clone().into());
+    let booleans = booleans.iter().map(|value| (*value).into());
+    Some(Shape::LiteralEnum(
+        texts.chain(numbers).chain(booleans).chain(alternatives.literals.iter().cloned()).collect(),
+    ))
 }

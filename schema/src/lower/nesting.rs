@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
+use crate::shape::{Shape, ShapeId, Shapes, Slot};
 
 /// `Vec<Vec<Vec<...>>>` is readable up to here.
 const DEEPEST: usize = 3;
@@ -11,8 +11,8 @@ const DEEPEST: usize = 3;
 /// matter of the order of properties.
 fn ordered_children(shape: &Shape) -> Vec<ShapeId> {
     let Shape::Struct(object) = shape else { return shape.children() };
-    let extra = if let Unknown::Keep(slot) = object.unknown { Some(slot.shape) } else { None };
-    object.fields_by_name().into_iter().map(|field| field.slot.shape).chain(extra).collect()
+    let kept = object.unknown.kept().map(|slot| slot.shape);
+    object.fields_by_name().into_iter().map(|field| field.slot.shape).chain(kept).collect()
 }
 
 pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {

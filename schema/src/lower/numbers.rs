@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Number;
 
-use crate::number::{Exact, is_integral};
+use crate::number::{Exact, distinct, floor, is_integral};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Numbers {
@@ -27,12 +27,8 @@ impl Numbers {
     pub(super) const NONE: Self = Self::Only(Vec::new());
 
     /// One of these.
-    pub(super) fn listed(mut numbers: Vec<Number>) -> Self {
-        let mut seen = HashSet::new();
-        let is_new: Vec<bool> = numbers.iter().map(|number| seen.insert(Exact(number))).collect();
-        let mut is_new = is_new.into_iter();
-        numbers.retain(|_| is_new.next().unwrap_or(true));
-        Self::Only(numbers)
+    pub(super) fn listed(numbers: &[Number]) -> Self {
+        Self::Only(distinct(numbers, Exact))
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -56,7 +52,7 @@ impl Numbers {
             .collect();
         let ranges =
             all.iter().filter_map(|numbers| if let Self::Within(range) = numbers { Some(*range) } else { None });
-        let Some(united) = ranges.reduce(Range::union) else { return Self::listed(listed) };
+        let Some(united) = ranges.reduce(Range::union) else { return Self::listed(&listed) };
         Self::Within(listed.iter().map(Range::of).fold(united, Range::union))
     }
 
@@ -102,12 +98,9 @@ impl Range {
     }
 }
 
-/// The value of a number without a fraction.
+/// The value of a number without a fraction, within 128 bits.
 fn whole(number: &Number) -> Option<i128> {
-    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    let double = number.as_f64().filter(|double| double.abs() < 2f64.powi(126));
-    #[allow(clippy::cast_possible_truncation)] // guarded: integral, and within 128 bits
-    whole.or_else(|| double.filter(|_| is_integral(number)).map(|double| double as i128))
+    is_integral(number).then(|| floor(number)).filter(|whole| whole.unsigned_abs() < 1 << 126)
 }
 
 #[cfg(test)]
@@ -117,7 +110,7 @@ mod tests {
     use super::*;
 
     fn listed(numbers: serde_json::Value) -> Numbers {
-        Numbers::listed(serde_json::from_value(numbers).expect("numbers"))
+        Numbers::listed(&serde_json::from_value::<Vec<Number>>(numbers).expect("numbers"))
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::tags::{Tag, share_names};
 use super::{Job, LAYER, Lowering, StructMode, Work, enumeration};
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Branch, Shape, ShapeId, Shapes, UnionShape};
+use crate::texts::text_or_json;
 
 /// A branch that takes everything would take what others are for.
 pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
@@ -124,7 +125,7 @@ impl Lowering<'_, '_> {
                 .map(|(object, value)| {
                     let name = self.name_by_constant(&object, &key.name, &value);
                     let name = name.unwrap_or_else(|| self.name_of_object(&object, &siblings));
-                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let value = text_or_json(&value);
                     let origin = origin_of(&object, place);
                     let shape = self.structure(object, StructMode::Tagged(key.name.clone()), depth + LAYER, origin);
                     Branch { name, tag: Some(value), shape }

@@ -78,10 +78,13 @@ fn capitalized(word: &str) -> String {
 /// Returns the FNV-1a hash: the same in every build, and short.
 #[must_use]
 pub fn fingerprint(text: &str) -> String {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = fnv1a(text);
     format!("{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
+}
+
+/// The FNV-1a hash of 64 bits.
+pub(crate) fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

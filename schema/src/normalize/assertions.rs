@@ -3,14 +3,10 @@
 
 use serde_json::{Map, Value};
 
-#[cfg(feature = "drift")]
-use super::Limit;
 use super::scalars::{Scalars, whole};
 use super::{SchemaId, Schemas};
 use crate::bundle::{Draft, lookup, push};
 use crate::diagnostics::Reporter;
-#[cfg(feature = "drift")]
-use crate::number::{floor, is_integral};
 
 /// The assertions of one schema.
 #[derive(Debug, Default, PartialEq)]
@@ -52,21 +48,6 @@ pub(crate) struct Condition {
     pub(crate) test: SchemaId,
     pub(crate) then: Option<SchemaId>,
     pub(crate) otherwise: Option<SchemaId>,
-}
-
-#[cfg(feature = "drift")]
-impl Limit {
-    /// The least integer that this bound from below allows.
-    pub(crate) fn least(&self) -> i128 {
-        let floor = floor(&self.value);
-        if is_integral(&self.value) && !self.exclusive { floor } else { floor.saturating_add(1) }
-    }
-
-    /// The greatest integer that this bound from above allows.
-    pub(crate) fn greatest(&self) -> i128 {
-        let floor = floor(&self.value);
-        if is_integral(&self.value) && self.exclusive { floor.saturating_sub(1) } else { floor }
-    }
 }
 
 impl<'a> Schemas<'a> {

@@ -7,6 +7,7 @@ use mcp_bindgen_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
 use super::Node;
+use super::scalars::{Limit, limits, whole};
 use crate::bundle::{Draft, lookup, push};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 use crate::number::{is_integral, same};
@@ -26,7 +27,7 @@ pub(crate) const WORDING: [&str; 10] = [
 ];
 
 /// A set of JSON types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kinds(u8);
 
 impl Kinds {
@@ -47,9 +48,7 @@ impl Kinds {
     /// Objects.
     pub const OBJECT: Self = Self(64);
 
-    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const NONE: Self = Self(0);
-    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const ALL: Self = Self(127);
 
     /// Returns the type of a value: an integer for every number without a fraction.
@@ -73,7 +72,7 @@ impl Kinds {
     }
 
     /// Returns `true` if both have a kind in common.
-    #[cfg(any(feature = "drift", feature = "provider"))]
+    #[cfg(any(feature = "drift", feature = "flags", feature = "provider"))]
     pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -123,43 +122,6 @@ impl BitOr for Kinds {
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-}
-
-/// A bound of a number, as far as it decides about integer types.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bound {
-    value: f64,
-    exclusive: bool,
-    whole: Option<i128>,
-}
-
-impl Bound {
-    fn new(number: &Number, exclusive: bool) -> Option<Self> {
-        let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-        Some(Self { value: number.as_f64()?, exclusive, whole })
-    }
-
-    /// The least integer that a lower bound allows.
-    pub(crate) fn least(self) -> i128 {
-        match self.whole {
-            Some(whole) => whole + i128::from(self.exclusive),
-            None => clamped(if self.exclusive { self.value.floor() + 1.0 } else { self.value.ceil() }),
-        }
-    }
-
-    /// The greatest integer that an upper bound allows.
-    pub(crate) fn greatest(self) -> i128 {
-        match self.whole {
-            Some(whole) => whole - i128::from(self.exclusive),
-            None => clamped(if self.exclusive { self.value.ceil() - 1.0 } else { self.value.floor() }),
-        }
-    }
-}
-
-fn clamped(value: f64) -> i128 {
-    #[allow(clippy::cast_possible_truncation)] // casts of floats saturate
-    let whole = value as i128;
-    whole.clamp(i128::MIN / 2, i128::MAX / 2)
 }
 
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
@@ -238,8 +200,10 @@ impl Reading<'_, '_> {
     pub(super) fn scalars(&mut self, node: &mut Node) {
         node.kinds = self.kinds();
         node.allowed = self.allowed();
-        node.minimum = self.bound("minimum", "exclusiveMinimum", |new, old| new.least() > old.least());
-        node.maximum = self.bound("maximum", "exclusiveMaximum", |new, old| new.greatest() < old.greatest());
+        let (map, draft) = (self.map, self.draft);
+        let mut limits = |keyword, exclusive| limits(map, keyword, exclusive, draft, |keyword| self.number(keyword));
+        node.least = limits("minimum", "exclusiveMinimum").iter().map(Limit::least).max();
+        node.greatest = limits("maximum", "exclusiveMaximum").iter().map(Limit::greatest).min();
         node.required = self.required();
         node.named = self.dependents();
         node.min_items = self.count("minItems").unwrap_or(0);
@@ -299,21 +263,6 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// A bound; draft 4 says `exclusiveMinimum: true` beside `minimum`.
-    fn bound(&mut self, keyword: &str, exclusive: &str, tighter: fn(Bound, Bound) -> bool) -> Option<Bound> {
-        let has_flag = lookup(self.map, exclusive) == Some(&Value::Bool(true)) && self.draft.has_exclusive_flags();
-        let plain = self.number(keyword).and_then(|number| Bound::new(&number, has_flag));
-        let strict = match lookup(self.map, exclusive) {
-            Some(Value::Bool(_)) => None,
-            _ if self.draft < Draft::D6 => None,
-            _ => self.number(exclusive).and_then(|number| Bound::new(&number, true)),
-        };
-        match (plain, strict) {
-            (Some(plain), Some(strict)) => Some(if tighter(strict, plain) { strict } else { plain }),
-            (plain, strict) => plain.or(strict),
-        }
-    }
-
     fn number(&mut self, keyword: &str) -> Option<Number> {
         match lookup(self.map, keyword)? {
             value if is_beyond_doubles(value) => None,
@@ -353,10 +302,7 @@ impl Reading<'_, '_> {
     }
 
     fn count(&mut self, keyword: &str) -> Option<u64> {
-        let number = self.number(keyword)?;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
-        let whole = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
-        number.as_u64().or_else(|| number.as_f64().and_then(whole))
+        self.number(keyword).and_then(|number| whole(&number.into()))
     }
 
     fn malformed(&mut self, keyword: &str, message: &str) {

@@ -7,6 +7,7 @@ mod keywords;
 mod scalars;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ pub(crate) use assertions::Assertions;
 #[cfg(feature = "drift")]
 pub(crate) use assertions::Condition;
 pub use keywords::Kinds;
-pub(crate) use keywords::{Bound, WORDING};
+pub(crate) use keywords::WORDING;
 pub(crate) use scalars::{Limit, Scalars};
 
 /// A schema of a [`Schemas`].
@@ -49,8 +50,9 @@ pub(crate) struct Node {
     pub(crate) kinds: Option<Kinds>,
     /// `enum` and `const`.
     pub(crate) allowed: Option<Vec<Value>>,
-    pub(crate) minimum: Option<Bound>,
-    pub(crate) maximum: Option<Bound>,
+    /// The least and the greatest integer within the bounds.
+    pub(crate) least: Option<i128>,
+    pub(crate) greatest: Option<i128>,
     pub(crate) properties: Vec<(String, SchemaId)>,
     pub(crate) required: Vec<String>,
     /// Keys that are named and no more: by `dependentRequired`, or beside a `$ref` that hides its siblings.
@@ -121,8 +123,8 @@ impl<'a> Schemas<'a> {
     }
 
     pub(crate) fn get(&self, id: SchemaId) -> &Node {
-        static ANYTHING: Node = Node::anything();
-        self.nodes.get(id.0).unwrap_or(&ANYTHING)
+        static ANYTHING: LazyLock<Node> = LazyLock::new(Node::default);
+        self.nodes.get(id.0).unwrap_or_else(|| &ANYTHING)
     }
 
     /// Returns the JSON pointer of a schema in its document.
@@ -165,6 +167,21 @@ impl<'a> Schemas<'a> {
             next = self.get(id).reference;
         }
         sources
+    }
+
+    /// Schemas that hold together, and those that hold because of them by references and `allOf`, at most so many.
+    pub(crate) fn holding(&self, schemas: &[SchemaId], most: usize) -> Vec<SchemaId> {
+        let mut all: Vec<SchemaId> = Vec::new();
+        let mut pending: Vec<SchemaId> = schemas.iter().rev().copied().collect();
+        while let Some(id) = pending.pop().filter(|_| all.len() < most) {
+            if !all.contains(&id) {
+                all.push(id);
+                let node = self.get(id);
+                pending.extend(node.all_of.iter().rev());
+                pending.extend(node.reference);
+            }
+        }
+        all
     }
 
     /// Returns `true` if one of these schemas is deprecated.
@@ -398,40 +415,13 @@ impl<'a> Schemas<'a> {
 }
 
 impl Node {
-    const fn anything() -> Self {
-        Self {
-            pointer: String::new(),
-            never: false,
-            kinds: None,
-            allowed: None,
-            minimum: None,
-            maximum: None,
-            properties: Vec::new(),
-            required: Vec::new(),
-            named: Vec::new(),
-            additional: None,
-            patterns: Vec::new(),
-            open_ended: false,
-            prefix_items: Vec::new(),
-            items: None,
-            min_items: 0,
-            max_items: None,
-            reference: None,
-            all_of: Vec::new(),
-            any_of: None,
-            one_of: None,
-            conditional: Vec::new(),
-            default_null: false,
-        }
-    }
-
     /// Returns the schema that this one only wraps.
     pub(crate) fn wraps(&self) -> Wraps<'_> {
         let narrows = self.never
             || self.kinds.is_some()
             || self.allowed.is_some()
-            || self.minimum.is_some()
-            || self.maximum.is_some()
+            || self.least.is_some()
+            || self.greatest.is_some()
             || !self.properties.is_empty()
             || !self.required.is_empty()
             || !self.named.is_empty()

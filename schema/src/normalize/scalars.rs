@@ -1,9 +1,12 @@
 //! The assertions of a schema about a string or a number, beyond its type.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Number, Value};
 
 use super::{SchemaId, Schemas};
 use crate::bundle::{Draft, lookup};
+use crate::number::{floor, is_integral, order};
 
 /// The keywords of one schema.
 #[derive(Debug, Default, PartialEq)]
@@ -23,12 +26,33 @@ pub(crate) struct Limit {
     pub(crate) exclusive: bool,
 }
 
+impl Limit {
+    /// The least integer that this bound from below allows.
+    pub(crate) fn least(&self) -> i128 {
+        let floor = floor(&self.value);
+        if is_integral(&self.value) && !self.exclusive { floor } else { floor.saturating_add(1) }
+    }
+
+    /// The greatest integer that this bound from above allows.
+    pub(crate) fn greatest(&self) -> i128 {
+        let floor = floor(&self.value);
+        if is_integral(&self.value) && self.exclusive { floor.saturating_sub(1) } else { floor }
+    }
+
+    /// Returns `true` if a number is beyond the bound, on the side that it keeps out.
+    pub(crate) fn refuses(&self, number: &Number, side: Ordering) -> bool {
+        let order = order(number, &self.value);
+        order == side || (self.exclusive && order.is_eq())
+    }
+}
+
 impl Scalars {
     pub(crate) fn of(map: &Map<String, Value>, draft: Draft) -> Self {
+        let number = |keyword: &str| lookup(map, keyword).and_then(Value::as_number).cloned();
         Self {
-            minimum: limits(map, "minimum", "exclusiveMinimum", draft),
-            maximum: limits(map, "maximum", "exclusiveMaximum", draft),
-            multiple_of: lookup(map, "multipleOf").and_then(Value::as_number).cloned(),
+            minimum: limits(map, "minimum", "exclusiveMinimum", draft, number),
+            maximum: limits(map, "maximum", "exclusiveMaximum", draft, number),
+            multiple_of: number("multipleOf"),
             min_length: lookup(map, "minLength").and_then(whole),
             max_length: lookup(map, "maxLength").and_then(whole),
             pattern: lookup(map, "pattern").and_then(Value::as_str).map(str::to_owned),
@@ -46,21 +70,20 @@ impl Schemas<'_> {
     }
 }
 
-/// A bound and its strict twin; draft 4 says `exclusiveMinimum: true` beside `minimum`.
-fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str, draft: Draft) -> Vec<Limit> {
-    let strict = lookup(map, exclusive);
-    let plain = match lookup(map, keyword) {
-        Some(Value::Number(value)) => {
-            let exclusive = strict == Some(&Value::Bool(true)) && draft.has_exclusive_flags();
-            Some(Limit { value: value.clone(), exclusive })
-        }
-        _ => None,
-    };
-    let strict = match strict {
-        Some(Value::Number(value)) if draft >= Draft::D6 => Some(Limit { value: value.clone(), exclusive: true }),
-        _ => None,
-    };
-    plain.into_iter().chain(strict).collect()
+/// The bound of a keyword and its strict twin, of the numbers that the keywords have; draft 4 says `exclusiveMinimum: true`
+/// beside `minimum`.
+pub(super) fn limits(
+    map: &Map<String, Value>,
+    keyword: &str,
+    exclusive: &str,
+    draft: Draft,
+    mut number: impl FnMut(&str) -> Option<Number>,
+) -> Vec<Limit> {
+    let flag = lookup(map, exclusive).and_then(Value::as_bool);
+    let is_exclusive = flag == Some(true) && draft.has_exclusive_flags();
+    let plain = number(keyword).map(|value| Limit { value, exclusive: is_exclusive });
+    let strict = if flag.is_none() && draft >= Draft::D6 { number(exclusive) } else { None };
+    plain.into_iter().chain(strict.map(|value| Limit { value, exclusive: true })).collect()
 }
 
 /// A count: `2.0` is one too.

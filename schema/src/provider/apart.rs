@@ -7,6 +7,8 @@ use crate::normalize::{Kinds, SchemaId};
 use crate::number::same;
 
 const DEEPEST: usize = 6;
+/// More schemas than this do not hold together.
+const MOST_HOLDING: usize = 48;
 /// Comparing more than this is given up.
 const MOST_STEPS: usize = 20_000;
 
@@ -39,7 +41,8 @@ impl Proof<'_, '_> {
         if depth > DEEPEST || self.steps > MOST_STEPS {
             return false;
         }
-        let (left, right) = (self.own(left), self.own(right));
+        // References and `allOf` are followed, alternatives left alone.
+        let [left, right] = [left, right].map(|side| self.reading.document.schemas.holding(side, MOST_HOLDING));
         let never = |side: &[SchemaId]| side.iter().any(|id| self.reading.node(*id).never);
         let kinds = self.reading.kinds(&left).intersection(self.reading.kinds(&right));
         if never(&left) || never(&right) || kinds == Kinds::NONE {
@@ -61,21 +64,6 @@ impl Proof<'_, '_> {
             return true;
         }
         self.branches_apart(&left, &right, depth) || self.branches_apart(&right, &left, depth)
-    }
-
-    /// The schemas whose own keywords hold: references and `allOf` followed, alternatives left alone.
-    fn own(&self, schemas: &[SchemaId]) -> Vec<SchemaId> {
-        const MOST: usize = 48;
-        let mut found: Vec<SchemaId> = Vec::new();
-        let mut pending: Vec<SchemaId> = schemas.to_vec();
-        while let Some(id) = pending.pop() {
-            if !found.contains(&id) && found.len() < MOST {
-                found.push(id);
-                let node = self.reading.node(id);
-                pending.extend(node.reference.iter().chain(&node.all_of));
-            }
-        }
-        found
     }
 
     /// Returns `true` if no branch of a choice on the left goes with the right. The choice that is asked about holds

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::rewrite::Dialect;
+use crate::names::fnv1a;
 
 /// Anthropic answers other keys with an error for the whole request: `^[a-zA-Z0-9_.-]{1,64}$`.
 /// Gemini documents `[A-Za-z_][A-Za-z0-9_]{0,63}`.
@@ -95,8 +96,11 @@ impl Aliases {
 
 /// The name with its hash behind it; another one for each attempt.
 fn hashed(name: &str, attempt: usize) -> String {
-    let digits =
-        if attempt == 0 { format!("{:08x}", hash(name)) } else { format!("{:016x}", long_hash(name, attempt)) };
+    let digits = if attempt == 0 {
+        format!("{:08x}", hash(name))
+    } else {
+        format!("{:016x}", fnv1a(&format!("{attempt}/{name}")))
+    };
     let cut: String = plain(name).chars().take(LONGEST - 1 - digits.len()).collect();
     format!("{cut}_{digits}")
 }
@@ -110,12 +114,6 @@ fn plain(name: &str) -> String {
 /// FNV-1a: names must stay what they are between versions of this crate.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-/// Of 64 bits, and of the attempt first: names that share one hash do not share the next.
-fn long_hash(text: &str, attempt: usize) -> u64 {
-    let bytes = attempt.to_string().into_bytes().into_iter().chain([b'/']).chain(text.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A name for a definition that no other has, from what the document calls it.

@@ -210,11 +210,8 @@ impl Known {
 
     /// Gives keys that stand for others their own names.
     fn rename(&self, map: &mut Map<String, Value>, shapes: &[Candidate]) {
-        let declares = |key: &str| {
-            let of =
-                |candidate: &Candidate| self.arena(candidate).is_some_and(|arena| arena.declares(candidate.1, key));
-            shapes.iter().any(of)
-        };
+        let declares =
+            |key: &str| shapes.iter().any(|shape| self.arena(shape).is_some_and(|arena| arena.declares(shape.1, key)));
         let own = |key: &str| {
             let wire = self.aliases.wire(key).filter(|wire| !map.contains_key(*wire))?;
             (declares(wire) && !declares(key)).then(|| wire.to_owned())
@@ -304,27 +301,18 @@ impl Arena {
 
     /// Returns `true` if a value could be of a shape, by its kind and by listed values.
     fn may_be(&self, id: ShapeId, value: &Value, depth: usize) -> bool {
-        let kind = Kinds::of(value);
         match self.shapes.get(id) {
-            Shape::Anything | Shape::Opaque => true,
-            Shape::AnyOf(kinds) => kinds.intersects(kind),
-            Shape::Null => value.is_null(),
-            Shape::Boolean => kind == Kinds::BOOLEAN,
-            Shape::I64 | Shape::U64 => kind == Kinds::INTEGER,
-            Shape::Number => Kinds::NUMBER.has(kind),
-            Shape::Text => kind == Kinds::STRING,
             Shape::TextEnum(values) => {
                 value.as_str().is_some_and(|text| values.iter().any(|known| known.eq_ignore_ascii_case(text)))
             }
             Shape::LiteralEnum(values) => {
                 values.iter().any(|known| known == value || (known.is_number() && known.as_f64() == value.as_f64()))
             }
-            Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..) => kind == Kinds::ARRAY,
-            Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => kind == Kinds::OBJECT,
             Shape::Union(union) => {
                 depth > DEEPEST || union.branches.iter().any(|branch| self.may_be(branch.shape, value, depth + 1))
             }
             Shape::Named(inner) => depth > DEEPEST || self.may_be(inner.shape, value, depth + 1),
+            shape => shape.kinds().intersects(Kinds::of(value)),
         }
     }
 
@@ -333,10 +321,7 @@ impl Arena {
         match self.shapes.get(id) {
             Shape::Struct(object) => match self.field(id, object, key) {
                 Some(field) => Some((field.slot, Some(field.presence))),
-                None => match object.unknown {
-                    Unknown::Keep(slot) if self.open.contains(&id) => Some((slot, None)),
-                    Unknown::Keep(_) | Unknown::Ignore | Unknown::Deny => None,
-                },
+                None => object.unknown.kept().filter(|_| self.open.contains(&id)).map(|slot| (slot, None)),
             },
             Shape::Map(slot) => Some((*slot, None)),
             _ => None,

@@ -9,24 +9,14 @@ use super::words;
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Field, Presence, ShapeId, StructShape, Unknown};
 
+/// Properties with their schemas, and the names of some of them.
+type Properties = (Vec<(String, Value)>, Vec<String>);
+
 impl Printer<'_, '_> {
     pub(super) fn object(&mut self, id: ShapeId, object: &StructShape, place: Place<'_>) -> Printed {
-        let mut properties = Map::new();
-        let mut required: Vec<String> = Vec::new();
-        if let Some(tag) = &object.tag {
-            let (sent, schema) = self.tag(id, tag);
-            properties.insert(sent.clone(), schema);
-            required.push(sent);
-        }
-        for field in &object.fields {
-            let (sent, schema) = self.field(id, field)?;
-            if field.presence == Presence::Required || self.must_send_all() {
-                required.push(sent.clone());
-            }
-            properties.insert(sent, Value::Object(schema));
-        }
+        let (properties, required) = self.properties(id, object)?;
         let mut schema = typed("object");
-        schema.insert("properties".to_owned(), Value::Object(properties));
+        schema.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
         if !required.is_empty() || self.must_send_all() {
             schema.insert("required".to_owned(), required.into());
         }
@@ -43,16 +33,30 @@ impl Printer<'_, '_> {
         Ok(schema)
     }
 
+    /// The schemas of an object's properties, and the names of those that have to be sent.
+    pub(super) fn properties(&mut self, id: ShapeId, object: &StructShape) -> Result<Properties, super::NotStrict> {
+        let (mut properties, mut required) = (Vec::new(), Vec::new());
+        if let Some(tag) = &object.tag {
+            let (sent, schema) = self.tag(id, tag);
+            required.push(sent.clone());
+            properties.push((sent, schema));
+        }
+        for field in &object.fields {
+            let (sent, schema) = self.field(id, field)?;
+            if field.presence == Presence::Required || self.must_send_all() {
+                required.push(sent.clone());
+            }
+            properties.push((sent, Value::Object(schema)));
+        }
+        Ok((properties, required))
+    }
+
     /// Strict schemas of OpenAI have no optional properties.
     fn must_send_all(&self) -> bool {
         self.is_strict && self.dialect == Dialect::OpenAi
     }
 
-    pub(super) fn field(
-        &mut self,
-        id: ShapeId,
-        field: &Field,
-    ) -> Result<(String, Map<String, Value>), super::NotStrict> {
+    fn field(&mut self, id: ShapeId, field: &Field) -> Result<(String, Map<String, Value>), super::NotStrict> {
         let place = Place { schemas: &field.schemas, name: &field.wire };
         let is_optional = field.presence != Presence::Required;
         let mut schema = self.slot(field.slot, place, is_optional && self.must_send_all())?;
@@ -77,12 +81,12 @@ impl Printer<'_, '_> {
         if let Some(text) = words::described(known.as_ref().and_then(Value::as_str), &said) {
             schema.insert("description".to_owned(), text.into());
         }
-        self.renamed.add(Renamed { pointer: self.reading.pointer(id), wire: wire.to_owned(), sent: sent.clone() });
+        self.renamed.push(Renamed { pointer: self.reading.pointer(id), wire: wire.to_owned(), sent: sent.clone() });
         sent
     }
 
     /// The property that tells the branches of a union apart, and what it is called.
-    pub(super) fn tag(&mut self, id: ShapeId, name: &str) -> (String, Value) {
+    fn tag(&mut self, id: ShapeId, name: &str) -> (String, Value) {
         let value = self.tags.get(&id).cloned().unwrap_or_default();
         let kind = match Kinds::of(&value) {
             Kinds::STRING => "string",
@@ -109,7 +113,7 @@ impl Printer<'_, '_> {
     }
 
     /// Says of keys that are not declared what the schema says, as far as the provider lets it.
-    pub(super) fn close(
+    fn close(
         &mut self,
         schema: &mut Map<String, Value>,
         id: ShapeId,
@@ -130,7 +134,7 @@ impl Printer<'_, '_> {
                 if self.reading.is_anything(slot.shape) {
                     Some(true.into())
                 } else {
-                    Some(Value::Object(self.slot(slot, Place { schemas: &[], name: "" }, false)?))
+                    Some(Value::Object(self.slot(slot, Place::default(), false)?))
                 }
             }
             Unknown::Deny => Some(false.into()),

@@ -1,7 +1,6 @@
 //! Shapes printed as schemas of a provider.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 
 use serde_json::{Map, Value, json};
 
@@ -14,6 +13,7 @@ use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
 use super::subset::{GEMINI_ENUM, takes};
 use super::words;
 use crate::normalize::{Kinds, SchemaId};
+use crate::number::distinct;
 use crate::shape::{Shape, ShapeId, Slot, UnionShape};
 
 /// Larger schemas are not printed whole.
@@ -33,37 +33,17 @@ pub(super) struct Printer<'r, 'a> {
     pub(super) tags: HashMap<ShapeId, Value>,
     /// The assertions that the printed schema contains.
     said: HashSet<(SchemaId, &'static str)>,
-    lost: Distinct<Lost>,
-    pub(super) renamed: Distinct<Renamed>,
+    lost: Vec<Lost>,
+    pub(super) renamed: Vec<Renamed>,
     pub(super) aliases: Aliases,
     printed: usize,
 }
 
 /// A place in the document, and what it is called.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Place<'p> {
     pub(super) schemas: &'p [SchemaId],
     pub(super) name: &'p str,
-}
-
-/// Each thing once, in the order in which they came.
-pub(super) struct Distinct<T> {
-    found: Vec<T>,
-    seen: HashSet<T>,
-}
-
-impl<T> Default for Distinct<T> {
-    fn default() -> Self {
-        Self { found: Vec::new(), seen: HashSet::new() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Distinct<T> {
-    pub(super) fn add(&mut self, thing: T) {
-        if self.seen.insert(thing.clone()) {
-            self.found.push(thing);
-        }
-    }
 }
 
 impl<'r, 'a> Printer<'r, 'a> {
@@ -73,9 +53,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         for id in reading.shapes().ids() {
             let Shape::Union(UnionShape { tag: Some(key), branches }) = reading.shape(id) else { continue };
             for branch in branches {
-                let text = branch.tag.clone().unwrap_or_default();
-                let value = if key.is_text { text.into() } else { serde_json::from_str(&text).unwrap_or_default() };
-                tags.insert(branch.shape, value);
+                tags.insert(branch.shape, key.value(branch.tag.as_deref().unwrap_or_default()));
             }
         }
         Self {
@@ -86,8 +64,8 @@ impl<'r, 'a> Printer<'r, 'a> {
             definitions: Definitions::of(reading, root),
             tags,
             said: HashSet::new(),
-            lost: Distinct::default(),
-            renamed: Distinct::default(),
+            lost: Vec::new(),
+            renamed: Vec::new(),
             aliases: reading.aliases(),
             printed: 0,
         }
@@ -110,7 +88,8 @@ impl<'r, 'a> Printer<'r, 'a> {
         self.find_lost();
         let schema = Value::Object(schema);
         let load = limits::load(&schema);
-        Ok(Rewrite { schema, is_strict: self.is_strict, lost: self.lost.found, renamed: self.renamed.found, load })
+        let (lost, renamed) = (distinct(&self.lost, |lost| lost), distinct(&self.renamed, |renamed| renamed));
+        Ok(Rewrite { schema, is_strict: self.is_strict, lost, renamed, load })
     }
 
     /// Refuses what a strict schema cannot say; a loose one says something else.
@@ -198,19 +177,14 @@ impl<'r, 'a> Printer<'r, 'a> {
         };
         let kinds = kinds_of(shape);
         let holding = reading.holding(place.schemas, kinds);
-        if !matches!(shape, Shape::Anything | Shape::Opaque | Shape::AnyOf(_)) {
-            let is_listed = matches!(shape, Shape::TextEnum(_) | Shape::LiteralEnum(_));
-            if is_listed {
-                self.said.extend(reading.constraints(&holding, kinds).into_iter().map(|it| (it.schema, it.keyword)));
-            }
-            let schemas = if is_described { holding } else { reading.holding(reading.origin(id), kinds) };
-            if is_described {
-                self.note(&mut schema, &schemas, if is_listed { Kinds::NULL } else { kinds }, place.name, true);
-            } else {
-                self.constrain(&mut schema, &schemas, kinds, true);
-            }
+        let is_listed = matches!(shape, Shape::TextEnum(_) | Shape::LiteralEnum(_));
+        if is_listed {
+            self.said.extend(reading.constraints(&holding, kinds).into_iter().map(|it| (it.schema, it.keyword)));
+        }
+        if is_described || matches!(shape, Shape::Anything | Shape::Opaque | Shape::AnyOf(_)) {
+            self.note(&mut schema, &holding, if is_listed { Kinds::NULL } else { kinds }, place.name, true);
         } else {
-            self.note(&mut schema, &holding, kinds, place.name, true);
+            self.constrain(&mut schema, &reading.holding(reading.origin(id), kinds), kinds, true);
         }
         Ok(schema)
     }
@@ -219,28 +193,17 @@ impl<'r, 'a> Printer<'r, 'a> {
         if kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT) {
             self.refuse(place.schemas, "any value")?;
         }
-        if kinds == Kinds::ALL {
-            return Ok(Map::new());
-        }
-        let mut schema = Map::from_iter([("type".to_owned(), type_of(kinds))]);
-        if kinds.has(Kinds::ARRAY) {
-            schema.insert("items".to_owned(), json!({}));
-        }
-        Ok(schema)
+        Ok(if kinds == Kinds::ALL { Map::new() } else { typed_as(kinds) })
     }
 
     fn listed(&mut self, values: &[Value], place: Place<'_>) -> Printed {
         let kinds = values.iter().map(Kinds::of).fold(Kinds::NONE, |all, kind| all | kind);
-        if kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT) {
+        let has_nested = kinds.intersects(Kinds::ARRAY | Kinds::OBJECT);
+        if has_nested {
             self.refuse(place.schemas, "listed values that are objects or arrays")?;
         }
-        let mut schema = Map::from_iter([("type".to_owned(), type_of(kinds))]);
-        if kinds.has(Kinds::ARRAY) {
-            schema.insert("items".to_owned(), json!({}));
-        }
-        if self.dialect == Dialect::Gemini
-            && (values.len() > GEMINI_ENUM || kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT))
-        {
+        let mut schema = typed_as(kinds);
+        if self.dialect == Dialect::Gemini && (values.len() > GEMINI_ENUM || has_nested) {
             self.refuse(place.schemas, "more listed values than are taken")?;
             if let Some(first) = place.schemas.first() {
                 self.lose(Constraint { schema: *first, keyword: "enum", value: values.into() });
@@ -255,7 +218,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         if matches!(self.reading.shape(item.shape), Shape::Anything) && self.reading.origin(item.shape).is_empty() {
             self.refuse(place.schemas, "items of any kind")?;
         }
-        let item = self.slot(item, Place { schemas: &[], name: "" }, false)?;
+        let item = self.slot(item, Place::default(), false)?;
         let mut schema = typed("array");
         schema.insert("items".to_owned(), Value::Object(item));
         Ok(schema)
@@ -283,7 +246,7 @@ impl<'r, 'a> Printer<'r, 'a> {
             if matches!(self.reading.shape(item.shape), Shape::Anything) {
                 self.refuse(place.schemas, "items of any kind")?;
             }
-            let item = Value::Object(self.slot(item, Place { schemas: &[], name: "" }, false)?);
+            let item = Value::Object(self.slot(item, Place::default(), false)?);
             if !printed.contains(&item) {
                 printed.push(item);
             }
@@ -302,7 +265,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         if self.dialect != Dialect::Gemini {
             self.refuse(place.schemas, "an object of any keys")?;
         }
-        let value = self.slot(value, Place { schemas: &[], name: "" }, false)?;
+        let value = self.slot(value, Place::default(), false)?;
         let mut schema = typed("object");
         schema.insert("additionalProperties".to_owned(), Value::Object(value));
         Ok(schema)
@@ -397,18 +360,13 @@ impl<'r, 'a> Printer<'r, 'a> {
 
     pub(super) fn lose(&mut self, constraint: Constraint) -> Option<String> {
         let words = words::of(&constraint);
-        let lost = Lost {
-            pointer: self.reading.document.schemas.pointer(constraint.schema).to_owned(),
-            keyword: constraint.keyword.to_owned(),
-            words: words.clone(),
-        };
-        self.lost.add(lost);
+        self.lose_as(constraint.schema, constraint.keyword, words.clone());
         words
     }
 
-    fn lose_unsaid(&mut self, schema: SchemaId, keyword: &str) {
+    fn lose_as(&mut self, schema: SchemaId, keyword: &str, words: Option<String>) {
         let pointer = self.reading.document.schemas.pointer(schema).to_owned();
-        self.lost.add(Lost { pointer, keyword: keyword.to_owned(), words: None });
+        self.lost.push(Lost { pointer, keyword: keyword.to_owned(), words });
     }
 
     /// Finds the assertions that no place of the printed schema contains.
@@ -417,13 +375,13 @@ impl<'r, 'a> Printer<'r, 'a> {
         for id in reading.reachable() {
             for constraint in reading.constraints(&[id], Kinds::ALL) {
                 if self.said.insert((id, constraint.keyword)) {
-                    self.lose_unsaid(id, constraint.keyword);
+                    self.lose_as(id, constraint.keyword, None);
                 }
             }
             if let Some(branches) = reading.node(id).one_of.as_ref().filter(|_| !self.is_strict)
                 && !reading.are_apart(id, branches)
             {
-                self.lose_unsaid(id, "oneOf");
+                self.lose_as(id, "oneOf", None);
             }
         }
     }
@@ -433,7 +391,8 @@ pub(super) fn typed(name: &str) -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), name.into())])
 }
 
-fn type_of(kinds: Kinds) -> Value {
+/// Any value of these kinds.
+fn typed_as(kinds: Kinds) -> Map<String, Value> {
     let mut names = kinds.names();
     // `names` has no word for integers alone.
     if kinds.has(Kinds::INTEGER) && !kinds.has(Kinds::NUMBER) {
@@ -442,25 +401,16 @@ fn type_of(kinds: Kinds) -> Value {
     if !kinds.has(Kinds::INTEGER) && kinds.intersects(Kinds::NUMBER) {
         names.push("number");
     }
-    match names.as_slice() {
-        [only] => (*only).into(),
-        _ => names.into(),
+    let names = if let [only] = names.as_slice() { (*only).into() } else { names.into() };
+    let mut schema = Map::from_iter([("type".to_owned(), names)]);
+    if kinds.has(Kinds::ARRAY) {
+        schema.insert("items".to_owned(), json!({}));
     }
+    schema
 }
 
 fn kinds_of(shape: &Shape) -> Kinds {
-    match shape {
-        Shape::Anything | Shape::Opaque | Shape::Named(_) => Kinds::ALL,
-        Shape::Union(_) | Shape::LiteralEnum(_) => Kinds::ALL,
-        Shape::AnyOf(kinds) => *kinds,
-        Shape::Null => Kinds::NULL,
-        Shape::Boolean => Kinds::BOOLEAN,
-        Shape::I64 | Shape::U64 => Kinds::INTEGER,
-        Shape::Number => Kinds::NUMBER,
-        Shape::Text | Shape::TextEnum(_) => Kinds::STRING,
-        Shape::List(_) | Shape::Tuple(_) | Shape::Prefixed(..) => Kinds::ARRAY,
-        Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => Kinds::OBJECT,
-    }
+    if matches!(shape, Shape::LiteralEnum(_)) { Kinds::ALL } else { shape.kinds() }
 }
 
 /// The same or `null`.

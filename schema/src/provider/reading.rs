@@ -116,12 +116,7 @@ impl<'a> Reading<'a> {
 
     /// Returns `true` if an object keeps what it does not declare because the schema says so.
     pub(super) fn is_open(&self, id: ShapeId, unknown: Unknown) -> bool {
-        match unknown {
-            Unknown::Ignore | Unknown::Deny => false,
-            Unknown::Keep(slot) => {
-                !matches!(self.shape(slot.shape), Shape::Anything) || self.says_open(self.origin(id))
-            }
-        }
+        unknown.kept().is_some_and(|slot| !self.is_anything(slot.shape) || self.says_open(self.origin(id)))
     }
 
     /// Returns `true` if an object takes keys that it does not declare: because the schema says so, or declares none at

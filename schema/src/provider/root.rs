@@ -8,7 +8,7 @@ use super::objects::either;
 use super::print::{Place, Printed, Printer, typed};
 use super::reading::declared;
 use super::words;
-use crate::shape::{Presence, Shape, ShapeId, StructShape, UnionShape, Unknown};
+use crate::shape::{Shape, ShapeId, StructShape, UnionShape, Unknown};
 
 /// Alternatives are told by what they require, this many of them.
 const MOST_TOLD: usize = 8;
@@ -58,9 +58,9 @@ impl Printer<'_, '_> {
         let mut others: Vec<(HashSet<String>, Option<Value>)> = Vec::new();
         for id in objects {
             let Shape::Struct(object) = reading.shape(*id) else { continue };
-            let own = self.properties(*id, object)?;
-            others.push((own.schemas.iter().map(|(name, _)| name.clone()).collect(), self.other(*id, object)?));
-            for (name, schema) in own.schemas {
+            let (schemas, own) = self.properties(*id, object)?;
+            others.push((schemas.iter().map(|(name, _)| name.clone()).collect(), self.other(*id, object)?));
+            for (name, schema) in schemas {
                 match properties.get_mut(&name) {
                     Some(known) => *known = either(known.take(), schema),
                     None => drop(properties.insert(name, schema)),
@@ -68,9 +68,9 @@ impl Printer<'_, '_> {
             }
             told.push(self.told(*id, object));
             required = Some(match required {
-                None => own.required,
+                None => own,
                 Some(known) => {
-                    let own: HashSet<String> = own.required.into_iter().collect();
+                    let own: HashSet<String> = own.into_iter().collect();
                     known.into_iter().filter(|name| own.contains(name)).collect()
                 }
             });
@@ -108,65 +108,28 @@ impl Printer<'_, '_> {
         Ok(schema)
     }
 
-    fn properties(&mut self, id: ShapeId, object: &StructShape) -> Result<Own, super::NotStrict> {
-        let mut own = Own::default();
-        if let Some(tag) = &object.tag {
-            let (sent, schema) = self.tag(id, tag);
-            own.schemas.push((sent.clone(), schema));
-            own.required.push(sent);
-        }
-        for field in &object.fields {
-            let (sent, schema) = self.field(id, field)?;
-            if field.presence == Presence::Required {
-                own.required.push(sent.clone());
-            }
-            own.schemas.push((sent, Value::Object(schema)));
-        }
-        Ok(own)
-    }
-
     /// Returns the schema for an alternative's undeclared keys, where its schema allows them.
     fn other(&mut self, id: ShapeId, object: &StructShape) -> Result<Option<Value>, super::NotStrict> {
-        match object.unknown {
-            Unknown::Keep(slot) if self.reading.is_open(id, object.unknown) => {
-                Ok(Some(Value::Object(self.slot(slot, Place { schemas: &[], name: "" }, false)?)))
-            }
-            _ => Ok(None),
-        }
+        let kept = object.unknown.kept().filter(|_| self.reading.is_open(id, object.unknown));
+        kept.map(|slot| self.slot(slot, Place::default(), false).map(Value::Object)).transpose()
     }
 
     /// An alternative in words.
     fn told(&self, id: ShapeId, object: &StructShape) -> String {
         const MOST_KEYS: usize = 6;
-        let tag = object
-            .tag
-            .as_ref()
-            .zip(self.tags.get(&id))
-            .map(|(name, value)| format!("{} {value}", self.told_name(name)));
+        let told = |wire| self.aliases.told(self.dialect, wire);
+        let tag = object.tag.as_deref().zip(self.tags.get(&id)).map(|(name, value)| format!("{} {value}", told(name)));
         let mut keys: Vec<&str> = object.required.iter().map(String::as_str).collect();
         if keys.is_empty() {
-            let mut all: Vec<&str> = declared(object).collect();
-            all.sort_unstable();
-            keys = all;
+            keys = declared(object).collect();
+            keys.sort_unstable();
         }
         keys.retain(|key| object.tag.as_deref() != Some(*key) && !key.is_empty() && !key.chars().any(char::is_control));
         keys.truncate(MOST_KEYS);
-        let keys: Vec<&str> = keys.into_iter().map(|key| self.told_name(key)).collect();
+        let keys: Vec<&str> = keys.into_iter().map(told).collect();
         let keys = if keys.is_empty() { None } else { Some(keys.join(" and ")) };
         tag.into_iter().chain(keys).collect::<Vec<_>>().join(" with ")
     }
-}
-
-impl Printer<'_, '_> {
-    fn told_name<'n>(&'n self, wire: &'n str) -> &'n str {
-        self.aliases.told(self.dialect, wire)
-    }
-}
-
-#[derive(Default)]
-struct Own {
-    schemas: Vec<(String, Value)>,
-    required: Vec<String>,
 }
 
 /// Enumerations of one type that are alternatives of each other become one.

@@ -29,17 +29,19 @@ pub(super) fn of(constraint: &Constraint) -> Option<String> {
         "prefixItems" => places(value)?,
         "anyOf" => format!("with at least one of: {}", sets(value)?),
         "default" => format!("default {value}"),
-        "examples" => {
-            format!("for example {}", value.as_array()?.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
-        }
+        "examples" => format!("for example {}", list(value)?),
         "contentEncoding" => format!("encoded as {}", value.as_str()?),
-        "enum" => format!("one of {}", value.as_array()?.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")),
+        "enum" => format!("one of {}", list(value)?),
         "deprecated" => "deprecated".to_owned(),
         "not" if value.is_object() => format!("not {value}"),
         _ => return None,
     };
     // A text that a stranger wrote is no place for line breaks that would structure what is ours.
     (words.len() <= LONGEST && !words.chars().any(char::is_control)).then_some(words)
+}
+
+fn list(value: &Value) -> Option<String> {
+    Some(value.as_array()?.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
 }
 
 fn counted(value: &Value, what: &str) -> String {
@@ -68,14 +70,8 @@ fn names(value: &Value) -> Option<String> {
 }
 
 fn sets(value: &Value) -> Option<String> {
-    Some(
-        value
-            .as_array()?
-            .iter()
-            .filter_map(|set| Some(names(set)?.replace(", ", " and ")))
-            .collect::<Vec<_>>()
-            .join("; "),
-    )
+    let sets = value.as_array()?.iter().filter_map(|set| Some(names(set)?.replace(", ", " and ")));
+    Some(sets.collect::<Vec<_>>().join("; "))
 }
 
 /// A description with words behind it.

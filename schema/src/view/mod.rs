@@ -140,14 +140,9 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
             (Err(why), _) => {
                 schema.clone_from(&whole);
                 let (key, message, help) = match narrowing.sent {
-                    // The value is wrong, and not that the argument is hidden.
-                    Some(_) if view.hides(argument) => (
-                        format!("default/{argument}"),
-                        format!("invalid value of argument `{shown}` of tool `{tool}`: {why}"),
-                        "change the value",
-                    ),
                     Some(_) => (
-                        key,
+                        // The value is wrong, and not that the argument is hidden.
+                        if view.hides(argument) { format!("default/{argument}") } else { key },
                         format!("invalid value of argument `{shown}` of tool `{tool}`: {why}"),
                         "change the value",
                     ),

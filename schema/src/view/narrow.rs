@@ -67,13 +67,13 @@ impl Narrowing<'_> {
         let Some(Value::Array(required)) = schema.get_mut("required") else { return Ok(()) };
         let before = required.len();
         required.retain(|key| key.as_str() != Some(self.argument));
-        match (before == required.len(), self.sent) {
-            (true, _) => {}
-            (false, None) => return Err("it is required".to_owned()),
-            (false, Some(_)) if required.is_empty() => drop(schema.shift_remove("required")),
-            (false, Some(_)) => {}
+        if before == required.len() {
+            return Ok(());
         }
-        Ok(())
+        if required.is_empty() {
+            schema.shift_remove("required");
+        }
+        self.sent.map(drop).ok_or_else(|| "it is required".to_owned())
     }
 
     /// `dependentRequired`, `dependentSchemas`, and `dependencies`, which has both.
@@ -91,8 +91,7 @@ impl Narrowing<'_> {
                         *needs = Value::Bool(false);
                     }
                     Value::Object(inner) => {
-                        let outcome = self.take_out_of(inner, depth + 1);
-                        if outcome.is_err() {
+                        if self.take_out_of(inner, depth + 1).is_err() {
                             *needs = Value::Bool(false);
                         }
                     }
@@ -146,17 +145,12 @@ impl Narrowing<'_> {
                 return Err(reason);
             }
         }
-        if let Some(Value::Object(test)) = schema.get_mut("if")
-            && self.take_out_of(test, depth).is_err()
-        {
-            schema.insert("if".to_owned(), Value::Bool(false));
-        }
         if let Some(Value::Object(negated)) = schema.get_mut("not")
             && self.take_out_of(negated, depth).is_err()
         {
             schema.shift_remove("not");
         }
-        for keyword in ["then", "else"] {
+        for keyword in ["if", "then", "else"] {
             if let Some(Value::Object(branch)) = schema.get_mut(keyword)
                 && self.take_out_of(branch, depth).is_err()
             {

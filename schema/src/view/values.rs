@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use crate::checks::Checks;
 use crate::diagnostics::Reporter;
 use crate::normalize::Kinds;
-use crate::number::same;
+use crate::number::{is_integral, same};
+use crate::texts::{listed, text_or_json};
 use crate::{Document, Role, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
 /// Returns the type of a value, with its article: `a string`.
@@ -87,7 +88,7 @@ impl Values<'_> {
                 if listed { Ok(()) } else { Err(one_of(values.iter().map(|value| format!("`{value}`")))) }
             }
             (Shape::Text, Value::String(text)) => checks.map_or(Ok(()), |checks| checks.text(text)),
-            (Shape::I64 | Shape::U64, Value::Number(number)) if !is_whole(number) => {
+            (Shape::I64 | Shape::U64, Value::Number(number)) if !is_integral(number) => {
                 Err(format!("expected a whole number, found {number}"))
             }
             (Shape::U64, Value::Number(number)) if number.as_f64().is_some_and(|number| number < 0.0) => {
@@ -132,22 +133,18 @@ impl Values<'_> {
             return Err(format!("`{missing}` is missing"));
         }
         members.iter().try_for_each(|(key, value)| {
-            let outcome = match (object.field(key), object.unknown) {
-                (Some(field), _) => self.slot(field.slot, value, depth + 1),
-                (None, _) if object.tag.as_ref() == Some(key) => Ok(()),
-                (None, Unknown::Keep(slot)) => self.slot(slot, value, depth + 1),
-                (None, Unknown::Ignore) => Ok(()),
-                (None, Unknown::Deny) => Err("expected no value at all".to_owned()),
+            let outcome = match object.slot(key) {
+                _ if object.tag.as_ref() == Some(key) => Ok(()),
+                Some(slot) => self.slot(slot, value, depth + 1),
+                None if object.unknown == Unknown::Deny => Err("expected no value at all".to_owned()),
+                None => Ok(()),
             };
             outcome.map_err(|why| below(key, &why))
         })
     }
 
     fn union(&self, union: &UnionShape, value: &Value, depth: usize) -> Result<(), String> {
-        let tag = union.tag.as_ref().and_then(|tag| value.get(&tag.name)).map(|tag| match tag {
-            Value::String(text) => text.clone(),
-            tag => tag.to_string(),
-        });
+        let tag = union.tag.as_ref().and_then(|tag| value.get(&tag.name)).map(text_or_json);
         let mut fault = "expected a value of one of its alternatives".to_owned();
         let meant = union.branches.iter().filter(|branch| branch.tag.is_none() || branch.tag == tag);
         for (index, branch) in meant.enumerate() {
@@ -161,15 +158,9 @@ impl Values<'_> {
     }
 }
 
-fn is_whole(number: &Number) -> bool {
-    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-}
-
 fn one_of(names: impl Iterator<Item = String>) -> String {
     const MOST: usize = 20;
-    let names: Vec<String> = names.collect();
-    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
-    format!("expected one of {}{more}", names.into_iter().take(MOST).collect::<Vec<_>>().join(", "))
+    format!("expected one of {}", listed(names, MOST))
 }
 
 fn below(key: &str, why: &str) -> String {

@@ -11,7 +11,7 @@ type Bounds = (Vec<Limit>, Vec<Limit>);
 /// Points from the first to the last.
 type Range = (i128, i128);
 
-impl Inclusion<'_, '_, '_> {
+impl Inclusion<'_> {
     /// Returns `true` if branches of which each fails at its bounds alone take every value between them; with `once`,
     /// whether each value is taken by one of them alone.
     pub(super) fn covers(
@@ -64,18 +64,12 @@ fn is_bound(kind: Kinds, keyword: &str) -> bool {
 /// The bounds of all that a branch asks for; `None` where a choice decides about them.
 fn bounds_of(version: &Version<'_>, branch: SchemaId, kind: Kinds) -> Option<Bounds> {
     let mut all = Bounds::default();
-    let (mut seen, mut pending) = (Vec::new(), vec![branch]);
-    while let Some(id) = pending.pop() {
-        if seen.contains(&id) {
-            continue;
-        }
-        seen.push(id);
+    for id in version.document.schemas.holding(&[branch], usize::MAX) {
         let node = version.node(id);
         if node.any_of.is_some() || node.one_of.is_some() || version.assertions(id).condition.is_some() {
             return None;
         }
         all = both(all, own_bounds(version, id, kind));
-        pending.extend(node.reference.iter().chain(&node.all_of));
     }
     Some(all)
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::super::cases::Asked;
 use super::super::validity::is_valid;
 use super::super::version::Conjunction;
 use super::{Inclusion, Part};
@@ -11,7 +10,7 @@ use crate::number;
 
 const DEEPEST: usize = 12;
 
-impl Inclusion<'_, '_, '_> {
+impl Inclusion<'_> {
     /// Returns `true` if they have surely no value in common.
     pub(super) fn disjoint(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
         self.is_disjoint(part, right, 0)
@@ -68,9 +67,9 @@ impl Inclusion<'_, '_, '_> {
 
     fn lengths_apart(&self, part: &Part<'_>, right: SchemaId) -> bool {
         let asserted = self.right.assertions(right);
-        let known = || part.case.schemas().iter().map(|id| self.left.assertions(*id));
         let below = |most: Option<u64>, least: Option<u64>| most.zip(least).is_some_and(|(most, least)| most < least);
-        known()
+        part.case
+            .assertions(self.left)
             .any(|known| below(asserted.max_length, known.min_length) || below(known.max_length, asserted.min_length))
     }
 
@@ -79,12 +78,11 @@ impl Inclusion<'_, '_, '_> {
         let node = version.node(right);
         for key in &node.required {
             let can = part.sent.property(&left.document.shapes, key).is_some();
-            if !can || part.case.property(left, key, &mut self.patterns) == Asked::Nothing {
+            if !can || part.case.property(left, key, &mut self.patterns).is_none() {
                 return true;
             }
         }
-        let required: Vec<String> = part.case.required(left).into_iter().map(str::to_owned).collect();
-        for key in required.iter().chain(&node.required) {
+        for key in part.case.required(left).into_iter().chain(node.required.iter().map(String::as_str)) {
             let declared = version.property(right, key);
             let is_required = part.case.requires(left, key);
             let wanted = match (declared, version.additional(right)) {
@@ -92,7 +90,7 @@ impl Inclusion<'_, '_, '_> {
                 (None, Some(additional)) if is_required && version.assertions(right).patterns.is_empty() => additional,
                 _ => continue,
             };
-            let Asked::Of(asked) = part.case.property(left, key, &mut self.patterns) else { return true };
+            let Some(asked) = part.case.property(left, key, &mut self.patterns) else { return true };
             let sent = part.sent.property(&left.document.shapes, key);
             if sent.is_some_and(|sent| self.places_apart(&asked, &sent, wanted, depth)) {
                 return true;

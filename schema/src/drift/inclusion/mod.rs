@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::cases::{Asked, Case, Cases};
+use super::cases::{Case, Cases};
 use super::equality::Equality;
-use super::failure::{self, Failure, MOST_FAILURES, Reason, Unmeant, add};
+use super::failure::{self, Failure, MOST_FAILURES, Reason, add};
 use super::memo::Memo;
 use super::pattern::Patterns;
 use super::samples::Sampler;
@@ -28,14 +28,14 @@ const MOST_TRIED: usize = 32;
 const DEEPEST: usize = 96;
 
 /// A question: are all values of the `left` schema, as far as they can be sent, values of the `right` one?
-pub(super) struct Inclusion<'v, 'a, 'b> {
-    left: &'v Version<'a>,
-    right: &'v Version<'b>,
-    cases: Cases<'v, 'a>,
-    sampler: Sampler<'v, 'a>,
+pub(super) struct Inclusion<'v> {
+    left: &'v Version<'v>,
+    right: &'v Version<'v>,
+    cases: Cases<'v>,
+    sampler: Sampler<'v>,
     /// Values that the right schema singles out: the left one often allows them.
-    singled_out: Sampler<'v, 'b>,
-    equality: Equality<'v, 'a, 'b>,
+    singled_out: Sampler<'v>,
+    equality: Equality<'v>,
     patterns: Patterns,
     known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
@@ -61,8 +61,8 @@ struct Part<'c> {
     values: Option<Vec<Value>>,
 }
 
-impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
-    pub(super) fn of(left: &'v Version<'a>, right: &'v Version<'b>) -> Self {
+impl<'v> Inclusion<'v> {
+    pub(super) fn of(left: &'v Version<'v>, right: &'v Version<'v>) -> Self {
         Self {
             left,
             right,
@@ -85,6 +85,15 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             return Vec::new();
         }
         self.of_kinds(kinds, &left, sent, right)
+    }
+
+    /// Where the values of a place are not values of a schema, by a reason of its own if that has none.
+    fn place_or(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId, never: Reason) -> Vec<Failure> {
+        if self.right.node(right).never {
+            vec![Failure::new(never, self.sampler.values(left).to_vec())]
+        } else {
+            self.place(left, sent, right).to_vec()
+        }
     }
 
     /// Where the values of a place are not values of a schema.
@@ -114,8 +123,7 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
         for case in cases.iter() {
             for kind in kinds.iter().copied().filter(|kind| case.kinds(self.left).has(*kind)) {
                 let part = Part { case, kind, sent, values: case.listed(self.left, kind, &mut self.patterns) };
-                let found = self.part(&part, right);
-                add(&mut failures, found);
+                add(&mut failures, self.part(&part, right));
             }
         }
         failure::of_untyped(&mut failures, cases.iter().map(|case| case.kinds(self.left)));
@@ -176,21 +184,16 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             if failures.len() >= MOST_FAILURES {
                 break;
             }
-            let found = self.part(part, *schema);
-            add(&mut failures, found);
+            add(&mut failures, self.part(part, *schema));
         }
         if let Some(branches) = &node.any_of {
-            let found = self.any_of(part, branches);
-            add(&mut failures, found);
+            add(&mut failures, self.any_of(part, branches));
         }
         if let Some(branches) = &node.one_of {
-            let found = self.one_of(part, right, branches);
-            add(&mut failures, found);
+            add(&mut failures, self.one_of(part, right, branches));
         }
-        let found = self.negation(part, right);
-        add(&mut failures, found);
-        let found = self.condition(part, right);
-        add(&mut failures, found);
+        add(&mut failures, self.negation(part, right));
+        add(&mut failures, self.condition(part, right));
         failures
     }
 
@@ -208,57 +211,41 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
     }
 
     fn any_of(&mut self, part: &Part<'_>, branches: &[SchemaId]) -> Vec<Failure> {
+        self.taken(part, branches, false).map_or_else(|failures| failures, |_| Vec::new())
+    }
+
+    /// The first branch that takes all values; as the error the failures of all branches, none where they take all values
+    /// together, each by one of them alone with `once`.
+    fn taken(&mut self, part: &Part<'_>, branches: &[SchemaId], once: bool) -> Result<SchemaId, Vec<Failure>> {
         let mut tried = Vec::new();
         for branch in branches {
             let failures = self.part(part, *branch);
             if failures.is_empty() {
-                return failures;
+                return Ok(*branch);
             }
             tried.push(failures);
         }
-        if self.covers(part, branches, &tried, false) {
-            return Vec::new();
+        if self.covers(part, branches, &tried, once) {
+            return Err(Vec::new());
         }
-        self.no_alternative(part, branches, tried)
-    }
-
-    /// Picks the failures to report where no branch takes all: those of the branch that is of the kind, if there is one.
-    fn no_alternative(&mut self, part: &Part<'_>, branches: &[SchemaId], tried: Vec<Vec<Failure>>) -> Vec<Failure> {
-        match failure::of_alternatives(tried) {
-            Ok(meant) => meant,
-            Err(Unmeant { all_of_other_kinds, candidates }) => {
-                let reason = if all_of_other_kinds { Reason::Kind(part.kind) } else { Reason::NoAlternative };
-                let mut failure = self.failure(part, reason);
-                failure.candidates.extend(candidates);
-                // A value may only fail one branch: those that fail all come first.
-                failure.candidates.sort_by_cached_key(|value| {
-                    let fails =
-                        |branch: &SchemaId| is_valid(self.right, *branch, value, &mut self.patterns) == Some(false);
-                    !branches.iter().take(MOST_TRIED).all(fails)
-                });
-                vec![failure]
-            }
-        }
+        let whole = |reason| self.sampler.failure(part.case, part.kind, reason);
+        Err(failure::of_alternatives(tried, part.kind, whole).unwrap_or_else(|mut failure| {
+            // A value may only fail one branch: those that fail all come first.
+            failure.candidates.sort_by_cached_key(|value| {
+                let fails = |branch: &SchemaId| is_valid(self.right, *branch, value, &mut self.patterns) == Some(false);
+                !branches.iter().take(MOST_TRIED).all(fails)
+            });
+            vec![failure]
+        }))
     }
 
     fn one_of(&mut self, part: &Part<'_>, right: SchemaId, branches: &[SchemaId]) -> Vec<Failure> {
-        let mut tried = Vec::new();
-        let mut taken = None;
-        for branch in branches {
-            let failures = self.part(part, *branch);
-            if failures.is_empty() {
-                taken = Some(*branch);
-                break;
-            }
-            tried.push(failures);
-        }
-        let Some(taken) = taken else {
-            let is_covered = self.covers(part, branches, &tried, true);
-            return if is_covered { Vec::new() } else { self.no_alternative(part, branches, tried) };
+        let taken = match self.taken(part, branches, true) {
+            Ok(taken) => taken,
+            Err(failures) => return failures,
         };
-        let overlapping: Vec<SchemaId> = branches.iter().copied().filter(|branch| *branch != taken).collect();
-        let overlapping = overlapping.into_iter().any(|branch| !self.disjoint(part, branch));
-        if !overlapping || self.has_same_choice(part, right) {
+        let mut others = branches.iter().filter(|branch| **branch != taken);
+        if others.all(|branch| self.disjoint(part, *branch)) || self.has_same_choice(part, right) {
             return Vec::new();
         }
         vec![self.failure_at(part, Reason::SeveralAlternatives, branches)]
@@ -277,12 +264,8 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
     fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let Some(negated) = self.right.assertions(right).not else { return Vec::new() };
         let left = self.left;
-        let says_so = part
-            .case
-            .schemas()
-            .iter()
-            .filter_map(|id| left.assertions(*id).not)
-            .any(|other| self.equality.equal(other, negated));
+        let mut known = part.case.assertions(left).filter_map(|asserted| asserted.not);
+        let says_so = known.any(|other| self.equality.equal(other, negated));
         if says_so || self.disjoint(part, negated) {
             Vec::new()
         } else {
@@ -294,14 +277,13 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
         let version = self.right;
         let Some(condition) = &version.assertions(right).condition else { return Vec::new() };
         let left = self.left;
-        let says_so = part.case.schemas().iter().filter_map(|id| left.assertions(*id).condition.as_ref()).any(|other| {
-            let same = |left: Option<SchemaId>, right: Option<SchemaId>, equality: &mut Equality<'_, '_, '_>| {
-                match (left, right) {
+        let says_so = part.case.assertions(left).filter_map(|asserted| asserted.condition.as_ref()).any(|other| {
+            let same =
+                |left: Option<SchemaId>, right: Option<SchemaId>, equality: &mut Equality<'_>| match (left, right) {
                     (_, None) => true,
                     (Some(left), Some(right)) => equality.equal(left, right),
                     (None, Some(_)) => false,
-                }
-            };
+                };
             self.equality.equal(other.test, condition.test)
                 && same(other.then, condition.then, &mut self.equality)
                 && same(other.otherwise, condition.otherwise, &mut self.equality)
@@ -347,19 +329,14 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
     fn with_keys_of(&mut self, part: &Part<'_>, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         let mut own = Map::new();
         for key in given.keys() {
-            let Asked::Of(asked) = part.case.property(self.left, key, &mut self.patterns) else { return None };
-            own.insert(key.clone(), self.sampler.values(&asked).first()?.clone());
+            own.insert(key.clone(), self.sampler.property(part.case, key)?.first()?.clone());
         }
         self.sampler.object_with(part.case, &own)
     }
 
     /// A failure of the part as a whole.
     fn failure(&mut self, part: &Part<'_>, reason: Reason) -> Failure {
-        let candidates = match &part.values {
-            Some(values) => values.clone(),
-            None => self.sampler.of_case(part.case, part.kind).to_vec(),
-        };
-        Failure::new(reason, candidates)
+        self.sampler.failure(part.case, part.kind, reason)
     }
 }
 

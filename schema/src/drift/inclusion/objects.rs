@@ -4,33 +4,28 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::super::cases::Asked;
 use super::super::failure::{Failure, MOST_FAILURES, Reason, add};
 use super::super::pattern;
 use super::super::samples::UNDECLARED;
-use super::super::sent::Sent;
-use super::super::version::Conjunction;
+use super::super::validity::is_valid;
 use super::{Inclusion, Part};
 use crate::normalize::SchemaId;
 
-impl Inclusion<'_, '_, '_> {
+impl Inclusion<'_> {
     pub(super) fn objects(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let mut failures = self.required(part, right);
         let left = self.left;
-        let mut keys: Vec<String> = part.case.keys(left).into_iter().map(str::to_owned).collect();
-        let known: HashSet<String> = keys.iter().cloned().collect();
-        let wanted = self.right.node(right).properties.iter().map(|(key, _)| key.clone());
+        let mut keys = part.case.keys(left);
+        let known: HashSet<&str> = keys.iter().copied().collect();
+        let version = self.right;
+        let wanted = version.node(right).properties.iter().map(|(key, _)| key.as_str());
         keys.extend(wanted.filter(|key| !known.contains(key)));
         for key in &keys {
-            let found = self.property(part, right, key);
-            add(&mut failures, found);
+            add(&mut failures, self.property(part, right, key));
         }
-        let found = self.others(part, right, &keys);
-        add(&mut failures, found);
-        let found = self.counted(part, right, &keys);
-        add(&mut failures, found);
-        let found = self.depending(part, right);
-        add(&mut failures, found);
+        add(&mut failures, self.others(part, right, &keys));
+        add(&mut failures, self.counted(part, right, &keys));
+        add(&mut failures, self.depending(part, right));
         failures
     }
 
@@ -38,25 +33,9 @@ impl Inclusion<'_, '_, '_> {
         let (left, version) = (self.left, self.right);
         let missing = version.node(right).required.iter().filter(|key| !part.case.requires(left, key));
         let declared: HashSet<&str> = part.case.keys(left).into_iter().collect();
-        let missing: Vec<&String> = missing.collect();
-        missing
-            .into_iter()
-            // More would not be told.
-            .take(MOST_FAILURES)
-            .map(|key| {
-                let declared = declared.contains(key.as_str());
-                let mut failure = Failure::new(Reason::Required { declared }, Vec::new());
-                failure.steps = vec![key.clone(), "properties".to_owned()];
-                failure.candidates = self.sampler.of_case(part.case, part.kind).to_vec();
-                for candidate in failure.candidates.clone() {
-                    if let Value::Object(mut object) = candidate {
-                        object.remove(key);
-                        failure.candidates.push(Value::Object(object));
-                    }
-                }
-                failure
-            })
-            .collect()
+        // More would not be told.
+        let missing = missing.take(MOST_FAILURES);
+        missing.map(|key| self.sampler.missing(part.case, key, declared.contains(key.as_str()))).collect()
     }
 
     /// The schemas that the right schema puts on a key.
@@ -84,29 +63,18 @@ impl Inclusion<'_, '_, '_> {
 
     fn property(&mut self, part: &Part<'_>, right: SchemaId, key: &str) -> Vec<Failure> {
         let left = self.left;
-        let Asked::Of(asked) = part.case.property(left, key, &mut self.patterns) else { return Vec::new() };
+        let Some(asked) = part.case.property(left, key, &mut self.patterns) else { return Vec::new() };
         let Some(sent) = part.sent.property(&left.document.shapes, key) else { return Vec::new() };
         let mut failures = Vec::new();
         for wanted in self.wanted_of(right, key) {
-            let found = if self.right.node(wanted).never {
-                vec![Failure::new(Reason::Key, self.sampler.values(&asked).to_vec())]
-            } else {
-                self.place(&asked, &sent, wanted).to_vec()
-            };
-            add(&mut failures, found.into_iter().map(|failure| self.under(part, failure, key, &["properties", key])));
+            let found = self.place_or(&asked, &sent, wanted, Reason::Key);
+            add(&mut failures, self.sampler.under(part.case, found, key, &["properties", key]));
         }
         failures
     }
 
-    fn under(&mut self, part: &Part<'_>, failure: Failure, key: &str, steps: &[&str]) -> Failure {
-        failure.below(steps, |value| {
-            let smallest = self.sampler.object(part.case, Some((key, value))).map(Value::Object);
-            smallest.into_iter().chain(self.sampler.largest_with(part.case, key, value)).collect()
-        })
-    }
-
     /// Keys that neither side declares.
-    fn others(&mut self, part: &Part<'_>, right: SchemaId, declared: &[String]) -> Vec<Failure> {
+    fn others(&mut self, part: &Part<'_>, right: SchemaId, declared: &[&str]) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let Some(sent) = part.sent.others(&left.document.shapes) else { return Vec::new() };
         let asserted = version.assertions(right);
@@ -121,54 +89,34 @@ impl Inclusion<'_, '_, '_> {
                     None => part.case.others(left),
                 },
             };
-            let Asked::Of(asked) = asked else { continue };
+            let Some(asked) = asked else { continue };
             let found = self.place(&asked, &sent, *schema).to_vec();
             let key = key.unwrap_or_default();
-            let found =
-                found.into_iter().map(|failure| self.under(part, failure, &key, &["patternProperties", pattern]));
-            add(&mut failures, found);
+            add(&mut failures, self.sampler.under(part.case, found, &key, &["patternProperties", pattern]));
         }
         // Keys of a pattern of the left that is not known on the right.
         for (pattern, _) in known.iter().filter(|(known, _)| !asserted.patterns.iter().any(|(other, _)| other == known))
         {
-            let Some(key) = pattern::sample(pattern).filter(|key| !declared.contains(key)) else {
+            let Some(key) = pattern::sample(pattern).filter(|key| !declared.contains(&key.as_str())) else {
                 if version.additional(right).is_some() {
                     failures.push(self.failure(part, Reason::Undecided));
                 }
                 continue;
             };
-            let found = self.property(part, right, &key);
-            add(&mut failures, found);
+            add(&mut failures, self.property(part, right, &key));
         }
-        if let (Some(additional), Asked::Of(asked)) = (version.additional(right), part.case.others(left)) {
-            let found = self.additional(part, additional, &asked, &sent, declared);
-            add(&mut failures, found);
+        if let (Some(additional), Some(asked)) = (version.additional(right), part.case.others(left)) {
+            let found = self.place_or(&asked, &sent, additional, Reason::OtherKeys);
+            let key = UNDECLARED.into_iter().find(|key| !declared.contains(key)).unwrap_or_default();
+            add(&mut failures, self.sampler.under(part.case, found, key, &["additionalProperties"]));
         }
         failures
     }
 
-    fn additional(
-        &mut self,
-        part: &Part<'_>,
-        additional: SchemaId,
-        asked: &Conjunction,
-        sent: &Sent,
-        declared: &[String],
-    ) -> Vec<Failure> {
-        let found = if self.right.node(additional).never {
-            vec![Failure::new(Reason::OtherKeys, self.sampler.values(asked).to_vec())]
-        } else {
-            self.place(asked, sent, additional).to_vec()
-        };
-        let key = UNDECLARED.into_iter().find(|key| !declared.iter().any(|known| known == key));
-        let key = key.unwrap_or_default();
-        found.into_iter().map(|failure| self.under(part, failure, key, &["additionalProperties"])).collect()
-    }
-
-    fn counted(&mut self, part: &Part<'_>, right: SchemaId, declared: &[String]) -> Vec<Failure> {
+    fn counted(&mut self, part: &Part<'_>, right: SchemaId, declared: &[&str]) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let asserted = version.assertions(right);
-        let known: Vec<_> = part.case.schemas().iter().map(|id| left.assertions(*id)).collect();
+        let known: Vec<_> = part.case.assertions(left).collect();
         let mut failures = Vec::new();
         if let Some(wanted) = asserted.min_properties {
             let least = known.iter().filter_map(|known| known.min_properties).max().unwrap_or_default();
@@ -178,8 +126,7 @@ impl Inclusion<'_, '_, '_> {
         }
         if let Some(wanted) = asserted.max_properties {
             let stated = known.iter().filter_map(|known| known.max_properties).min();
-            let is_closed =
-                part.sent.others(&left.document.shapes).is_none() || part.case.others(left) == Asked::Nothing;
+            let is_closed = part.sent.others(&left.document.shapes).is_none() || part.case.others(left).is_none();
             let countable = is_closed.then_some(declared.len() as u64);
             if stated.into_iter().chain(countable).min().is_none_or(|most| most > wanted) {
                 let mut failure = self.failure(part, Reason::Keyword("maxProperties"));
@@ -197,14 +144,13 @@ impl Inclusion<'_, '_, '_> {
             return None;
         }
         let mut object = self.sampler.object(part.case, None)?;
-        let declared: Vec<String> = part.case.keys(self.left).into_iter().map(str::to_owned).collect();
-        for key in declared.into_iter().chain((0..=most).map(|number| format!("{}{number}", UNDECLARED[0]))) {
+        let declared = part.case.keys(self.left).into_iter().map(str::to_owned);
+        for key in declared.chain((0..=most).map(|number| format!("{}{number}", UNDECLARED[0]))) {
             if object.len() as u64 > most {
                 break;
             }
-            if let Asked::Of(asked) = part.case.property(self.left, &key, &mut self.patterns)
-                && let Some(value) = self.sampler.values(&asked).first()
-            {
+            let values = self.sampler.property(part.case, &key);
+            if let Some(value) = values.as_ref().and_then(|values| values.first()) {
                 object.entry(key).or_insert_with(|| value.clone());
             }
         }
@@ -220,7 +166,7 @@ impl Inclusion<'_, '_, '_> {
         let keyword =
             ["dependentRequired", "dependentSchemas", "dependencies"].into_iter().find(says).unwrap_or("then");
         let mut needed: HashMap<&String, Vec<&String>> = HashMap::new();
-        for (key, needs) in part.case.schemas().iter().flat_map(|id| &left.assertions(*id).dependent_required) {
+        for (key, needs) in part.case.assertions(left).flat_map(|asserted| &asserted.dependent_required) {
             needed.entry(key).or_default().extend(needs);
         }
         for (key, needs) in &asserted.dependent_required {
@@ -231,27 +177,15 @@ impl Inclusion<'_, '_, '_> {
             }
         }
         for (key, schema) in &asserted.dependent_schemas {
-            let says_so = part
-                .case
-                .schemas()
-                .iter()
-                .flat_map(|id| &left.assertions(*id).dependent_schemas)
-                .any(|(other, known)| other == key && self.equality.equal(*known, *schema));
-            if says_so || !self.can_have(part, key) {
-                continue;
-            }
-            if !self.part(part, *schema).is_empty() {
+            let mut known = part.case.assertions(left).flat_map(|asserted| &asserted.dependent_schemas);
+            let says_so = known.any(|(other, known)| other == key && self.equality.equal(*known, *schema));
+            if !says_so && self.can_have(part, key) && !self.part(part, *schema).is_empty() {
                 failures.push(self.with_key(part, key, "dependentSchemas"));
             }
         }
         if let Some(names) = asserted.property_names {
-            let says_so = part
-                .case
-                .schemas()
-                .iter()
-                .filter_map(|id| left.assertions(*id).property_names)
-                .any(|known| self.equality.equal(known, names));
-            if !says_so {
+            let mut known = part.case.assertions(left).filter_map(|asserted| asserted.property_names);
+            if !known.any(|known| self.equality.equal(known, names)) {
                 failures.extend(self.property_names(part, names));
             }
         }
@@ -260,16 +194,13 @@ impl Inclusion<'_, '_, '_> {
 
     fn property_names(&mut self, part: &Part<'_>, names: SchemaId) -> Option<Failure> {
         let left = self.left;
-        let keys = part.case.keys(left);
-        let sendable: Vec<&str> = keys.into_iter().filter(|key| self.can_have(part, key)).collect();
-        let refuses = |inclusion: &mut Self, key: &str| {
-            let key = Value::from(key);
-            super::is_valid(inclusion.right, names, &key, &mut inclusion.patterns) != Some(true)
-        };
-        let failing = sendable.into_iter().find(|key| refuses(self, key)).map(str::to_owned);
-        let is_open = part.sent.others(&left.document.shapes).is_some() && part.case.others(left) != Asked::Nothing;
-        let failing = failing.or_else(|| is_open.then(|| UNDECLARED[0].to_owned()))?;
-        let mut failure = self.with_key(part, &failing, "propertyNames");
+        let failing = part.case.keys(left).into_iter().find(|key| {
+            let name = Value::from(*key);
+            self.can_have(part, key) && is_valid(self.right, names, &name, &mut self.patterns) != Some(true)
+        });
+        let is_open = part.sent.others(&left.document.shapes).is_some() && part.case.others(left).is_some();
+        let failing = failing.or(is_open.then_some(UNDECLARED[0]))?;
+        let mut failure = self.with_key(part, failing, "propertyNames");
         if is_open {
             for key in ["", "A", "0", "a b", "$"] {
                 let object = self.sampler.object(part.case, Some((key, &Value::Null)));
@@ -282,13 +213,12 @@ impl Inclusion<'_, '_, '_> {
     fn can_have(&mut self, part: &Part<'_>, key: &str) -> bool {
         let left = self.left;
         part.sent.property(&left.document.shapes, key).is_some()
-            && part.case.property(left, key, &mut self.patterns) != Asked::Nothing
+            && part.case.property(left, key, &mut self.patterns).is_some()
     }
 
     fn with_key(&mut self, part: &Part<'_>, key: &str, keyword: &'static str) -> Failure {
         let mut failure = self.failure(part, Reason::Keyword(keyword));
-        if let Asked::Of(asked) = part.case.property(self.left, key, &mut self.patterns) {
-            let values = self.sampler.values(&asked);
+        if let Some(values) = self.sampler.property(part.case, key) {
             let objects = values.iter().filter_map(|value| self.sampler.object(part.case, Some((key, value))));
             let objects: Vec<Value> = objects.map(Value::Object).collect();
             failure.candidates.splice(0..0, objects);

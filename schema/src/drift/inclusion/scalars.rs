@@ -19,7 +19,7 @@ fn implies(limit: &Limit, asked: &Limit, towards: Ordering) -> bool {
     }
 }
 
-impl Inclusion<'_, '_, '_> {
+impl Inclusion<'_> {
     pub(super) fn numbers(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let asked = version.assertions(right);
@@ -73,7 +73,7 @@ impl Inclusion<'_, '_, '_> {
     pub(super) fn texts(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let asked = version.assertions(right);
-        let known: Vec<_> = part.case.schemas().iter().map(|id| left.assertions(*id)).collect();
+        let known: Vec<_> = part.case.assertions(left).collect();
         let mut failures = Vec::new();
         let least = known.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
         let most = known.iter().filter_map(|known| known.max_length).min();
