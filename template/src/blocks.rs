@@ -1,7 +1,7 @@
 //! The statements of minijinja that open and close blocks.
 
 use crate::fault::{Fault, Place, meant};
-use crate::words::is_word;
+use crate::words::first_word;
 
 /// More than minijinja goes into.
 const DEEPEST: usize = 64;
@@ -33,7 +33,7 @@ pub enum Effect {
 /// Returns the effect of a statement, without its braces, on the surrounding blocks.
 #[must_use]
 pub fn effect(inner: &str) -> Effect {
-    let word = keyword(inner);
+    let word = first_word(inner);
     if word.strip_prefix("end").is_some_and(|name| OPENING.contains(&name)) {
         return Effect::Closes;
     }
@@ -48,12 +48,6 @@ pub fn effect(inner: &str) -> Effect {
 fn elsewhere(word: &str) -> Option<&'static str> {
     let name = word.strip_prefix("end").unwrap_or(word);
     ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
-}
-
-/// The statement's first word.
-pub(crate) fn keyword(inner: &str) -> &str {
-    let inner = inner.trim_start();
-    inner.get(..inner.find(|c: char| !is_word(c)).unwrap_or(inner.len())).unwrap_or_default()
 }
 
 /// Returns `true` if there is a `=` outside of brackets and texts: `{% set x = 1 %}` has no end.
@@ -92,7 +86,7 @@ pub(crate) struct Blocks(Vec<Open>);
 impl Blocks {
     /// Takes note of a statement, without its braces.
     pub(crate) fn statement(&mut self, inner: &str, place: Place) -> Result<(), Fault> {
-        let word = keyword(inner);
+        let word = first_word(inner);
         let is_alone = inner.trim() == word;
         match effect(inner) {
             Effect::Opens(name) => {

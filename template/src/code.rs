@@ -45,11 +45,7 @@ pub(crate) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Resu
         if brackets.is_empty() {
             match byte {
                 b',' | b']' | b')' | b'}' => break,
-                b'=' if cursor.byte(1) == Some(b'=') => {
-                    cursor.advance(2);
-                    continue;
-                }
-                b'!' | b'<' | b'>' if cursor.byte(1) == Some(b'=') => {
+                b'=' | b'!' | b'<' | b'>' if cursor.byte(1) == Some(b'=') => {
                     cursor.advance(2);
                     continue;
                 }

@@ -50,9 +50,9 @@ fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fa
             "server" if is_generic => once(&mut server, literal(cursor, word)?),
             "tool" if is_generic => once(&mut tool, literal(cursor, word)?),
             "on_error" => once(&mut on_error, failure(cursor, opened)?),
-            _ => return Ok(Ours::No),
+            _ => return Ok(false),
         }
-        .map(|()| Ours::Yes)
+        .map(|()| true)
         .map_err(|()| cursor.fault(format!("duplicate `{word}`")))
     })?;
     let target = if is_generic {
@@ -91,7 +91,7 @@ fn completion<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Comple
     unquantified(cursor)?;
     let options = options(cursor, opened, |cursor, word| match word {
         "on_error" => Err(cursor.fault("`on_error` is for actions: a completion that fails ends the template")),
-        _ => Ok(Ours::No),
+        _ => Ok(false),
     })?;
     Ok(Completion { kind, variable, options })
 }
@@ -133,17 +133,12 @@ fn checked(text: Text, at: &Cursor<'_>) -> Result<Text, Fault> {
     }
 }
 
-/// Whether a key is one of the language itself.
-enum Ours {
-    Yes,
-    No,
-}
-
-/// Reads the options behind `|`, up to the end of the slot. `ours` is asked for keys without quotes, at their values.
+/// Reads the options behind `|`, up to the end of the slot. `ours` is asked for keys without
+/// quotes, at their values: it reads those of the language itself.
 fn options<'t>(
     cursor: &mut Cursor<'t>,
     opened: &Cursor<'t>,
-    mut ours: impl FnMut(&mut Cursor<'t>, &str) -> Result<Ours, Fault>,
+    mut ours: impl FnMut(&mut Cursor<'t>, &str) -> Result<bool, Fault>,
 ) -> Result<Vec<Argument>, Fault> {
     cursor.skip_space();
     let mut arguments: Vec<Argument> = Vec::new();
@@ -151,8 +146,7 @@ fn options<'t>(
         return Ok(arguments);
     }
     if !cursor.eat("|") {
-        let what = "`|` or `]]`";
-        return Err(expected(cursor, opened, what));
+        return Err(expected(cursor, opened, "`|` or `]]`"));
     }
     let mut known = HashSet::new();
     loop {
@@ -167,8 +161,7 @@ fn options<'t>(
             return Err(positional(cursor, opened, &at));
         }
         cursor.skip_space();
-        let is_ours = !is_quoted && matches!(ours(cursor, &name)?, Ours::Yes);
-        if !is_ours {
+        if is_quoted || !ours(cursor, &name)? {
             if !known.insert(name.clone()) {
                 return Err(at.fault(format!("duplicate `{name}`")));
             }

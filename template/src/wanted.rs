@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ast::{Argument, OnError, Part, Piece, PieceKind, Template, Term, Text};
 use crate::fault::{Fault, Place};
 use crate::slots::Given;
-use crate::words::{Role, is_word, words};
+use crate::words::{Role, first_word, is_word, words};
 
 /// A variable that the caller of a template must or may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,7 @@ impl Template {
         }
         found.into_iter().map(|(name, uses)| (name, uses.wanted())).collect()
     }
-}
 
-impl Template {
     /// Returns the names that are used before their slots, from the names that minijinja reports as undeclared; each
     /// with an error at its first use.
     ///
@@ -100,11 +98,10 @@ impl Uses {
             return;
         }
         self.first = Some(self.first.map_or(place, |first| first.min(place)));
-        match guard(rest) {
-            Some(Guard::Test) => self.is_asked_for = true,
-            Some(Guard::Default) => {}
-            None => self.is_bare = true,
-        }
+        let rest = rest.trim_start_matches(|c: char| is_word(c) || c == '.').trim_start();
+        let is_asked_for = is_asked_for(rest);
+        self.is_asked_for |= is_asked_for;
+        self.is_bare |= !is_asked_for && !has_default(rest);
     }
 
     fn wanted(self) -> Wanted {
@@ -163,28 +160,19 @@ fn of_text<'t>(text: &'t Text, place: Place, codes: &mut Vec<(Place, &'t str)>) 
     }
 }
 
-/// How a use does without a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Guard {
-    /// `x|default(..)`
-    Default,
-    /// `x is defined`
-    Test,
+/// Returns `true` if `|default(..)` follows a name.
+fn has_default(rest: &str) -> bool {
+    rest.strip_prefix('|').is_some_and(|filter| matches!(first_word(filter), "default" | "d"))
 }
 
-/// Whether a use does without a value, by what follows the name.
-fn guard(rest: &str) -> Option<Guard> {
-    let rest = rest.trim_start_matches(|c: char| is_word(c) || c == '.').trim_start();
-    let word = |text: &str| -> String { text.trim_start().chars().take_while(|c| is_word(*c)).collect() };
-    if let Some(filter) = rest.strip_prefix('|') {
-        return matches!(word(filter).as_str(), "default" | "d").then_some(Guard::Default);
-    }
-    if word(rest) != "is" {
-        return None;
+/// Returns `true` if `is defined`, or its like, follows a name.
+fn is_asked_for(rest: &str) -> bool {
+    if first_word(rest) != "is" {
+        return false;
     }
     let test = rest.get(2..).unwrap_or_default().trim_start();
-    let test = if word(test) == "not" { test.get(3..).unwrap_or_default() } else { test };
-    matches!(word(test).as_str(), "defined" | "undefined").then_some(Guard::Test)
+    let test = if first_word(test) == "not" { test.get(3..).unwrap_or_default() } else { test };
+    matches!(first_word(test), "defined" | "undefined")
 }
 
 #[cfg(test)]

@@ -94,6 +94,12 @@ impl<'c> Words<'c> {
     }
 }
 
+/// The word that a text begins with, after white space.
+pub(crate) fn first_word(text: &str) -> &str {
+    let text = text.trim_start();
+    text.get(..text.find(|c| !is_word(c)).unwrap_or(text.len())).unwrap_or_default()
+}
+
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown, same};
+use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, same};
 use serde_json::{Number, Value};
 
 use crate::ast::{Part, Term, Text};
@@ -84,15 +84,8 @@ impl<'s> Acceptance<'s> {
     }
 
     pub(super) fn member(&mut self, object: &StructShape, key: &str, term: &Term) -> bool {
-        if let Some(field) = object.field(key) {
-            return self.slot(term, field.slot);
-        }
         // The union around it has looked at the tag.
-        object.tag.as_deref() == Some(key)
-            || match object.unknown {
-                Unknown::Keep(slot) => self.slot(term, slot),
-                Unknown::Ignore | Unknown::Deny => false,
-            }
+        object.tag.as_deref() == Some(key) || object.slot(key).is_some_and(|slot| self.slot(term, slot))
     }
 
     fn union(&mut self, term: &Term, union: &'s UnionShape) -> bool {

@@ -1,10 +1,10 @@
 //! Messages about invalid arguments.
 
-use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, Unknown};
+use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, listed};
 use serde_json::Value;
 
 use super::accepts::{Acceptance, is_complete, tag};
-use super::leaves::{Arguments, field};
+use super::leaves::Arguments;
 use super::tools::Tool;
 use crate::ast::{Action, Argument, Part, Term};
 use crate::fault::{Fault, Place, meant};
@@ -51,20 +51,17 @@ impl Check<'_> {
             faults.push(Fault::new(place, format!("`{}` needs {missing}", self.tool)));
         }
         for argument in arguments {
-            let slot = match (field(object, &argument.name), object.unknown) {
-                (Some(slot), _) | (None, Unknown::Keep(slot)) => slot,
-                (None, Unknown::Ignore | Unknown::Deny) if object.tag.as_ref() == Some(&argument.name) => continue,
-                (None, Unknown::Ignore | Unknown::Deny) => {
-                    let names = object.fields.iter().map(|field| field.wire.as_str());
+            let slot = match object.slot(&argument.name) {
+                Some(slot) => slot,
+                None if object.tag.as_ref() == Some(&argument.name) => continue,
+                None => {
                     let hint = if object.fields.is_empty() {
                         ": it has no arguments".to_owned()
                     } else {
-                        meant(&argument.name, names)
+                        meant(&argument.name, names(object))
                     };
-                    faults.push(Fault::new(
-                        argument.place,
-                        format!("`{}` takes no `{}`{hint}", self.tool, argument.name),
-                    ));
+                    let message = format!("`{}` takes no `{}`{hint}", self.tool, argument.name);
+                    faults.push(Fault::new(argument.place, message));
                     continue;
                 }
             };
@@ -101,20 +98,15 @@ impl Check<'_> {
                 return faults;
             }
         }
-        let known = |key: &str| {
-            objects().any(|object| {
-                field(object, key).is_some()
-                    || object.tag.as_deref() == Some(key)
-                    || matches!(object.unknown, Unknown::Keep(_))
-            })
-        };
+        let known =
+            |key: &str| objects().any(|object| object.tag.as_deref() == Some(key) || object.slot(key).is_some());
         let unknown: Vec<Fault> = action
             .arguments
             .iter()
             .filter(|argument| !known(&argument.name))
             .map(|argument| {
-                let names = objects().flat_map(|object| object.fields.iter().map(|field| field.wire.as_str()));
-                let message = format!("`{}` takes no `{}`{}", self.tool, argument.name, meant(&argument.name, names));
+                let hint = meant(&argument.name, objects().flat_map(names));
+                let message = format!("`{}` takes no `{}`{hint}", self.tool, argument.name);
                 Fault::new(argument.place, message)
             })
             .collect();
@@ -162,14 +154,9 @@ impl Check<'_> {
             if acceptance.member(object, key, term) {
                 return None;
             }
-            match (field(object, key), object.unknown) {
-                (Some(slot), _) | (None, Unknown::Keep(slot)) => {
-                    self.value(term, slot, &format!("{path}.{key}"), acceptance)
-                }
-                (None, _) => {
-                    let names = object.fields.iter().map(|field| field.wire.as_str());
-                    Some(format!("`{path}` takes no `{key}`{}", meant(key, names)))
-                }
+            match object.slot(key) {
+                Some(slot) => self.value(term, slot, &format!("{path}.{key}"), acceptance),
+                None => Some(format!("`{path}` takes no `{key}`{}", meant(key, names(object)))),
             }
         });
         wrong.or_else(|| self.missing(object, has).map(|missing| format!("`{path}` needs {missing}")))
@@ -184,8 +171,8 @@ impl Check<'_> {
             .iter()
             .chain(object.tag.iter().filter(|tag| !object.required.contains(tag)))
             .filter(|key| !has(key))
-            .map(|key| match field(object, key) {
-                Some(slot) => format!("`{key}`: {}", self.expects(slot)),
+            .map(|key| match object.field(key) {
+                Some(field) => format!("`{key}`: {}", self.expects(field.slot)),
                 None => format!("`{key}`"),
             })
             .collect();
@@ -200,13 +187,9 @@ impl Check<'_> {
     /// The one shape that somebody who wrote this can have meant.
     fn meant_branch(&self, term: &Term, shape: ShapeId) -> Option<ShapeId> {
         let shapes = &self.arguments.shapes;
-        if let (Shape::Union(union), Some(tag)) = (
-            shapes.get(shape),
-            match shapes.get(shape) {
-                Shape::Union(union) => tag(union, term),
-                _ => None,
-            },
-        ) {
+        if let Shape::Union(union) = shapes.get(shape)
+            && let Some(tag) = tag(union, term)
+        {
             return union.branches.iter().find(|branch| branch.tag.as_ref() == Some(&tag)).map(|branch| branch.shape);
         }
         let leaves = self.arguments.leaves(&[Slot { shape, nullable: false }]);
@@ -251,6 +234,11 @@ impl Check<'_> {
     }
 }
 
+/// The declared properties, for hints.
+fn names(object: &StructShape) -> impl Iterator<Item = &str> {
+    object.fields.iter().map(|field| field.wire.as_str())
+}
+
 fn expected(shape: &Shape) -> String {
     let name = match shape {
         Shape::Null => "null",
@@ -272,11 +260,7 @@ fn expected(shape: &Shape) -> String {
 }
 
 fn one_of(values: impl Iterator<Item = Value>) -> String {
-    let mut names: Vec<String> = values.map(|value| cut(&value.to_string())).collect();
-    let left = names.len().saturating_sub(LISTED);
-    names.truncate(LISTED);
-    let names = names.join(", ");
-    if left == 0 { format!("one of {names}") } else { format!("one of {names} and {left} more") }
+    format!("one of {}", listed(values.map(|value| cut(&value.to_string())), LISTED))
 }
 
 /// A term in a message.

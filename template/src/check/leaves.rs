@@ -1,6 +1,6 @@
 //! The shapes at a place of a tool's arguments, without the names and choices around them.
 
-use mcp_bindgen_schema::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
+use mcp_bindgen_schema::{Shape, ShapeId, Shapes, Slot};
 
 /// The shapes of one tool's arguments.
 #[derive(Debug)]
@@ -25,10 +25,7 @@ impl Arguments {
         let mut members = Vec::new();
         for id in self.leaves(slots) {
             match self.shapes.get(id) {
-                Shape::Struct(object) => match (field(object, key), object.unknown) {
-                    (Some(slot), _) | (None, Unknown::Keep(slot)) => members.push(slot),
-                    (None, Unknown::Ignore | Unknown::Deny) => {}
-                },
+                Shape::Struct(object) => members.extend(object.slot(key)),
                 Shape::Map(slot) => members.push(*slot),
                 Shape::Anything | Shape::AnyOf(_) | Shape::FreeMap | Shape::Opaque => return None,
                 _ => {}
@@ -48,8 +45,4 @@ impl Arguments {
         }
         Some(items)
     }
-}
-
-pub(super) fn field(object: &StructShape, key: &str) -> Option<Slot> {
-    object.field(key).map(|field| field.slot)
 }
