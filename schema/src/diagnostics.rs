@@ -195,62 +195,7 @@ impl fmt::Display for Diagnostic {
 }
 
 /// The diagnostics of a list, in the order of its items.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Diagnostics(Vec<Diagnostic>);
-
-impl Diagnostics {
-    /// Returns `true` if there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns their number.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Iterates over them.
-    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
-        self.0.iter()
-    }
-
-    fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.0.contains(&diagnostic) {
-            self.0.push(diagnostic);
-        }
-    }
-
-    /// Appends others.
-    pub fn append(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-}
-
-impl FromIterator<Diagnostic> for Diagnostics {
-    fn from_iter<I: IntoIterator<Item = Diagnostic>>(diagnostics: I) -> Self {
-        Self(diagnostics.into_iter().collect())
-    }
-}
-
-impl IntoIterator for Diagnostics {
-    type Item = Diagnostic;
-    type IntoIter = std::vec::IntoIter<Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a Diagnostics {
-    type Item = &'a Diagnostic;
-    type IntoIter = std::slice::Iter<'a, Diagnostic>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
-    }
-}
+pub type Diagnostics = Vec<Diagnostic>;
 
 /// Collects the diagnostics of one schema while it is read.
 #[derive(Debug)]
@@ -270,7 +215,7 @@ impl Reporter {
     /// Creates a reporter for the schema in member `root` of a tool, such as `/inputSchema`.
     #[must_use]
     pub fn new(tool: &str, index: usize, root: &'static str) -> Self {
-        Self { listed: Listed::Tool, tool: tool.to_owned(), index, root, said: Diagnostics::default() }
+        Self { listed: Listed::Tool, tool: tool.to_owned(), index, root, said: Vec::new() }
     }
 
     /// Creates a reporter for an item of any list.
@@ -281,15 +226,11 @@ impl Reporter {
 
     /// Reports a diagnostic at `pointer` below the root. At most fifty for each schema are kept.
     pub fn say(&mut self, code: Code, pointer: &str, message: impl Into<String>) {
-        if self.said.len() < MOST_PER_SCHEMA {
-            self.said.push(Diagnostic {
-                code,
-                listed: self.listed,
-                tool: self.tool.clone(),
-                index: self.index,
-                pointer: format!("{}{pointer}", self.root),
-                message: message.into(),
-            });
+        let (tool, pointer) = (self.tool.clone(), format!("{}{pointer}", self.root));
+        let diagnostic =
+            Diagnostic { code, listed: self.listed, tool, index: self.index, pointer, message: message.into() };
+        if self.said.len() < MOST_PER_SCHEMA && !self.said.contains(&diagnostic) {
+            self.said.push(diagnostic);
         }
     }
 

@@ -112,7 +112,7 @@ impl<'s> Plan<'s> {
             side_by_side(&entries, WORTH_A_THREAD, |(entry, idents)| ReadTool::new(entry, idents, &around, checked));
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
         for ((entry, idents), (read, said)) in entries.into_iter().zip(read) {
-            diagnostics.append(said);
+            diagnostics.extend(said);
             let declared =
                 Declared::of(entry.tool, snapshot.overridden.get(entry.wire), snapshot.viewed.get(entry.wire));
             tools.push(ToolPlan::new(entry, idents, read, declared, &extern_types));
@@ -171,7 +171,7 @@ impl<'s> Entry<'s> {
                     "",
                     if tool.is_object() { "it has no name" } else { "it is not an object" },
                 );
-                diagnostics.append(reporter.finish());
+                diagnostics.extend(reporter.finish());
                 continue;
             };
             if !options.selects(wire) {
@@ -182,7 +182,7 @@ impl<'s> Entry<'s> {
             if !twins.is_empty() {
                 let mut reporter = Reporter::new(wire, index, "");
                 reporter.say(DUPLICATE_TOOL, "/name", "");
-                diagnostics.append(reporter.finish());
+                diagnostics.extend(reporter.finish());
             }
             match same.and_then(|twin| entries.get_mut(twin)) {
                 Some(entry) => entry.repeats.push(index),
@@ -338,7 +338,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], sharing: &Sharing, diagn
             let Some(named) = schema.and_then(|schema| schema.types.get_mut(&id)) else { continue };
             let mut reporter = Reporter::new(tool.wire, tool.index, "");
             reporter.say(RENAMED, "", format!("the type `{}` is named `{name}`", named.name));
-            diagnostics.append(reporter.finish());
+            diagnostics.extend(reporter.finish());
             named.name = name;
         }
     }

@@ -109,7 +109,7 @@ pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> V
         let (wire, prompt) = match named(Listed::Prompt, MALFORMED_PROMPT, index, item) {
             Ok(named) => named,
             Err(said) => {
-                diagnostics.append(said);
+                diagnostics.extend(said);
                 continue;
             }
         };
@@ -119,7 +119,7 @@ pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> V
             reporter.say(MALFORMED_PROMPT, "/name", "another prompt has the same name");
         }
         let arguments = arguments(prompt, &mut reporter);
-        diagnostics.append(reporter.finish());
+        diagnostics.extend(reporter.finish());
         let Some(arguments) = arguments else { continue };
         if !seen.insert((wire, canonical_json(item))) {
             continue;
@@ -180,7 +180,7 @@ pub(super) fn templates<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) ->
         let (wire, template) = match named(Listed::ResourceTemplate, MALFORMED_TEMPLATE, index, item) {
             Ok(named) => named,
             Err(said) => {
-                diagnostics.append(said);
+                diagnostics.extend(said);
                 continue;
             }
         };
@@ -190,12 +190,12 @@ pub(super) fn templates<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) ->
             Some((text, Ok(variables))) => (text, variables),
             Some((_, Err(message))) => {
                 reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message);
-                diagnostics.append(reporter.finish());
+                diagnostics.extend(reporter.finish());
                 continue;
             }
             None => {
                 reporter.say(MALFORMED_TEMPLATE, "", "it has no `uriTemplate`");
-                diagnostics.append(reporter.finish());
+                diagnostics.extend(reporter.finish());
                 continue;
             }
         };
@@ -285,7 +285,7 @@ pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics
         if *base != Style::Snake.apply(offer.wire) {
             let mut reporter = Reporter::of(listed, offer.wire, offer.index);
             reporter.say(RENAMED, "/name", format!("bound as `{}`", offer.idents.method));
-            diagnostics.append(reporter.finish());
+            diagnostics.extend(reporter.finish());
         }
     }
 }

@@ -37,7 +37,7 @@ impl<'s> ReadTool<'s> {
         }
         let input_schema = input_schema.unwrap_or(&FREE_FORM);
         let input = ReadSchema::new(input_schema, Role::Input, &idents.params, definitions, checked, &mut reporter);
-        diagnostics.append(reporter.finish());
+        diagnostics.extend(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
         let output_schema = output_schema(tool);
         if output_schema.is_none() && tool.get("outputSchema").is_some_and(|schema| !schema.is_null()) {
@@ -45,11 +45,11 @@ impl<'s> ReadTool<'s> {
         }
         let output = output_schema
             .map(|schema| ReadSchema::new(schema, Role::Output, &idents.output, definitions, false, &mut reporter));
-        diagnostics.append(reporter.finish());
+        diagnostics.extend(reporter.finish());
         if idents.renamed {
             let mut reporter = Reporter::new(entry.wire, entry.index, "");
             reporter.say(RENAMED, "/name", format!("bound as `{}`", idents.method));
-            diagnostics.append(reporter.finish());
+            diagnostics.extend(reporter.finish());
         }
         let says_more = |text: &&str| !is_in_name(text, entry.wire);
         let description = tool.get("description").and_then(Value::as_str);

@@ -79,5 +79,5 @@ fn by_typify(tools: &[ToolPlan<'_>], _: &Options, diagnostics: &mut Diagnostics)
 fn fall_back(tool: &ToolPlan<'_>, root: &'static str, reason: String, diagnostics: &mut Diagnostics) {
     let mut reporter = Reporter::new(tool.wire, tool.index, root);
     reporter.say(BACKEND_FALLBACK, "", reason);
-    diagnostics.append(reporter.finish());
+    diagnostics.extend(reporter.finish());
 }
