@@ -172,26 +172,18 @@ impl Hash for ByValue<'_> {
                 items.iter().for_each(|item| ByValue(item).hash(state));
             }
             Value::Object(members) => {
-                let of_member = |(key, value): (&String, &Value)| {
-                    let mut hasher = DefaultHasher::new();
-                    key.hash(&mut hasher);
-                    ByValue(value).hash(&mut hasher);
-                    hasher.finish()
-                };
-                members.iter().map(of_member).fold(0, u64::wrapping_add).hash(state);
+                let hashes = members.iter().map(|(key, value)| hashed(&(key, ByValue(value))));
+                hashes.fold(0, u64::wrapping_add).hash(state);
             }
         }
     }
 }
 
-#[cfg(feature = "drift")]
-impl ByValue<'_> {
-    /// The hash of what the value says.
-    pub(crate) fn hashed(self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
-    }
+/// The hash of what a value says.
+pub(crate) fn hashed(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Each value once, the first of those with one key.

@@ -5,6 +5,7 @@ mod uri;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use mcp_bindgen_model::pointer_segment;
 use serde_json::{Map, Value};
 
 /// Keywords whose value is one schema.
@@ -266,16 +267,17 @@ pub fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> 
     map.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
+/// The JSON pointer of a step below another.
+pub(crate) fn below(pointer: &str, step: &str) -> String {
+    let mut pointer = pointer.to_owned();
+    push(&mut pointer, step);
+    pointer
+}
+
 /// Appends a step to a JSON pointer.
 pub(crate) fn push(pointer: &mut String, step: &str) {
     pointer.push('/');
-    let mut rest = step;
-    while let Some((plain, after)) = rest.split_once(['~', '/']) {
-        pointer.push_str(plain);
-        pointer.push_str(if rest.as_bytes().get(plain.len()) == Some(&b'~') { "~0" } else { "~1" });
-        rest = after;
-    }
-    pointer.push_str(rest);
+    pointer.push_str(&pointer_segment(step));
 }
 
 #[cfg(test)]

@@ -28,14 +28,7 @@ struct Checked {
     min_items: Option<u64>,
     max_items: Option<u64>,
     #[cfg(feature = "drift")]
-    pattern: Option<Pattern>,
-}
-
-#[cfg(feature = "drift")]
-#[derive(Debug)]
-struct Pattern {
-    text: String,
-    automaton: Mutex<Automaton>,
+    automaton: Option<Mutex<Automaton>>,
 }
 
 impl Checks {
@@ -68,8 +61,10 @@ impl Checks {
         for checked in &self.0 {
             within(length, checked.said.min_length, checked.said.max_length, characters)?;
             #[cfg(feature = "drift")]
-            if let Some(pattern) = checked.pattern.as_ref().filter(|pattern| !pattern.is_in(text)) {
-                let shown: String = pattern.text.escape_debug().take(LONGEST_PATTERN).collect();
+            if let (Some(pattern), Some(automaton)) = (&checked.said.pattern, &checked.automaton)
+                && !automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
+            {
+                let shown: String = pattern.escape_debug().take(LONGEST_PATTERN).collect();
                 let found = characters(length);
                 return Err(format!("expected a string that matches `{shown}`, found another of {length} {found}"));
             }
@@ -124,25 +119,15 @@ impl Checked {
     fn new(schema: &Map<String, Value>) -> Self {
         let said = Scalars::of(schema, Draft::Unsaid);
         #[cfg(feature = "drift")]
-        let pattern = said.pattern.as_deref().and_then(|text| {
-            let automaton = Mutex::new(compile(text)?);
-            Some(Pattern { text: text.to_owned(), automaton })
-        });
+        let automaton = said.pattern.as_deref().and_then(compile).map(Mutex::new);
         let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
         Self {
             said,
             min_items: count("minItems"),
             max_items: count("maxItems"),
             #[cfg(feature = "drift")]
-            pattern,
+            automaton,
         }
-    }
-}
-
-#[cfg(feature = "drift")]
-impl Pattern {
-    fn is_in(&self, text: &str) -> bool {
-        self.automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
     }
 }
 

@@ -9,7 +9,7 @@ use super::change::{Change, ChangeKind, Class, Signatures};
 use super::renamed::renamed;
 use super::rust::{self, Argument, Misread, Rust, is_interchangeable, misread};
 use super::version::Version;
-use crate::bundle::push;
+use crate::bundle::below;
 use crate::names::{self, Enumeration};
 use crate::normalize::SchemaId;
 use crate::shape::{Branch, Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
@@ -386,9 +386,7 @@ impl Interface<'_> {
 
 /// The pointer of a property.
 fn property_at(pointer: &str, key: &str) -> String {
-    let mut pointer = format!("{pointer}/properties");
-    push(&mut pointer, key);
-    pointer
+    below(&format!("{pointer}/properties"), key)
 }
 
 /// The fields by their keys.

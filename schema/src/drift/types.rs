@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::number::{floor, is_integral, same};
 use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
+use crate::texts::text_or_json;
 use crate::{Kinds, Role};
 
 /// The work that one value may cost.
@@ -19,8 +20,7 @@ pub(super) struct Types<'s> {
 
 /// Prints a value as the types of a document do; `None` where they do not read it.
 pub(super) fn printed(document: &crate::Document<'_>, value: &Value) -> Option<Value> {
-    let mut types = Types { shapes: &document.shapes, role: document.role, steps: 0 };
-    types.slot(Slot { shape: document.root, nullable: false }, value)
+    printed_at(document, Slot { shape: document.root, nullable: false }, value)
 }
 
 /// Prints a value as the types of one place do.
@@ -117,12 +117,7 @@ impl Types<'_> {
             return read;
         };
         let found = value.as_object()?.get(&tag.name)?;
-        let text = match found {
-            Value::String(text) if tag.is_text => text.clone(),
-            Value::String(_) => return None,
-            _ if tag.is_text => return None,
-            other => other.to_string(),
-        };
+        let text = Some(text_or_json(found)).filter(|_| found.is_string() == tag.is_text)?;
         match union.branches.iter().find(|branch| branch.tag.as_ref() == Some(&text)) {
             Some(branch) => self.shape(branch.shape, value),
             // A tagged union from the server may grow branches.

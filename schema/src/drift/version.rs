@@ -2,13 +2,12 @@
 
 use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
 use crate::diagnostics::Reporter;
 use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId};
-use crate::number::ByValue;
+use crate::number::{ByValue, hashed};
 use crate::{Document, Role};
 
 /// Schemas that hold together; none means anything.
@@ -77,7 +76,7 @@ impl<'a> Version<'a> {
             let node = self.node(id);
             let mut allowed: HashMap<u64, Vec<usize>> = HashMap::new();
             for (place, value) in node.allowed.iter().flatten().enumerate() {
-                allowed.entry(ByValue(value).hashed()).or_default().push(place);
+                allowed.entry(hashed(&ByValue(value))).or_default().push(place);
             }
             Index {
                 properties: node.properties.iter().cloned().collect(),
@@ -103,7 +102,7 @@ impl<'a> Version<'a> {
 
     fn own_hash(&self, id: SchemaId) -> u64 {
         let (node, assertions) = (self.node(id), self.assertions(id));
-        let listed: BTreeSet<u64> = node.allowed.iter().flatten().map(|value| ByValue(value).hashed()).collect();
+        let listed: BTreeSet<u64> = node.allowed.iter().flatten().map(|value| hashed(&ByValue(value))).collect();
         hashed(&(
             node.required.iter().collect::<BTreeSet<_>>(),
             node.properties.iter().map(|(key, _)| key).collect::<BTreeSet<_>>(),
@@ -126,7 +125,7 @@ impl<'a> Version<'a> {
     pub(super) fn lists(&self, id: SchemaId, value: &Value) -> bool {
         let Some(allowed) = &self.node(id).allowed else { return true };
         let Some(index) = self.index(id) else { return true };
-        let places = index.allowed.get(&ByValue(value).hashed()).into_iter().flatten();
+        let places = index.allowed.get(&hashed(&ByValue(value))).into_iter().flatten();
         places.filter_map(|place| allowed.get(*place)).any(|listed| ByValue(listed) == ByValue(value))
     }
 
@@ -170,12 +169,6 @@ impl<'a> Version<'a> {
         let refused = self.assertions(id).not.and_then(|not| self.node(not).kinds_alone(self.assertions(not)));
         node.kinds.unwrap_or(Kinds::ALL).without(refused.unwrap_or(Kinds::NONE))
     }
-}
-
-fn hashed(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Puts what can be said in several ways in one: `dependentSchemas` and `if` that ask for nothing but properties are

@@ -14,6 +14,7 @@
 //! So a name depends on the configuration, the snapshots and the list of its own server, but not on an order or on
 //! which servers are connected, and names of two servers never collide.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use mcp_bindgen_model::Prefix;
@@ -148,14 +149,7 @@ impl PrefixedNames {
     /// Like [`tools`](Self::tools), where some tools keep names from before.
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
-        let missing;
-        let own = match self.servers.get(server) {
-            Some(own) => own,
-            None => {
-                missing = Server { lead: lead(server, &Prefix::ServerName), ..Server::default() };
-                &missing
-            }
-        };
+        let own = self.server(server);
         let unknown: BTreeSet<&str> =
             listed.iter().copied().filter(|tool| !own.known.contains(*tool) && !given.contains_key(*tool)).collect();
         let unknown: Vec<&str> = unknown.into_iter().collect();
@@ -170,13 +164,13 @@ impl PrefixedNames {
         let mut wires: HashSet<&str> = own.known.iter().map(String::as_str).collect();
         for (tool, whole) in &own.plain {
             if !names.made.contains_key(tool) {
-                let name = self.name(server, own, &mut names, (tool, whole), &wires, true);
+                let name = self.name(server, &own, &mut names, (tool, whole), &wires, true);
                 names.made.insert(tool.clone(), name);
             }
         }
         wires.extend(listed);
         for (tool, whole) in unknown.iter().zip(plain) {
-            let name = self.name(server, own, &mut names, (tool, &whole), &wires, false);
+            let name = self.name(server, &own, &mut names, (tool, &whole), &wires, false);
             names.made.insert((*tool).to_owned(), name);
         }
         listed.iter().map(|tool| names.of(tool)).collect()
@@ -196,20 +190,16 @@ impl PrefixedNames {
     /// Returns `true` if a tool of the server can have this name.
     #[must_use]
     pub fn may_have(&self, server: &str, name: &str) -> bool {
-        let made;
-        let lead = match self.servers.get(server) {
-            Some(server) => &server.lead,
-            None => {
-                made = lead(server, &Prefix::ServerName);
-                &made
-            }
-        };
-        name.starts_with(head(lead, LONGEST_LEAD))
+        name.starts_with(head(&self.server(server).lead, LONGEST_LEAD))
     }
 
     fn entry(&mut self, server: &str) -> &mut Server {
-        let added = || Server { lead: lead(server, &Prefix::ServerName), ..Server::default() };
-        self.servers.entry(server.to_owned()).or_insert_with(added)
+        self.servers.entry(server.to_owned()).or_insert_with(|| Server::named(server))
+    }
+
+    /// A server as it is known, or as it would be.
+    fn server(&self, name: &str) -> Cow<'_, Server> {
+        self.servers.get(name).map_or_else(|| Cow::Owned(Server::named(name)), Cow::Borrowed)
     }
 
     fn name(
@@ -231,7 +221,8 @@ impl PrefixedNames {
                 .is_some_and(|end| self.servers.keys().chain([&names.server]).any(|server| end == fingerprint(server)))
             || self.others(server).any(|other| other.claims(&plain))
             || (!is_known && self.others(server).any(|other| other.may_claim(&own.lead, &plain)));
-        names.settle(if is_marked { marked(whole, server) } else { plain }, whole)
+        let name = if is_marked { marked(whole, server) } else { plain };
+        free_name(name, whole, whole, server, |name| names.taken.insert(name.to_owned()))
     }
 
     fn others<'s>(&'s self, server: &'s str) -> impl Iterator<Item = &'s Server> {
@@ -240,6 +231,10 @@ impl PrefixedNames {
 }
 
 impl Server {
+    fn named(name: &str) -> Self {
+        Self { lead: lead(name, &Prefix::ServerName), ..Self::default() }
+    }
+
     /// Names the tools of the snapshot.
     fn plan(&mut self) {
         self.plain.clear();
@@ -295,16 +290,6 @@ impl<'g> Naming<'g> {
         Self { server: server.to_owned(), given, taken: given.values().cloned().collect(), made: BTreeMap::new() }
     }
 
-    /// The name, or another one where fingerprints agree.
-    fn settle(&mut self, mut name: String, whole: &str) -> String {
-        let mut longer = whole.to_owned();
-        while !self.taken.insert(name.clone()) {
-            longer.push('x');
-            name = marked(&format!("{}_{}", head(whole, LONGEST - 2 * SUFFIX), fingerprint(&longer)), &self.server);
-        }
-        name
-    }
-
     fn of(&self, tool: &str) -> String {
         self.given.get(tool).or_else(|| self.made.get(tool)).cloned().unwrap_or_default()
     }
@@ -322,17 +307,23 @@ pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bo
     open.sort_by_key(|(_, (server, tool, _))| (*server, *tool));
     let mut names: Vec<String> = wanted.iter().map(|(.., name)| name.clone()).collect();
     for (place, (server, tool, name)) in open {
-        let mut made = marked(name, server);
-        let mut longer = (*tool).to_owned();
-        while is_taken(&made) || !used.insert(made.clone()) {
-            longer.push('x');
-            made = marked(&format!("{}_{}", head(name, LONGEST - 2 * SUFFIX), fingerprint(&longer)), server);
-        }
+        let is_free = |made: &str| !is_taken(made) && used.insert(made.to_owned());
+        let made = free_name(marked(name, server), name, tool, server, is_free);
         if let Some(name) = names.get_mut(place) {
             *name = made;
         }
     }
     names
+}
+
+/// The name, or another one made of the whole name and of what it is for where it is not free.
+fn free_name(mut name: String, whole: &str, of: &str, server: &str, mut is_free: impl FnMut(&str) -> bool) -> String {
+    let mut longer = of.to_owned();
+    while !is_free(&name) {
+        longer.push('x');
+        name = marked(&format!("{}_{}", head(whole, LONGEST - 2 * SUFFIX), fingerprint(&longer)), server);
+    }
+    name
 }
 
 /// Returns `true` if every provider accepts a name: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.

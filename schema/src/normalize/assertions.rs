@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::scalars::{Scalars, whole};
 use super::{SchemaId, Schemas};
-use crate::bundle::{Draft, lookup, push};
+use crate::bundle::{Draft, below, lookup};
 use crate::diagnostics::Reporter;
 
 /// The assertions of one schema.
@@ -125,13 +125,8 @@ impl<'a> Schemas<'a> {
     fn children_named(&mut self, map: &'a Map<String, Value>, pointer: &str, keyword: &str) -> Vec<(String, SchemaId)> {
         let Some(Value::Object(entries)) = lookup(map, keyword) else { return Vec::new() };
         let schemas = entries.iter().filter(|(_, schema)| schema.is_object() || schema.is_boolean());
-        schemas
-            .map(|(name, schema)| {
-                let mut place = format!("{pointer}/{keyword}");
-                push(&mut place, name);
-                (name.clone(), self.at(place, schema))
-            })
-            .collect()
+        let place = below(pointer, keyword);
+        schemas.map(|(name, schema)| (name.clone(), self.at(below(&place, name), schema))).collect()
     }
 
     /// The schema that stands at a pointer, and all below it, normalized.

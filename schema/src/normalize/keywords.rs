@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::Node;
 use super::scalars::{Limit, limits, whole};
-use crate::bundle::{Draft, lookup, push};
+use crate::bundle::{Draft, below, lookup};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 use crate::number::{is_integral, same};
 
@@ -155,9 +155,7 @@ pub(super) fn say_what_was_unreadable(map: &Map<String, Value>, pointer: &str, r
             }
             _ => continue,
         };
-        let mut place = pointer.to_owned();
-        push(&mut place, keyword);
-        reporter.say(LIMIT, &place, message);
+        reporter.say(LIMIT, &below(pointer, keyword), message);
     }
 }
 

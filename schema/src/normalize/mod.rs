@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::bundle::{Bundle, Draft, LONGEST, Target, lookup, push};
+use crate::bundle::{Bundle, Draft, LONGEST, Target, below, lookup};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
 #[cfg(any(feature = "drift", feature = "provider"))]
 pub(crate) use assertions::Assertions;
@@ -224,11 +224,8 @@ impl<'a> Schemas<'a> {
         self.pointers += pointer.len();
         if id.0 >= MOST_SCHEMAS || pointer.len() > LONGEST || self.pointers > MOST_POINTERS {
             if !std::mem::replace(&mut self.is_cut, true) {
-                reporter.say(
-                    LIMIT,
-                    "",
-                    format!("the document has more than {MOST_SCHEMAS} schemas, or its keys are too long"),
-                );
+                let message = format!("the document has more than {MOST_SCHEMAS} schemas, or its keys are too long");
+                reporter.say(LIMIT, "", message);
             }
             return BEYOND_LIMITS;
         }
@@ -309,8 +306,7 @@ impl<'a> Schemas<'a> {
         reporter: &mut Reporter,
     ) -> Option<SchemaId> {
         let value = lookup(map, keyword)?;
-        let mut place = pointer.to_owned();
-        push(&mut place, keyword);
+        let place = below(pointer, keyword);
         if !matches!(value, Value::Object(_) | Value::Bool(_)) {
             reporter.say(MALFORMED_KEYWORD, &place, "a schema is an object, `true` or `false`");
             return None;
@@ -326,8 +322,7 @@ impl<'a> Schemas<'a> {
         reporter: &mut Reporter,
     ) -> Option<Vec<SchemaId>> {
         let value = lookup(map, keyword)?;
-        let mut place = pointer.to_owned();
-        push(&mut place, keyword);
+        let place = below(pointer, keyword);
         let Value::Array(items) = value else {
             reporter.say(MALFORMED_KEYWORD, &place, "expected an array of schemas");
             return None;
@@ -336,13 +331,8 @@ impl<'a> Schemas<'a> {
             reporter.say(MALFORMED_KEYWORD, &place, "expected at least one schema");
             return None;
         }
-        Some(
-            items
-                .iter()
-                .enumerate()
-                .map(|(index, item)| self.reserve(format!("{place}/{index}"), item, reporter))
-                .collect(),
-        )
+        let items = items.iter().enumerate();
+        Some(items.map(|(index, item)| self.reserve(format!("{place}/{index}"), item, reporter)).collect())
     }
 
     fn named(
@@ -353,8 +343,7 @@ impl<'a> Schemas<'a> {
         reporter: &mut Reporter,
     ) -> Vec<(String, SchemaId)> {
         let Some(value) = lookup(map, keyword) else { return Vec::new() };
-        let mut place = pointer.to_owned();
-        push(&mut place, keyword);
+        let place = below(pointer, keyword);
         let Value::Object(entries) = value else {
             reporter.say(MALFORMED_KEYWORD, &place, "expected an object of schemas");
             return Vec::new();
@@ -363,11 +352,7 @@ impl<'a> Schemas<'a> {
             .iter()
             // `dependencies` may also hold lists of names.
             .filter(|(_, schema)| !(keyword == "dependencies" && schema.is_array()))
-            .map(|(name, schema)| {
-                let mut place = place.clone();
-                push(&mut place, name);
-                (name.clone(), self.reserve(place, schema, reporter))
-            })
+            .map(|(name, schema)| (name.clone(), self.reserve(below(&place, name), schema, reporter)))
             .collect()
     }
 
@@ -383,11 +368,8 @@ impl<'a> Schemas<'a> {
             (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#"))
         } else {
             if let Some(malformed) = lookup(map, "$ref") {
-                reporter.say(
-                    MALFORMED_KEYWORD,
-                    &format!("{pointer}/$ref"),
-                    format!("expected a string, found {malformed}"),
-                );
+                let message = format!("expected a string, found {malformed}");
+                reporter.say(MALFORMED_KEYWORD, &format!("{pointer}/$ref"), message);
             }
             return None;
         };
