@@ -76,25 +76,20 @@ impl<'s> Walk<'s> {
             (_, Shape::Named(slot)) => self.beside(left, slot.shape),
             (Shape::Union(union), _) => union.branches.iter().for_each(|branch| self.beside(branch.shape, right)),
             (_, Shape::Union(union)) => union.branches.iter().for_each(|branch| self.beside(left, branch.shape)),
-            (Shape::Tuple(one), Shape::Tuple(other)) => {
-                one.iter().zip(other).for_each(|(one, other)| self.beside(one.shape, other.shape));
-            }
-            (Shape::List(item), Shape::List(other)) | (Shape::Map(item), Shape::Map(other)) => {
-                self.beside(item.shape, other.shape);
-            }
-            (Shape::Prefixed(one, one_rest), Shape::Prefixed(other, other_rest)) => {
-                for index in 0..=one.len().max(other.len()) {
-                    let pair = (one.get(index).or(one_rest.as_ref()), other.get(index).or(other_rest.as_ref()));
-                    if let (Some(one), Some(other)) = pair {
+            (Shape::Tuple(_), Shape::Prefixed(..)) | (Shape::Prefixed(..), Shape::Tuple(_)) => {}
+            (one, other) if one.is_array() && other.is_array() => {
+                for index in 0..=one.inline().len().max(other.inline().len()) {
+                    if let (Some(one), Some(other)) = (one.item(index), other.item(index)) {
                         self.beside(one.shape, other.shape);
                     }
                 }
             }
-            (Shape::List(item), Shape::Tuple(_) | Shape::Prefixed(..)) | (Shape::Map(item), Shape::Struct(_)) => {
-                shapes.get(right).children().into_iter().for_each(|child| self.beside(item.shape, child));
+            (Shape::Map(value), Shape::Map(other)) => self.beside(value.shape, other.shape),
+            (Shape::Map(value), Shape::Struct(_)) => {
+                shapes.get(right).children().into_iter().for_each(|child| self.beside(value.shape, child));
             }
-            (Shape::Tuple(_) | Shape::Prefixed(..), Shape::List(item)) | (Shape::Struct(_), Shape::Map(item)) => {
-                shapes.get(left).children().into_iter().for_each(|child| self.beside(item.shape, child));
+            (Shape::Struct(_), Shape::Map(value)) => {
+                shapes.get(left).children().into_iter().for_each(|child| self.beside(value.shape, child));
             }
             (Shape::Struct(one), Shape::Struct(other)) => {
                 self.declared((left, one), (right, other));

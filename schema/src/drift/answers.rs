@@ -114,30 +114,21 @@ impl<'v> Answers<'v> {
         let before = self.before;
         let refused = |answers: &mut Self, reason| vec![answers.sampler.failure(case, kind, reason)];
         match (before.document.shapes.get(shape), kind) {
-            (Shape::Anything, _)
-            | (Shape::Text, Kinds::STRING)
-            | (Shape::FreeMap, Kinds::OBJECT)
-            | (Shape::Number, Kinds::INTEGER | Kinds::FRACTION) => Vec::new(),
-            (Shape::AnyOf(kinds), kind) if kinds.has(kind) => Vec::new(),
+            (shape @ (Shape::Anything | Shape::AnyOf(_) | Shape::Number | Shape::Text | Shape::FreeMap), _)
+                if shape.kinds().has(kind) =>
+            {
+                Vec::new()
+            }
             (Shape::I64, Kinds::INTEGER) => self.integers(case, i64::MIN.into(), i64::MAX.into()),
             (Shape::U64, Kinds::INTEGER) => self.integers(case, 0, u64::MAX.into()),
             (Shape::TextEnum(values), Kinds::STRING) if is_open(before.document.role, values) => Vec::new(),
-            (Shape::TextEnum(_) | Shape::LiteralEnum(_), _) => {
-                let takes_kind = match before.document.shapes.get(shape) {
-                    Shape::LiteralEnum(values) => values.iter().any(|value| kind.intersects(Kinds::of(value))),
-                    _ => kind == Kinds::STRING,
-                };
-                refused(self, if takes_kind { Reason::Unlisted } else { Reason::Kind(kind) })
+            (shape @ (Shape::TextEnum(_) | Shape::LiteralEnum(_)), _) if shape.kinds().has(kind) => {
+                refused(self, Reason::Unlisted)
             }
-            (shape @ (Shape::List(_) | Shape::Prefixed(..)), Kinds::ARRAY) => {
-                self.items(case, |index| shape.item(index))
-            }
-            (Shape::Tuple(slots), Kinds::ARRAY) => {
-                let length = slots.len() as u64;
-                let (least, most) = (case.fewest_items(self.now), case.most_items(self.now));
-                let mut failures = self.items(case, |index| slots.get(index).copied());
-                if least != length || most != Some(length) {
-                    failures.push(self.of_other_length(case, length));
+            (shape, Kinds::ARRAY) if shape.is_array() => {
+                let mut failures = self.items(case, |index| shape.item(index));
+                if let Shape::Tuple(slots) = shape {
+                    failures.extend(self.of_other_length(case, slots.len() as u64));
                 }
                 failures
             }
@@ -199,12 +190,15 @@ impl<'v> Answers<'v> {
         failures
     }
 
-    fn of_other_length(&mut self, case: &Case, length: u64) -> Failure {
+    fn of_other_length(&mut self, case: &Case, length: u64) -> Option<Failure> {
+        if (case.fewest_items(self.now), case.most_items(self.now)) == (length, Some(length)) {
+            return None;
+        }
         let mut failure = self.sampler.failure(case, Kinds::ARRAY, Reason::Keyword("items"));
         for other in [length.saturating_sub(1), length + 1, case.fewest_items(self.now)] {
             failure.candidates.extend(self.sampler.array_of(case, other));
         }
-        failure
+        Some(failure)
     }
 
     fn map(&mut self, case: &Case, slot: Slot) -> Vec<Failure> {

@@ -6,7 +6,7 @@ use mcp_bindgen_model::printable;
 use serde_json::Value;
 
 use super::change::{Change, ChangeKind, Class, Signatures};
-use super::renamed::renamed;
+use super::renamed::{Renamed, renamed};
 use super::rust::{self, Argument, Misread, Rust, is_interchangeable, misread};
 use super::version::Version;
 use crate::bundle::below;
@@ -236,6 +236,29 @@ impl Interface<'_> {
         }
     }
 
+    /// Compares names in Rust, as [`renamed`] has them. What stands behind a name, before and now, decides whether code with it
+    /// compiles: then it means something else. Returns the things of which that is so.
+    fn renames<'w>(
+        &mut self,
+        renamed: Vec<Renamed<'w>>,
+        pointer: impl Fn(&str) -> String,
+        what: impl Fn(&str) -> String,
+        behind: impl Fn(&Self, &str, &str) -> Option<[String; 2]>,
+    ) -> HashSet<&'w str> {
+        let mut misread = HashSet::new();
+        for renamed in renamed {
+            let (place, detail) = (pointer(renamed.wire), format!("{}{}", what(renamed.wire), renamed.detail));
+            let behind = renamed.taker.and_then(|taker| behind(self, renamed.wire, taker));
+            if let Some([old, new]) = behind.filter(|[old, new]| is_interchangeable(old, new)) {
+                misread.insert(renamed.wire);
+                self.silent(&place, ChangeKind::NameTaken, detail, renamed.signatures(&old, &new));
+            } else if !renamed.is_gone {
+                self.source(&place, ChangeKind::Renamed, detail);
+            }
+        }
+        misread
+    }
+
     /// Compares the names of fields. Returns the properties that are gone and whose fields are another's of the same type.
     fn fields<'o>(
         &mut self,
@@ -243,29 +266,23 @@ impl Interface<'_> {
         (new, now): (ShapeId, &'o StructShape),
         pointer: &str,
     ) -> HashSet<&'o str> {
-        let mut misread = HashSet::new();
         let [was, is] =
             [before, now].map(|object| object.fields.iter().map(|field| field.wire.as_str()).collect::<Vec<_>>());
         if was == is {
-            return misread;
+            return HashSet::new();
         }
         let [of_old, of_new] = [before, now].map(by_wire);
-        for renamed in renamed(&was, &is, "property", |_, wires| names::fields(wires)) {
-            let place = property_at(pointer, renamed.wire);
-            let types = renamed.taker.and_then(|taker| {
-                let left = of_old.get(renamed.wire).map(|field| self.old.field(old, field))?;
-                Some((left, of_new.get(taker).map(|field| self.new.field(new, field))?))
-            });
-            match types.filter(|(left, right)| is_interchangeable(left, right)) {
-                Some((left, right)) => {
-                    let signatures = renamed.signatures(&format!(": {left}"), &format!(": {right}"));
-                    self.silent(&place, ChangeKind::NameTaken, renamed.detail, signatures);
-                    misread.extend(of_old.get_key_value(renamed.wire).map(|(wire, _)| *wire));
-                }
-                None if is.contains(&renamed.wire) => self.source(&place, ChangeKind::Renamed, renamed.detail),
-                None => {}
-            }
-        }
+        let renamed = renamed(&was, &is, "property", |_, wires| names::fields(wires));
+        let place = |wire: &str| property_at(pointer, wire);
+        let misread = self.renames(
+            renamed,
+            place,
+            |_| String::new(),
+            |interface, wire, taker| {
+                let left = interface.old.field(old, of_old.get(wire)?);
+                Some([format!(": {left}"), format!(": {}", interface.new.field(new, of_new.get(taker)?))])
+            },
+        );
         if let (Unknown::Keep(_), Unknown::Keep(_)) = (before.unknown, now.unknown) {
             let [before, now] = [was, is].map(|wires| names::extra(&names::fields(&wires)));
             if before != now {
@@ -299,17 +316,10 @@ impl Interface<'_> {
         }
         let [before, now] = [old, new].map(|values| values.iter().map(String::as_str).collect::<Vec<_>>());
         let called = |is_new, wires: &[&str]| names::variants(wires, if is_new { of_new } else { of_old });
-        let mut misread = HashSet::new();
-        for renamed in renamed(&before, &now, "value", called) {
-            let detail = format!("`{}` is {}", printable(renamed.wire), renamed.detail);
-            match renamed.taker {
-                Some(_) => {
-                    misread.insert(renamed.wire);
-                    self.silent(pointer, ChangeKind::NameTaken, detail, renamed.signatures("", ""));
-                }
-                None => self.source(pointer, ChangeKind::Renamed, detail),
-            }
-        }
+        let what = |wire: &str| format!("`{}` is ", printable(wire));
+        let renamed = renamed(&before, &now, "value", called);
+        let misread =
+            self.renames(renamed, |_| pointer.to_owned(), what, |_, _, _| Some([String::new(), String::new()]));
         let (left, right): (HashSet<&str>, HashSet<&str>) =
             (before.iter().copied().collect(), now.iter().copied().collect());
         for value in before.iter().filter(|value| !right.contains(*value) && !misread.contains(*value)) {
@@ -337,28 +347,23 @@ impl Interface<'_> {
                 self.shapes(branch.shape, twin.shape, pointer.to_owned());
             }
         }
+        let roles = [self.old.document.role, self.new.document.role];
         // A tagged union from the server has a variant for what it does not list.
         let called = |is_new: bool, labels: &[&str]| {
-            let (union, role) = if is_new { (new, self.new.document.role) } else { (old, self.old.document.role) };
+            let (union, role) = if is_new { (new, roles[1]) } else { (old, roles[0]) };
             names::branches(labels, role == Role::Output && union.tag.is_some())
         };
-        let mut misread = HashSet::new();
-        for renamed in renamed(&before, &now, "alternative", called) {
-            let detail = format!("the alternative {} is {}", printable(renamed.wire), renamed.detail);
-            let taken = renamed.taker.and_then(|taker| {
-                let left = self.old.shape(of_old.get(renamed.wire)?.shape, renamed.wire);
-                Some((left, self.new.shape(after.get(taker)?.shape, taker)))
-            });
-            match taken {
-                Some((left, right)) if is_interchangeable(&left, &right) => {
-                    misread.insert(renamed.wire);
-                    let signatures = renamed.signatures(&format!("({left})"), &format!("({right})"));
-                    self.silent(pointer, ChangeKind::NameTaken, detail, signatures);
-                }
-                _ if after.contains_key(renamed.wire) => self.source(pointer, ChangeKind::Renamed, detail),
-                _ => {}
-            }
-        }
+        let what = |wire: &str| format!("the alternative {} is ", printable(wire));
+        let renamed = renamed(&before, &now, "alternative", called);
+        let misread = self.renames(
+            renamed,
+            |_| pointer.to_owned(),
+            what,
+            |interface, wire, taker| {
+                let left = interface.old.shape(of_old.get(wire)?.shape, wire);
+                Some([format!("({left})"), format!("({})", interface.new.shape(after.get(taker)?.shape, taker))])
+            },
+        );
         for label in before.iter().filter(|label| !after.contains_key(*label) && !misread.contains(*label)) {
             let detail = format!("the alternative {} was removed", printable(label));
             self.source(pointer, ChangeKind::AlternativeRemoved, detail);

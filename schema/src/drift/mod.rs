@@ -166,11 +166,10 @@ fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     changes.extend(methods.into_iter().chain(others).filter_map(|renamed| {
         let taken = renamed.taker.and_then(|taker| Some((named(old, renamed.wire)?, named(new, taker)?)));
         let compiles = taken.is_some_and(|(old, new)| interface::takes_calls(&old, &new));
-        let is_gone = !now.contains(&renamed.wire);
         let (class, kind) = Renamed::called(compiles);
         let signatures = compiles.then(|| renamed.signatures("(..)", "(..)"));
         let change = Change::new(renamed.wire, class, kind, "/name", renamed.detail);
-        (compiles || !is_gone).then_some(Change { signatures, ..change })
+        (compiles || !renamed.is_gone).then_some(Change { signatures, ..change })
     }));
 }
 

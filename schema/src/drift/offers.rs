@@ -216,7 +216,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
         if let Some(ty) = ty.filter(|_| taken.is_some()) {
             let change = said(Class::Silent, ChangeKind::NameTaken, detail);
             found.push(Change { signatures: Some(renamed.signatures(ty, ty)), ..change });
-        } else if now.contains_key(renamed.wire) {
+        } else if !renamed.is_gone {
             found.push(said(Class::Source, ChangeKind::Renamed, detail));
         }
     }

@@ -16,6 +16,8 @@ pub(super) struct Renamed<'w> {
     /// The thing that is called so now: code for the old bindings may compile and mean this one.
     pub(super) taker: Option<&'w str>,
     pub(super) detail: String,
+    /// Whether it is not in the new list.
+    pub(super) is_gone: bool,
 }
 
 impl Renamed<'_> {
@@ -57,7 +59,7 @@ pub(super) fn renamed<'w>(
             (None, Some(taken)) => format!("gone, and was called `{before}` in Rust: {taken}"),
             (None, None) => return None,
         };
-        Some(Renamed { wire, name: before.clone(), taker, detail })
+        Some(Renamed { wire, name: before.clone(), taker, detail, is_gone: !names.contains_key(wire) })
     };
     old.iter().zip(&before).filter_map(is_another).collect()
 }

@@ -103,10 +103,9 @@ impl Lowering<'_, '_> {
             items.push(rest.clone());
         }
         items.dedup();
-        match items.as_slice() {
-            [] => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
-            [item] => Shape::List(self.slot(item, depth + LIST_LAYER)),
-            _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
+        let item = match items.as_slice() {
+            [item] => item.clone(),
+            several if several.is_empty() || several.iter().any(Vec::is_empty) => Conjunction::new(),
             _ => {
                 let pointer = items.first().map(|item| self.place(item)).unwrap_or_default();
                 let branches: Vec<SchemaId> = items
@@ -116,9 +115,9 @@ impl Lowering<'_, '_> {
                         _ => self.schemas.all_of(pointer.clone(), item),
                     })
                     .collect();
-                let any = self.schemas.any_of(pointer, branches);
-                Shape::List(self.slot(&vec![any], depth + LIST_LAYER))
+                vec![self.schemas.any_of(pointer, branches)]
             }
-        }
+        };
+        Shape::List(self.slot(&item, depth + LIST_LAYER))
     }
 }

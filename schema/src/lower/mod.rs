@@ -152,16 +152,7 @@ impl Lowering<'_, '_> {
                     alternatives.objects =
                         vec![ObjectAlternative { origin: Some(root), ..ObjectAlternative::default() }];
                 }
-                [_, _, ..] => {
-                    let id = self.shapes.add(Shape::Anything, conjunction.clone());
-                    self.known.insert(conjunction.clone(), Slot { shape: id, nullable: false });
-                    self.pending.push_back(Job {
-                        id,
-                        depth: 0,
-                        work: Work::Place(conjunction, Rc::new(alternatives), false),
-                    });
-                    return Slot { shape: id, nullable: false };
-                }
+                [_, _, ..] => return self.place_of(conjunction, &Rc::new(alternatives), 0),
                 [_] => {}
             }
             let mut only = alternatives.objects.swap_remove(0);

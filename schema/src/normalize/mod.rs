@@ -14,9 +14,7 @@ use serde_json::{Map, Value};
 use crate::bundle::{Bundle, Draft, LONGEST, Target, below, lookup};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
 #[cfg(any(feature = "drift", feature = "provider"))]
-pub(crate) use assertions::Assertions;
-#[cfg(feature = "drift")]
-pub(crate) use assertions::Condition;
+pub(crate) use assertions::{Assertions, Condition};
 pub use keywords::Kinds;
 pub(crate) use keywords::WORDING;
 pub(crate) use scalars::{Limit, Scalars};

@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::reading::Reading;
 use crate::bundle::lookup;
-use crate::normalize::{Kinds, SchemaId};
+use crate::normalize::{Condition, Kinds, SchemaId};
 
 /// An assertion that is no part of a shape.
 #[derive(Clone, Debug)]
@@ -20,120 +20,71 @@ impl Reading<'_> {
     pub(super) fn constraints(&self, schemas: &[SchemaId], kinds: Kinds) -> Vec<Constraint> {
         let mut found = Vec::new();
         for schema in schemas {
-            let mut say = |keyword, value| found.push(Constraint { schema: *schema, keyword, value });
-            if kinds.intersects(Kinds::NUMBER) {
-                self.of_numbers(*schema, &mut say);
-            }
-            if kinds.has(Kinds::STRING) {
-                self.of_texts(*schema, &mut say);
-            }
-            if kinds.has(Kinds::ARRAY) {
-                self.of_arrays(*schema, &mut say);
-            }
-            if kinds.has(Kinds::OBJECT) {
-                self.of_objects(*schema, &mut say);
-            }
-            self.of_all(*schema, &mut say);
+            let said = self.said(*schema).into_iter().filter(|(of, ..)| *of == Kinds::ALL || kinds.intersects(*of));
+            found.extend(
+                said.filter_map(|(_, keyword, value)| Some(Constraint { schema: *schema, keyword, value: value? })),
+            );
         }
         found
     }
 
-    fn of_numbers(&self, schema: SchemaId, say: &mut impl FnMut(&'static str, Value)) {
-        let assertions = self.assertions(schema);
-        let mut number = |keyword, number: &Number| {
-            let value = Value::Number(number.clone());
-            if !is_beyond_doubles(&value) {
-                say(keyword, value);
-            }
-        };
+    /// The assertions of a schema, each with the kinds of values that it is about; those without a value say nothing.
+    fn said(&self, schema: SchemaId) -> Vec<(Kinds, &'static str, Option<Value>)> {
+        use Kinds as Of;
+        let (node, assertions) = (self.node(schema), self.assertions(schema));
+        let number = |number: &Number| Some(Value::Number(number.clone())).filter(|value| !is_beyond_doubles(value));
+        let count = |count: Option<u64>| count.map(Value::from);
+        let above_none = |least: Option<u64>| count(least.filter(|least| *least > 0));
+        let mark = |is_said: bool| is_said.then_some(Value::Null);
+        let has_branch = |condition: &Condition| condition.then.or(condition.otherwise).is_some();
+        let negated = self.source(schema).and_then(|source| lookup(source, "not"));
+        let mut said = Vec::new();
         for limit in &assertions.minimum {
-            number(if limit.exclusive { "exclusiveMinimum" } else { "minimum" }, &limit.value);
+            let keyword = if limit.exclusive { "exclusiveMinimum" } else { "minimum" };
+            said.push((Of::NUMBER, keyword, number(&limit.value)));
         }
         for limit in &assertions.maximum {
-            number(if limit.exclusive { "exclusiveMaximum" } else { "maximum" }, &limit.value);
+            let keyword = if limit.exclusive { "exclusiveMaximum" } else { "maximum" };
+            said.push((Of::NUMBER, keyword, number(&limit.value)));
         }
-        if let Some(step) = &assertions.multiple_of {
-            number("multipleOf", step);
-        }
+        said.extend([
+            (Of::NUMBER, "multipleOf", assertions.multiple_of.as_ref().and_then(number)),
+            (Of::STRING, "minLength", above_none(assertions.min_length)),
+            (Of::STRING, "maxLength", count(assertions.max_length)),
+            (Of::STRING, "pattern", assertions.pattern.as_deref().map(Value::from)),
+            (Of::STRING, "format", self.word(schema, "format")),
+            (Of::STRING, "contentEncoding", self.word(schema, "contentEncoding")),
+            (Of::ARRAY, "minItems", above_none(Some(node.min_items))),
+            (Of::ARRAY, "maxItems", count(node.max_items)),
+            (Of::ARRAY, "uniqueItems", assertions.unique_items.then(|| true.into())),
+            (
+                Of::ARRAY,
+                "contains",
+                assertions.contains.as_ref().map(|contains| json!([contains.least, contains.most])),
+            ),
+            (Of::OBJECT, "minProperties", above_none(assertions.min_properties)),
+            (Of::OBJECT, "maxProperties", count(assertions.max_properties)),
+        ]);
+        let together = assertions.dependent_required.iter();
+        said.extend(together.map(|(key, needs)| (Of::OBJECT, "dependentRequired", Some(json!([key, needs])))));
+        said.extend([
+            (Of::OBJECT, "propertyNames", mark(assertions.property_names.is_some())),
+            (Of::OBJECT, "patternProperties", mark(!assertions.patterns.is_empty())),
+            (Of::OBJECT, "dependentSchemas", mark(!assertions.dependent_schemas.is_empty())),
+            (Of::ALL, "not", assertions.not.map(|_| negated.cloned().unwrap_or_default())),
+            (Of::ALL, "if", mark(assertions.condition.as_ref().is_some_and(has_branch))),
+            (Of::ALL, "unevaluated", mark(assertions.unevaluated.is_some())),
+            (Of::ALL, "$ref", mark(assertions.unresolved.is_some())),
+        ]);
+        said
     }
 
-    fn of_texts(&self, schema: SchemaId, say: &mut impl FnMut(&'static str, Value)) {
-        const LONGEST_FORMAT: usize = 40;
-        let assertions = self.assertions(schema);
-        if let Some(least) = assertions.min_length.filter(|least| *least > 0) {
-            say("minLength", least.into());
-        }
-        if let Some(most) = assertions.max_length {
-            say("maxLength", most.into());
-        }
-        if let Some(pattern) = &assertions.pattern {
-            say("pattern", pattern.as_str().into());
-        }
-        let text = |keyword| self.source(schema).and_then(|source| lookup(source, keyword)?.as_str());
-        let is_word = |text: &&str| {
-            text.len() <= LONGEST_FORMAT
-                && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_/.+".contains(char))
-        };
-        for keyword in ["format", "contentEncoding"] {
-            if let Some(word) = text(keyword).filter(|text| !text.is_empty()).filter(is_word) {
-                say(keyword, word.into());
-            }
-        }
-    }
-
-    fn of_arrays(&self, schema: SchemaId, say: &mut impl FnMut(&'static str, Value)) {
-        let (node, assertions) = (self.node(schema), self.assertions(schema));
-        if node.min_items > 0 {
-            say("minItems", node.min_items.into());
-        }
-        if let Some(most) = node.max_items {
-            say("maxItems", most.into());
-        }
-        if assertions.unique_items {
-            say("uniqueItems", true.into());
-        }
-        if let Some(contains) = &assertions.contains {
-            say("contains", json!([contains.least, contains.most]));
-        }
-    }
-
-    fn of_objects(&self, schema: SchemaId, say: &mut impl FnMut(&'static str, Value)) {
-        let assertions = self.assertions(schema);
-        if let Some(least) = assertions.min_properties.filter(|least| *least > 0) {
-            say("minProperties", least.into());
-        }
-        if let Some(most) = assertions.max_properties {
-            say("maxProperties", most.into());
-        }
-        for (key, needs) in &assertions.dependent_required {
-            say("dependentRequired", json!([key, needs]));
-        }
-        for (keyword, said) in [
-            ("propertyNames", assertions.property_names.is_some()),
-            ("patternProperties", !assertions.patterns.is_empty()),
-            ("dependentSchemas", !assertions.dependent_schemas.is_empty()),
-        ] {
-            if said {
-                say(keyword, Value::Null);
-            }
-        }
-    }
-
-    fn of_all(&self, schema: SchemaId, say: &mut impl FnMut(&'static str, Value)) {
-        let assertions = self.assertions(schema);
-        if assertions.not.is_some() {
-            let negated = self.source(schema).and_then(|source| lookup(source, "not"));
-            say("not", negated.cloned().unwrap_or_default());
-        }
-        if assertions.condition.as_ref().is_some_and(|condition| condition.then.or(condition.otherwise).is_some()) {
-            say("if", Value::Null);
-        }
-        if assertions.unevaluated.is_some() {
-            say("unevaluated", Value::Null);
-        }
-        if assertions.unresolved.is_some() {
-            say("$ref", Value::Null);
-        }
+    /// The word that a keyword of a string has, where it looks like one.
+    fn word(&self, schema: SchemaId, keyword: &str) -> Option<Value> {
+        const LONGEST: usize = 40;
+        let word = lookup(self.source(schema)?, keyword)?.as_str()?;
+        let is_part = |char: char| char.is_ascii_alphanumeric() || "-_/.+".contains(char);
+        (!word.is_empty() && word.len() <= LONGEST && word.chars().all(is_part)).then(|| word.into())
     }
 
     /// The first description of schemas, or a title that says more than the name.

@@ -4,7 +4,6 @@ use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, listed};
 use serde_json::Value;
 
 use super::accepts::{Acceptance, is_complete, tag};
-use super::leaves::Arguments;
 use super::tools::Tool;
 use crate::ast::{Action, Argument, Part, Term};
 use crate::fault::{Fault, Place, meant};
@@ -17,23 +16,15 @@ impl Tool {
     /// Checks the arguments of an action, and returns the errors in the order of the text.
     #[must_use]
     pub fn check(&self, action: &Action, place: Place) -> Vec<Fault> {
-        let check = Check { tool: self.prefixed(), arguments: self.arguments() };
-        let mut faults = check.whole(action, place);
+        let mut faults = self.whole(action, place);
         faults.sort_by_key(|fault| fault.place);
         faults
     }
-}
 
-struct Check<'t> {
-    tool: &'t str,
-    arguments: &'t Arguments,
-}
-
-impl Check<'_> {
     fn whole(&self, action: &Action, place: Place) -> Vec<Fault> {
-        let leaves = self.arguments.leaves(&[self.arguments.whole()]);
+        let leaves = self.arguments().leaves(&[self.arguments().whole()]);
         match leaves.as_slice() {
-            [only] => match self.arguments.shapes.get(*only) {
+            [only] => match self.arguments().shapes.get(*only) {
                 Shape::Struct(object) => self.object(object, &action.arguments, place),
                 Shape::Map(slot) => {
                     action.arguments.iter().filter_map(|argument| self.argument(argument, *slot)).collect()
@@ -48,7 +39,7 @@ impl Check<'_> {
         let mut faults = Vec::new();
         let has = |key: &str| arguments.iter().any(|argument| argument.name == key);
         if let Some(missing) = self.missing(object, has) {
-            faults.push(Fault::new(place, format!("`{}` needs {missing}", self.tool)));
+            faults.push(Fault::new(place, format!("`{}` needs {missing}", self.prefixed())));
         }
         for argument in arguments {
             let slot = match object.slot(&argument.name) {
@@ -60,7 +51,7 @@ impl Check<'_> {
                     } else {
                         meant(&argument.name, names(object))
                     };
-                    let message = format!("`{}` takes no `{}`{hint}", self.tool, argument.name);
+                    let message = format!("`{}` takes no `{}`{hint}", self.prefixed(), argument.name);
                     faults.push(Fault::new(argument.place, message));
                     continue;
                 }
@@ -72,7 +63,7 @@ impl Check<'_> {
 
     fn argument(&self, argument: &Argument, slot: Slot) -> Option<Fault> {
         let message =
-            self.value(&argument.value, slot, &argument.name, &mut Acceptance::new(&self.arguments.shapes))?;
+            self.value(&argument.value, slot, &argument.name, &mut Acceptance::new(&self.arguments().shapes))?;
         Some(Fault::new(argument.place, message))
     }
 
@@ -80,18 +71,18 @@ impl Check<'_> {
     fn choice(&self, leaves: &[ShapeId], action: &Action, place: Place) -> Vec<Fault> {
         let fields = action.arguments.iter().map(|argument| (argument.name.clone(), argument.value.clone())).collect();
         let whole = Term::Object(fields);
-        let root = self.arguments.whole();
-        if Acceptance::new(&self.arguments.shapes).slot(&whole, root) {
+        let root = self.arguments().whole();
+        if Acceptance::new(&self.arguments().shapes).slot(&whole, root) {
             return Vec::new();
         }
         let objects = || {
-            leaves.iter().filter_map(|id| match self.arguments.shapes.get(*id) {
+            leaves.iter().filter_map(|id| match self.arguments().shapes.get(*id) {
                 Shape::Struct(object) => Some(object),
                 _ => None,
             })
         };
         if let Some(Shape::Struct(object)) =
-            self.meant_branch(&whole, root.shape).map(|id| self.arguments.shapes.get(id))
+            self.meant_branch(&whole, root.shape).map(|id| self.arguments().shapes.get(id))
         {
             let faults = self.object(object, &action.arguments, place);
             if !faults.is_empty() {
@@ -106,14 +97,14 @@ impl Check<'_> {
             .filter(|argument| !known(&argument.name))
             .map(|argument| {
                 let hint = meant(&argument.name, objects().flat_map(names));
-                let message = format!("`{}` takes no `{}`{hint}", self.tool, argument.name);
+                let message = format!("`{}` takes no `{}`{hint}", self.prefixed(), argument.name);
                 Fault::new(argument.place, message)
             })
             .collect();
         if unknown.is_empty() {
             vec![Fault::new(
                 place,
-                format!("`{}` takes one of several sets of arguments, and these match none of them", self.tool),
+                format!("`{}` takes one of several sets of arguments, and these match none of them", self.prefixed()),
             )]
         } else {
             unknown
@@ -126,7 +117,7 @@ impl Check<'_> {
             return None;
         }
         let branch = self.meant_branch(term, slot.shape);
-        let shape = branch.map(|id| self.arguments.shapes.get(id));
+        let shape = branch.map(|id| self.arguments().shapes.get(id));
         let inner = match (shape, term) {
             (Some(shape), Term::List(items)) if shape.has_length(items.len()) => {
                 items.iter().enumerate().find_map(|(index, term)| {
@@ -186,13 +177,13 @@ impl Check<'_> {
 
     /// The one shape that somebody who wrote this can have meant.
     fn meant_branch(&self, term: &Term, shape: ShapeId) -> Option<ShapeId> {
-        let shapes = &self.arguments.shapes;
+        let shapes = &self.arguments().shapes;
         if let Shape::Union(union) = shapes.get(shape)
             && let Some(tag) = tag(union, term)
         {
             return union.branches.iter().find(|branch| branch.tag.as_ref() == Some(&tag)).map(|branch| branch.shape);
         }
-        let leaves = self.arguments.leaves(&[Slot { shape, nullable: false }]);
+        let leaves = self.arguments().leaves(&[Slot { shape, nullable: false }]);
         let mut of_kind = leaves.into_iter().filter(|id| match shapes.get(*id) {
             shape if shape.is_array() => matches!(term, Term::List(_)),
             Shape::Map(_) | Shape::Struct(_) => matches!(term, Term::Object(_)),
@@ -204,10 +195,10 @@ impl Check<'_> {
 
     fn mismatch(&self, term: &Term, slot: Slot, path: &str) -> String {
         let listed: Vec<&str> = self
-            .arguments
+            .arguments()
             .leaves(&[slot])
             .into_iter()
-            .filter_map(|id| match self.arguments.shapes.get(id) {
+            .filter_map(|id| match self.arguments().shapes.get(id) {
                 Shape::TextEnum(names) => Some(names),
                 _ => None,
             })
@@ -219,12 +210,12 @@ impl Check<'_> {
             Term::Literal(Value::Null) => "; leave it out".to_owned(),
             _ => String::new(),
         };
-        format!("`{path}` of `{}` is {}, not {}{hint}", self.tool, self.expects(slot), shown(term))
+        format!("`{path}` of `{}` is {}, not {}{hint}", self.prefixed(), self.expects(slot), shown(term))
     }
 
     fn expects(&self, slot: Slot) -> String {
         let mut expected: Vec<String> =
-            self.arguments.leaves(&[slot]).into_iter().map(|id| expected(self.arguments.shapes.get(id))).collect();
+            self.arguments().leaves(&[slot]).into_iter().map(|id| expected(self.arguments().shapes.get(id))).collect();
         if slot.nullable {
             expected.push("null".to_owned());
         }

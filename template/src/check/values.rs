@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_bindgen_schema::{Kinds, Shape, ShapeId, Slot};
+use mcp_bindgen_schema::{Kinds, Shape, Slot};
 use serde_json::Value;
 
 use super::accepts::takes;
@@ -136,7 +136,7 @@ impl Arguments {
 
     fn respelled(&self, spelling: String, slots: &[Slot]) -> Value {
         let leaves = self.leaves(slots);
-        if leaves.iter().any(|id| self.takes_text(*id)) {
+        if leaves.iter().any(|id| self.shapes.get(*id).kinds().has(Kinds::STRING)) {
             return Value::String(spelling);
         }
         let parsed = serde_json::from_str::<Value>(&spelling);
@@ -145,15 +145,6 @@ impl Arguments {
         };
         let is_taken = |value: &Value| leaves.iter().any(|id| takes(self.shapes.get(*id), value));
         parsed.ok().filter(is_exact).filter(is_taken).unwrap_or(Value::String(spelling))
-    }
-
-    fn takes_text(&self, id: ShapeId) -> bool {
-        match self.shapes.get(id) {
-            Shape::Text | Shape::TextEnum(_) | Shape::Anything | Shape::Opaque => true,
-            Shape::AnyOf(kinds) => kinds.has(Kinds::STRING),
-            Shape::LiteralEnum(values) => values.iter().any(Value::is_string),
-            _ => false,
-        }
     }
 }
 
