@@ -49,6 +49,6 @@ pub use number::same;
 pub use shape::{
     Branch, Field, Presence, Role, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown,
 };
-pub use texts::{descriptions, listed, visible_texts};
+pub use texts::{descriptions, listed, shortened, visible_texts};
 pub use view::{apply_views, declared_arguments, type_in_words, viewed_tool};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

@@ -14,8 +14,19 @@ pub(crate) fn text_or_json(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// A text in a message: so many of its characters.
+#[doc(hidden)]
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Names in a message: so many of them, and how many more there are.
 #[doc(hidden)]
+#[must_use]
 pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     let mut names: Vec<String> = names.into_iter().collect();
     let more = names.len().saturating_sub(most);

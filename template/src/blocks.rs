@@ -73,15 +73,9 @@ fn assigns(inner: &str) -> bool {
     false
 }
 
-#[derive(Debug)]
-struct Open {
-    name: &'static str,
-    place: Place,
-}
-
-/// The blocks that are open at a place of the text.
+/// The blocks that are open at a place of the text, and where they begin.
 #[derive(Debug, Default)]
-pub(crate) struct Blocks(Vec<Open>);
+pub(crate) struct Blocks(Vec<(&'static str, Place)>);
 
 impl Blocks {
     /// Takes note of a statement, without its braces.
@@ -93,7 +87,7 @@ impl Blocks {
                 if self.0.len() >= DEEPEST {
                     return Err(Fault::new(place, format!("blocks are nested more than {DEEPEST} levels deep")));
                 }
-                self.0.push(Open { name, place });
+                self.0.push((name, place));
                 Ok(())
             }
             Effect::Closes if !is_alone => Err(Fault::new(place, format!("nothing may follow `{word}`"))),
@@ -104,12 +98,11 @@ impl Blocks {
 
     fn close(&mut self, word: &str, place: Place) -> Result<(), Fault> {
         let name = word.strip_prefix("end").unwrap_or(word);
-        let Some(at) = self.0.iter().rposition(|open| open.name == name) else {
+        let Some(at) = self.0.iter().rposition(|(open, _)| *open == name) else {
             return Err(Fault::new(place, format!("`{{% {word} %}}` closes nothing: {}", self.innermost())));
         };
         let left = self.0.split_off(at);
-        left.get(1..).unwrap_or_default().last().map_or(Ok(()), |open| {
-            let (name, opened) = (open.name, open.place);
+        left.get(1..).unwrap_or_default().last().map_or(Ok(()), |(name, opened)| {
             Err(Fault::new(
                 place,
                 format!(
@@ -123,7 +116,7 @@ impl Blocks {
 
     fn other(&self, word: &str, is_alone: bool, place: Place) -> Result<(), Fault> {
         let fault = |message: String| Err(Fault::new(place, message));
-        let innermost = self.0.last().map(|open| open.name);
+        let innermost = self.last().map(|(name, _)| name);
         match word {
             "else" if !matches!(innermost, Some("if" | "for")) => {
                 fault(format!("`{{% else %}}` belongs in `{{% if %}}` or `{{% for %}}`: {}", self.innermost()))
@@ -157,23 +150,23 @@ impl Blocks {
     fn innermost(&self) -> String {
         self.0.last().map_or_else(
             || "no block is open".to_owned(),
-            |open| format!("`{{% {} %}}` of line {} is open", open.name, open.place.line),
+            |(name, opened)| format!("`{{% {name} %}}` of line {} is open", opened.line),
         )
     }
 
     /// A block that no slot may stand in.
     pub(crate) fn forbidding(&self) -> Option<(&'static str, Place)> {
-        self.0.iter().find(|open| FORBIDDING.contains(&open.name)).map(|open| (open.name, open.place))
+        self.0.iter().find(|(name, _)| FORBIDDING.contains(name)).copied()
     }
 
     /// The innermost block that is open.
     pub(crate) fn last(&self) -> Option<(&'static str, Place)> {
-        self.0.last().map(|open| (open.name, open.place))
+        self.0.last().copied()
     }
 
     /// Returns the blocks that are open at the end.
     pub(crate) fn left(&self) -> impl Iterator<Item = Fault> {
-        self.0.iter().map(|Open { name, place }| {
+        self.0.iter().map(|(name, place)| {
             Fault::new(*place, format!("`{{% {name} %}}` is not closed: write `{{% end{name} %}}`"))
         })
     }

@@ -84,17 +84,14 @@ fn excerpt(text: &str, place: Place) -> Option<(String, String)> {
     // A line can be as long as the text.
     let shown: Vec<char> = line.chars().skip(from).take(WIDTH).collect();
     let printed = |part: &[char]| mcp_bindgen_model::printable(&part.iter().collect::<String>());
+    let columns = |part: &[char]| printed(part).chars().count();
     let (before, rest) = shown.split_at_checked(at - from)?;
     let opener = rest.iter().take_while(|c| matches!(c, '[' | '{' | '%' | '@')).count();
     let word = rest.iter().skip(opener).take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).count();
     let marked = rest.get(..opener + word).unwrap_or_default();
-    let caret = format!("{}{}", " ".repeat(columns(&printed(before))), "^".repeat(columns(&printed(marked)).max(1)));
+    let caret = format!("{}{}", " ".repeat(columns(before)), "^".repeat(columns(marked).max(1)));
     let whole: String = shown.iter().collect();
     Some((mcp_bindgen_model::printable(whole.trim_end_matches('\r')), caret))
-}
-
-fn columns(text: &str) -> usize {
-    text.chars().count()
 }
 
 /// Collects what is wrong, up to where it helps.

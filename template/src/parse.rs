@@ -313,12 +313,7 @@ impl<'t> Parser<'t> {
                 place.line
             )));
         }
-        let name = match &kind {
-            PieceKind::Action(action) => action.variable.as_ref(),
-            PieceKind::Completion(completion) => Some(&completion.variable),
-            _ => None,
-        };
-        self.open_names += usize::from(name.is_some_and(|name| name.plain().is_none()));
+        self.open_names += usize::from(kind.slot().is_some_and(|slot| slot.open_name().is_some()));
         self.piece(opened.place(), kind);
         Ok(())
     }

@@ -81,12 +81,8 @@ pub(crate) struct Given<'t> {
 
 impl<'t> Given<'t> {
     pub(crate) fn add(&mut self, slot: SlotKind<'t>) {
-        let variable = match slot {
-            SlotKind::Action(action) => action.variable.as_ref(),
-            SlotKind::Completion(completion) => Some(&completion.variable),
-        };
         self.names.extend(slot.name());
-        self.open.extend(variable.filter(|text| text.plain().is_none()));
+        self.open.extend(slot.open_name());
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -106,6 +102,15 @@ impl PieceKind {
 }
 
 impl<'t> SlotKind<'t> {
+    /// The name of the result, if it has expressions.
+    pub(crate) fn open_name(self) -> Option<&'t Text> {
+        let variable = match self {
+            Self::Action(action) => action.variable.as_ref(),
+            Self::Completion(completion) => Some(&completion.variable),
+        };
+        variable.filter(|text| text.plain().is_none())
+    }
+
     /// Returns the name of the result, if it is known before a run.
     #[must_use]
     pub fn name(self) -> Option<&'t str> {

@@ -43,8 +43,9 @@ pub(crate) struct Bundle<'a> {
     resources: HashMap<Arc<str>, String>,
     anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
-    draft: Draft,
-    has_references: bool,
+    pub(crate) draft: Draft,
+    /// Whether any schema refers to another.
+    pub(crate) has_references: bool,
 }
 
 /// The dialect of a document, by its `$schema`. Each knows keywords that the ones before do not.
@@ -123,15 +124,6 @@ impl<'a> Bundle<'a> {
         };
         bundle.index(root, &mut String::new(), &Arc::from(""), 0);
         bundle
-    }
-
-    pub(crate) fn draft(&self) -> Draft {
-        self.draft
-    }
-
-    /// Returns `true` if any schema refers to another.
-    pub(crate) fn has_references(&self) -> bool {
-        self.has_references
     }
 
     pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {

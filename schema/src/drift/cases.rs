@@ -225,19 +225,9 @@ impl Case {
     pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Option<Conjunction> {
         let mut asked = Conjunction::new();
         for id in &self.0 {
-            let assertions = version.assertions(*id);
-            let declared = version.property(*id, key);
-            asked.extend(declared);
-            let mut is_known = declared.is_some();
-            for (pattern, schema) in &assertions.patterns {
-                match patterns.matches(pattern, key) {
-                    Some(true) => asked.push(*schema),
-                    Some(false) => continue,
-                    None => {}
-                }
-                is_known = true;
-            }
-            asked.extend(version.additional(*id).filter(|_| !is_known));
+            let keyed = version.keyed(*id, key, patterns);
+            asked.extend(keyed.iter().filter(|(_, is_sure)| *is_sure).map(|(schema, _)| *schema));
+            asked.extend(version.additional(*id).filter(|_| keyed.is_empty()));
         }
         Self::asked(version, asked)
     }

@@ -255,7 +255,7 @@ impl<'v> Sampler<'v> {
                 items.push(value.clone());
                 continue;
             }
-            let Some(asked) = case.item(self.version, index) else { return None };
+            let asked = case.item(self.version, index)?;
             let values = self.values(&asked);
             let unused = values.iter().find(|value| !items.contains(*value)).or_else(|| values.first());
             items.push(unused?.clone());

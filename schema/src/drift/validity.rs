@@ -265,29 +265,14 @@ impl Judge<'_> {
 
     fn property(&mut self, id: SchemaId, key: &str, value: &Value, depth: usize) -> Vec<Option<bool>> {
         let version = self.version;
-        let assertions = version.assertions(id);
-        let mut verdicts = Vec::new();
-        let declared = version.property(id, key);
-        verdicts.extend(declared.map(|schema| self.schema(schema, value, depth + 1)));
-        let mut known = declared.map(|_| true).or(Some(false));
-        for (pattern, schema) in &assertions.patterns {
-            match self.patterns.matches(pattern, key) {
-                Some(true) => {
-                    known = Some(true);
-                    verdicts.push(self.schema(*schema, value, depth + 1));
-                }
-                Some(false) => {}
-                None => {
-                    known = known.filter(|known| *known);
-                    verdicts.push(None);
-                }
-            }
+        let keyed = version.keyed(id, key, self.patterns);
+        let mut verdicts: Vec<Option<bool>> = Vec::new();
+        for (schema, is_sure) in &keyed {
+            verdicts.push(if *is_sure { self.schema(*schema, value, depth + 1) } else { None });
         }
-        match (version.additional(id), known) {
-            (Some(schema), Some(false)) => verdicts.push(self.schema(schema, value, depth + 1)),
-            (Some(_), None) => verdicts.push(None),
-            _ => {}
-        }
+        let additional = version.additional(id).filter(|_| !keyed.iter().any(|(_, is_sure)| *is_sure));
+        verdicts
+            .extend(additional.map(|other| if keyed.is_empty() { self.schema(other, value, depth + 1) } else { None }));
         verdicts
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::pattern::Patterns;
 use crate::diagnostics::Reporter;
 use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId};
 use crate::number::{ByValue, hashed};
@@ -115,6 +116,20 @@ impl<'a> Version<'a> {
     /// The schema that a schema declares for a key.
     pub(super) fn property(&self, id: SchemaId, key: &str) -> Option<SchemaId> {
         self.index(id)?.properties.get(key).copied()
+    }
+
+    /// The schemas that a schema puts on a key, but for the one of undeclared properties, each with whether that is sure: of a
+    /// pattern it may not be known whether it matches.
+    pub(super) fn keyed(&self, id: SchemaId, key: &str, patterns: &mut Patterns) -> Vec<(SchemaId, bool)> {
+        let mut keyed: Vec<(SchemaId, bool)> =
+            self.property(id, key).map(|schema| (schema, true)).into_iter().collect();
+        for (pattern, schema) in &self.assertions(id).patterns {
+            let matches = patterns.matches(pattern, key);
+            if matches != Some(false) {
+                keyed.push((*schema, matches.is_some()));
+            }
+        }
+        keyed
     }
 
     pub(super) fn requires(&self, id: SchemaId, key: &str) -> bool {

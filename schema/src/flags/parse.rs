@@ -14,6 +14,7 @@ use super::view::{Place, View};
 use super::words::{Given, Word, any_name};
 use crate::normalize::Kinds;
 use crate::shape::Slot;
+use crate::texts;
 
 /// So much of a word that does not fit is shown, in characters.
 const LONGEST_SHOWN: usize = 60;
@@ -394,9 +395,5 @@ fn without_mark(text: &str) -> &str {
 }
 
 fn shortened(text: &str) -> String {
-    let mut shown: String = text.chars().take(LONGEST_SHOWN).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
+    texts::shortened(text, LONGEST_SHOWN)
 }

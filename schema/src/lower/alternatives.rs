@@ -11,6 +11,8 @@ use super::objects::ObjectAlternative;
 use crate::normalize::Kinds;
 use crate::number::{ByValue, distinct};
 
+/// From this many kinds on, those that allow everything are one branch.
+const MANY_KINDS: usize = 4;
 /// More alternatives than this of one kind are not told apart.
 pub(super) const MOST_ALTERNATIVES: usize = 300;
 
@@ -185,6 +187,33 @@ impl Alternatives {
         1 + (strings + self.numbers.weight() + self.literals.len()) / VALUES
             + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
             + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
+    }
+
+    /// The kinds of which every value is allowed, leaving out `null`.
+    pub(super) fn open_kinds(&self) -> Vec<Kinds> {
+        let kinds = [
+            (Kinds::BOOLEAN, self.booleans == Choice::Any),
+            (Kinds::NUMBER, self.numbers.is_any()),
+            (Kinds::STRING, self.strings == Choice::Any),
+            (Kinds::ARRAY, self.arrays.iter().any(ArrayAlternative::is_open)),
+            (Kinds::OBJECT, self.objects.iter().any(ObjectAlternative::is_open)),
+        ];
+        kinds.into_iter().filter_map(|(kind, open)| open.then_some(kind)).collect()
+    }
+
+    pub(super) fn is_anything(&self) -> bool {
+        self.null && self.open_kinds().len() == 5
+    }
+
+    /// Returns `true` if the type takes `null` by itself, in a branch for everything that is not told apart.
+    pub(super) fn takes_null(&self) -> bool {
+        self.null && self.open_kinds().len() >= MANY_KINDS
+    }
+
+    /// How many ways there are, leaving out `null` and literals.
+    pub(super) fn count(&self) -> usize {
+        let of_one_way = [!self.booleans.is_none(), !self.numbers.is_none(), !self.strings.is_none()];
+        of_one_way.into_iter().map(usize::from).sum::<usize>() + self.arrays.len() + self.objects.len()
     }
 
     /// Returns `true` if every array and every object is allowed.

@@ -82,7 +82,7 @@ impl Lowering<'_, '_> {
         if prefix.is_empty() || prefix.len() > LONGEST_TUPLE {
             return None;
         }
-        let mut all = prefix.iter().chain(rest).map(|item| self.expander.all(self.schemas, item, self.reporter));
+        let mut all = prefix.iter().chain(rest).map(|item| self.allowed(item));
         let first = all.next()?;
         if all.all(|other| other == first) {
             return None;

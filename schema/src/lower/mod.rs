@@ -5,14 +5,11 @@
 
 mod alternatives;
 mod arrays;
-mod constants;
 mod expand;
 mod index;
 mod nesting;
 mod numbers;
 mod objects;
-mod openness;
-mod specificity;
 mod tags;
 mod unions;
 
@@ -142,7 +139,7 @@ impl Lowering<'_, '_> {
         if self.is_opaque(&self.followed(&conjunction).0) {
             return self.slot(&conjunction, 0);
         }
-        let mut alternatives = self.allowed(&conjunction);
+        let mut alternatives = Rc::unwrap_or_clone(self.allowed(&conjunction));
         if role == Role::Input {
             let objects = std::mem::take(&mut alternatives.objects);
             alternatives = Alternatives { objects, ..Alternatives::nothing() };
@@ -173,20 +170,21 @@ impl Lowering<'_, '_> {
         let slot = match self.known.get(&conjunction).copied() {
             Some(slot) => slot,
             None if self.has_place(&conjunction, 1) => {
-                let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+                let alternatives = self.allowed(&conjunction);
                 self.place_of(conjunction.clone(), &alternatives, depth)
             }
             None => return Slot { shape: self.untyped(), nullable: false },
         };
         if or_null && !slot.nullable {
-            let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+            let alternatives = self.allowed(&conjunction);
             return Slot { nullable: !alternatives.null, ..slot };
         }
         slot
     }
 
-    fn allowed(&mut self, conjunction: &Conjunction) -> Alternatives {
-        Rc::unwrap_or_clone(self.expander.all(self.schemas, conjunction, self.reporter))
+    /// The values that schemas allow.
+    fn allowed(&mut self, schemas: &[SchemaId]) -> Rc<Alternatives> {
+        self.expander.all(self.schemas, schemas, self.reporter)
     }
 
     /// Returns `true` if there is room for so many more types or fields.
@@ -207,7 +205,7 @@ impl Lowering<'_, '_> {
 
     fn place_of(&mut self, conjunction: Conjunction, alternatives: &Rc<Alternatives>, depth: usize) -> Slot {
         let only_null = **alternatives == Alternatives { null: true, ..Alternatives::nothing() };
-        let nullable = alternatives.null && !only_null && !openness::takes_null(alternatives);
+        let nullable = alternatives.null && !only_null && !alternatives.takes_null();
         if self.is_opaque(&conjunction) {
             let slot = Slot { shape: self.shapes.add(Shape::Opaque, conjunction.clone()), nullable };
             self.known.insert(conjunction, slot);
@@ -229,7 +227,7 @@ impl Lowering<'_, '_> {
     /// The shape of a definition that is not looked into, where a branch of a union is that definition and no less.
     fn opaque_branch(&mut self, object: &ObjectAlternative) -> Option<ShapeId> {
         let definition = vec![object.origin.filter(|id| self.opaque.contains(id))?];
-        let allowed = self.expander.all(self.schemas, &definition, self.reporter);
+        let allowed = self.allowed(&definition);
         let only = Alternatives { objects: vec![object.clone()], null: allowed.null, ..Alternatives::nothing() };
         (*allowed == only).then(|| self.slot(&definition, 0).shape)
     }
@@ -281,16 +279,13 @@ impl Lowering<'_, '_> {
     }
 
     fn shape_of(&mut self, conjunction: &Conjunction, alternatives: Alternatives, depth: usize) -> Shape {
-        if openness::is_anything(&alternatives) {
+        if alternatives.is_anything() {
             return Shape::Anything;
         }
         if let Some(shape) = enumeration(&alternatives) {
             return shape;
         }
-        if alternatives.literals.is_empty()
-            && openness::count(&alternatives) == 1
-            && !openness::takes_null(&alternatives)
-        {
+        if alternatives.literals.is_empty() && alternatives.count() == 1 && !alternatives.takes_null() {
             let Alternatives { booleans, numbers, strings, mut arrays, mut objects, .. } = alternatives;
             if let Some(object) = objects.pop() {
                 return self.object(&object, &StructMode::Plain, depth);
@@ -309,7 +304,7 @@ impl Lowering<'_, '_> {
         if alternatives == (Alternatives { null: true, ..Alternatives::nothing() }) {
             return Shape::Null;
         }
-        if openness::count(&alternatives) == 0 && alternatives.literals.is_empty() {
+        if alternatives.count() == 0 && alternatives.literals.is_empty() {
             let place = self.place(conjunction);
             self.reporter.say(NEVER_VALID, &place, "");
             return Shape::Anything;
@@ -404,7 +399,7 @@ impl Lowering<'_, '_> {
     }
 
     fn field(&mut self, key: String, is_required: bool, schemas: Conjunction, depth: usize) -> Option<Field> {
-        let alternatives = self.expander.all(self.schemas, &schemas, self.reporter);
+        let alternatives = self.allowed(&schemas);
         if !is_required && *alternatives == Alternatives::nothing() {
             let place = self.place(&schemas);
             self.reporter.say(NEVER_VALID, &place, "");

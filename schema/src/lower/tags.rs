@@ -48,7 +48,7 @@ impl Lowering<'_, '_> {
 
     /// The only value that schemas allow.
     fn constant(&mut self, schemas: &Conjunction) -> Option<Value> {
-        let allowed = self.expander.all(self.schemas, schemas, self.reporter);
+        let allowed = self.allowed(schemas);
         let Alternatives { null: false, booleans, numbers, strings, arrays, objects, literals, .. } = &*allowed else {
             return None;
         };

@@ -1,19 +1,27 @@
 //! Values of several kinds, or of one kind in several ways.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+
+use serde_json::Value;
 
 use super::Conjunction;
 use super::alternatives::{Alternatives, Choice};
 use super::arrays::{ArrayAlternative, Rest};
 use super::numbers::Numbers;
-use super::objects::ObjectAlternative;
-use super::openness::{count, is_anything, open_kinds, takes_null};
-use super::specificity::Specificity;
+use super::objects::{Additional, ObjectAlternative};
 use super::tags::{Tag, share_names};
 use super::{Job, LAYER, Lowering, StructMode, Work, enumeration};
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Branch, Shape, ShapeId, Shapes, UnionShape};
 use crate::texts::text_or_json;
+
+/// A branch, and the value of a property that has only one there.
+type Constant<'c> = (usize, &'c Value);
+
+/// Sorts the most specific first: those that say nothing of any value come last, for they would take what others are
+/// for. Equal ones are sorted by where they stand in the document, never by chance.
+type Specificity = (bool, Reverse<usize>, Reverse<usize>, u8, Reverse<usize>, Reverse<usize>, String);
 
 /// A branch that takes everything would take what others are for.
 pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
@@ -33,7 +41,7 @@ pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
 impl Lowering<'_, '_> {
     pub(super) fn union_shape(&mut self, mut alternatives: Alternatives, place: &Conjunction, depth: usize) -> Shape {
         let mut branches = Vec::new();
-        let mut rest = if takes_null(&alternatives) { take_open_kinds(&mut alternatives) } else { None };
+        let mut rest = if alternatives.takes_null() { take_open_kinds(&mut alternatives) } else { None };
         let mut arrays = std::mem::take(&mut alternatives.arrays);
         arrays.sort_by_cached_key(|array| self.untyped_items(array));
         for array in arrays {
@@ -177,7 +185,7 @@ impl Lowering<'_, '_> {
     }
 
     /// The name that the document itself gives to a schema.
-    pub(super) fn given_name(&self, id: SchemaId) -> Option<String> {
+    fn given_name(&self, id: SchemaId) -> Option<String> {
         self.schemas.definition(id).or_else(|| {
             let title = self.schemas.source(id)?.get("title")?.as_str()?;
             (title.len() <= 40 && !title.trim().is_empty()).then(|| title.to_owned())
@@ -186,10 +194,10 @@ impl Lowering<'_, '_> {
 
     fn name_of_array(&mut self, array: &ArrayAlternative) -> String {
         let item = match (&array.rest, array.prefix.as_slice()) {
-            (Rest::Of(item), []) => self.expander.all(self.schemas, item, self.reporter),
+            (Rest::Of(item), []) => self.allowed(item),
             _ => return "Tuple".to_owned(),
         };
-        if is_anything(&item) || count(&item) != 1 {
+        if item.is_anything() || item.count() != 1 {
             "Array"
         } else if !item.strings.is_none() {
             "Strings"
@@ -202,6 +210,98 @@ impl Lowering<'_, '_> {
         }
         .to_owned()
     }
+
+    /// Names each branch after a constant that no other branch has. All look at one property: the one that names
+    /// most of them, then the first of those that are required, then the least.
+    fn named_by_constants(&self, branches: &[&ObjectAlternative]) -> Vec<Option<String>> {
+        let mut constants: HashMap<&str, Vec<Constant<'_>>> = HashMap::new();
+        for (place, branch) in branches.iter().enumerate() {
+            for (key, schemas) in &branch.properties {
+                let mut listed = schemas.iter().filter_map(|id| self.schemas.get(*id).allowed.as_deref());
+                let only = listed.find_map(|values| match values {
+                    [only @ (Value::String(_) | Value::Number(_) | Value::Bool(_))] => Some(only),
+                    _ => None,
+                });
+                if let Some(only) = only {
+                    constants.entry(key).or_default().push((place, only));
+                }
+            }
+        }
+        let place_in_required = |key: &str| {
+            let places =
+                branches.iter().filter_map(|branch| branch.required.iter().position(|required| required == key));
+            places.min().unwrap_or(usize::MAX)
+        };
+        let own = constants.into_iter().map(|(key, constants)| (key, without_twins(constants)));
+        let best = own.max_by_key(|(key, own)| (own.len(), Reverse(place_in_required(key)), Reverse(*key)));
+        let mut names = vec![None; branches.len()];
+        for (key, place, value) in
+            best.into_iter().flat_map(|(key, own)| own.into_iter().map(move |(p, v)| (key, p, v)))
+        {
+            if let (Some(name), Some(branch)) = (names.get_mut(place), branches.get(place)) {
+                *name = self.name_by_constant(branch, key, value);
+            }
+        }
+        names
+    }
+
+    /// A text says by itself what a branch is. `true` and `1` do not: a name of the branch says more.
+    fn name_by_constant(&self, branch: &ObjectAlternative, key: &str, value: &Value) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text.clone()),
+            other if branch.origin.is_none_or(|id| self.given_name(id).is_none()) => Some(format!("{key} {other}")),
+            _ => None,
+        }
+    }
+
+    fn specificity(&mut self, object: &ObjectAlternative) -> Specificity {
+        let (mut listed, mut typed) = (0, 0);
+        for (_, schemas) in &object.properties {
+            let allowed = self.allowed(schemas);
+            let is_listed = matches!(&allowed.strings, Choice::Only(values) if !values.is_empty())
+                || matches!(&allowed.numbers, Numbers::Only(values) if !values.is_empty());
+            listed += usize::from(is_listed);
+            typed += usize::from(!allowed.is_anything());
+        }
+        let openness = match &object.additional {
+            Additional::Denied => 0,
+            Additional::Of(schemas) if !self.is_untyped(schemas) => 1,
+            Additional::Unsaid => 2,
+            Additional::Of(_) => 3,
+        };
+        let place = object.origin.map(|id| self.schemas.get(id).pointer.clone()).unwrap_or_default();
+        (
+            typed == 0 && openness > 1,
+            Reverse(object.required.len()),
+            Reverse(listed),
+            openness,
+            Reverse(typed),
+            Reverse(object.properties.len()),
+            place,
+        )
+    }
+
+    /// How many items, by how many schemas, an array says nothing of: the fewer, the more specific.
+    fn untyped_items(&mut self, array: &ArrayAlternative) -> (bool, usize) {
+        let rest = match &array.rest {
+            Rest::Of(rest) => self.is_untyped(rest),
+            Rest::Closed => false,
+        };
+        (rest, array.prefix.iter().filter(|item| self.is_untyped(item)).count())
+    }
+
+    fn is_untyped(&mut self, schemas: &[SchemaId]) -> bool {
+        schemas.is_empty() || self.allowed(schemas).is_anything()
+    }
+}
+
+/// The constants that one branch alone has.
+fn without_twins(constants: Vec<Constant<'_>>) -> Vec<Constant<'_>> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for (_, value) in &constants {
+        *counts.entry(value.to_string()).or_default() += 1;
+    }
+    constants.into_iter().filter(|(_, value)| counts.get(&value.to_string()) == Some(&1)).collect()
 }
 
 /// How many branches require a key, and how many declare it.
@@ -233,7 +333,7 @@ fn origin_of(object: &ObjectAlternative, place: &Conjunction) -> Conjunction {
 
 /// Takes the kinds out of which everything is allowed, and `null`.
 fn take_open_kinds(alternatives: &mut Alternatives) -> Option<Kinds> {
-    let kinds = open_kinds(alternatives);
+    let kinds = alternatives.open_kinds();
     for kind in &kinds {
         let nothing = Alternatives::nothing();
         match *kind {

@@ -1,6 +1,6 @@
 //! Prefixed names from a configuration and its snapshots.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{Config, Prefix, ServerConfig, Snapshot};
 use serde_json::Value;
@@ -14,10 +14,7 @@ impl PrefixedNames {
     pub fn of_config(config: &Config) -> Self {
         let mut names = Self::default();
         for server in config.servers.values() {
-            names.add_configured(server);
-            if let Ok(snapshot) = Snapshot::load(config.snapshot_path(&server.name)) {
-                names.add_listed(server, &snapshot.tools);
-            }
+            names.add_with_snapshot(server, &config.snapshot_path(&server.name));
         }
         names
     }
@@ -30,13 +27,17 @@ impl PrefixedNames {
         let Some(own) = config.servers.get(server) else { return (names, files) };
         for other in config.servers.values().filter(|other| other.name != server && are_related(own, other)) {
             let path = config.snapshot_path(&other.name);
-            names.add_configured(other);
-            if let Ok(snapshot) = Snapshot::load(&path) {
-                names.add_listed(other, &snapshot.tools);
-            }
+            names.add_with_snapshot(other, &path);
             files.push(path);
         }
         (names, files)
+    }
+
+    fn add_with_snapshot(&mut self, server: &ServerConfig, path: &Path) {
+        self.add_configured(server);
+        if let Ok(snapshot) = Snapshot::load(path) {
+            self.add_listed(server, &snapshot.tools);
+        }
     }
 
     /// Adds a server with its configuration, or replaces it.

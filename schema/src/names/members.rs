@@ -31,28 +31,17 @@ pub fn extra(fields: &[String]) -> String {
 }
 
 /// The inherent methods of a struct, which setters must not hide.
-const STRUCT_METHODS: [&str; 13] = [
-    "new",
-    "builder",
-    "build",
-    "uri",
-    "clone",
-    "default",
-    "eq",
-    "ne",
-    "hash",
-    "fmt",
-    "into",
-    "serialize",
-    "deserialize",
-];
+const STRUCT_METHODS: &str = "new builder build uri clone default eq ne hash fmt into serialize deserialize";
 
 /// Returns the setter of each field.
 #[must_use]
 pub fn setters(fields: &[String]) -> Vec<String> {
     let setter = |field: &String| {
-        let name =
-            if STRUCT_METHODS.contains(&field.as_str()) { format!("{field}_property") } else { return field.clone() };
+        let name = if STRUCT_METHODS.split(' ').any(|method| method == field) {
+            format!("{field}_property")
+        } else {
+            return field.clone();
+        };
         first_free(&[&name], "set_", |name| fields.iter().any(|field| field == name))
     };
     fields.iter().map(setter).collect()

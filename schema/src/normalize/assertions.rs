@@ -69,7 +69,7 @@ impl<'a> Schemas<'a> {
 
     fn assertions_of(&mut self, id: SchemaId, map: &'a Map<String, Value>, pointer: &str) -> Assertions {
         let mut found = Assertions::default();
-        let draft = self.bundle.draft();
+        let draft = self.bundle.draft;
         let mut references = ["$ref", "$dynamicRef", "$recursiveRef"].iter().filter(|key| draft.refers_by(key));
         let is_reference = references.find_map(|key| lookup(map, key));
         if let (Some(reference), None) = (is_reference, self.get(id).reference) {

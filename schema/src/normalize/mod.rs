@@ -214,7 +214,7 @@ impl<'a> Schemas<'a> {
     }
 
     fn reserve(&mut self, pointer: String, value: &'a Value, reporter: &mut Reporter) -> SchemaId {
-        let has_references = self.bundle.has_references();
+        let has_references = self.bundle.has_references;
         if let Some(known) = self.by_pointer.get(&pointer).filter(|_| has_references) {
             return *known;
         }
@@ -246,9 +246,9 @@ impl<'a> Schemas<'a> {
             }
         };
         keywords::say_what_was_unreadable(map, &pointer, reporter);
-        let mut reading = keywords::Reading { map, pointer: &pointer, draft: self.bundle.draft(), reporter };
+        let mut reading = keywords::Reading { map, pointer: &pointer, draft: self.bundle.draft, reporter };
         let mut node = Node { default_null: lookup(map, "default") == Some(&Value::Null), ..Node::default() };
-        if !(self.bundle.draft().ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
+        if !(self.bundle.draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
             reading.scalars(&mut node);
             self.children(&mut node, map, &pointer, reporter);
         } else {
@@ -278,12 +278,12 @@ impl<'a> Schemas<'a> {
             node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
             node.items = self.one(map, "additionalItems", pointer, reporter);
         } else {
-            if self.bundle.draft() >= Draft::D2020 {
+            if self.bundle.draft >= Draft::D2020 {
                 node.prefix_items = self.listed(map, "prefixItems", pointer, reporter).unwrap_or_default();
             }
             node.items = self.one(map, "items", pointer, reporter);
         }
-        let has_conditions = self.bundle.draft() >= Draft::D7;
+        let has_conditions = self.bundle.draft >= Draft::D7;
         for keyword in ["if", "then", "else"].into_iter().filter(|_| has_conditions) {
             node.conditional.extend(self.one(map, keyword, pointer, reporter));
         }
@@ -356,14 +356,14 @@ impl<'a> Schemas<'a> {
 
     /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` where they can be told.
     fn reference(&mut self, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) -> Option<SchemaId> {
-        let draft = self.bundle.draft();
+        let draft = self.bundle.draft;
         let text = |keyword: &str| lookup(map, keyword).and_then(Value::as_str).filter(|_| draft.refers_by(keyword));
-        let target = if let Some(reference) = text("$ref") {
-            Some(self.bundle.resolve(pointer, reference))
+        let (reference, target) = if let Some(reference) = text("$ref") {
+            (reference, Some(self.bundle.resolve(pointer, reference)))
         } else if let Some(reference) = text("$dynamicRef") {
-            self.bundle.resolve_dynamic(pointer, reference)
+            (reference, self.bundle.resolve_dynamic(pointer, reference))
         } else if text("$recursiveRef").is_some() {
-            (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#"))
+            ("#", (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#")))
         } else {
             if let Some(malformed) = lookup(map, "$ref") {
                 let message = format!("expected a string, found {malformed}");
@@ -371,7 +371,6 @@ impl<'a> Schemas<'a> {
             }
             return None;
         };
-        let reference = text("$ref").or_else(|| text("$dynamicRef")).unwrap_or("#");
         let place = format!("{pointer}/$ref");
         match target? {
             Target::Here(target) if target == pointer => {

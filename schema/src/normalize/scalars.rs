@@ -63,7 +63,7 @@ impl Scalars {
 impl Schemas<'_> {
     /// Returns the schema's own assertions about strings and numbers: none where a reference hides its siblings.
     pub(crate) fn scalars(&self, id: SchemaId) -> Scalars {
-        let draft = self.bundle.draft();
+        let draft = self.bundle.draft;
         let is_hidden =
             |map: &&Map<String, Value>| draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string);
         self.source(id).filter(|map| !is_hidden(map)).map(|map| Scalars::of(map, draft)).unwrap_or_default()

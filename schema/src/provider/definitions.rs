@@ -14,7 +14,7 @@ pub(super) struct Definitions {
     /// By their shapes; the root has none.
     names: HashMap<ShapeId, String>,
     /// A shape that leads back to itself.
-    circle: Option<ShapeId>,
+    pub(super) circle: Option<ShapeId>,
     pending: Vec<ShapeId>,
     asked: HashSet<ShapeId>,
 }
@@ -54,11 +54,6 @@ impl Definitions {
             definitions.names.insert(id, names::definition(&given.unwrap_or_default(), &mut taken));
         }
         definitions
-    }
-
-    /// A shape that leads back to itself, where there is one.
-    pub(super) fn circle(&self) -> Option<ShapeId> {
-        self.circle
     }
 
     /// How to refer to a shape that is printed by itself.

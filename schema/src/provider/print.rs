@@ -73,7 +73,7 @@ impl<'r, 'a> Printer<'r, 'a> {
 
     pub(super) fn print(mut self) -> Result<Rewrite, NotStrict> {
         let mut schema = self.whole()?;
-        if let Some(circle) = self.definitions.circle().filter(|_| self.is_strict && self.dialect != Dialect::OpenAi) {
+        if let Some(circle) = self.definitions.circle.filter(|_| self.is_strict && self.dialect != Dialect::OpenAi) {
             return Err(NotStrict::new(self.reading.pointer(circle), "a schema that leads back to itself"));
         }
         let mut definitions = Vec::new();
@@ -119,7 +119,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         own.retain(|schema| !target.contains(schema));
         let mut beside = Map::new();
         self.note(&mut beside, &own, kinds, place.name, false);
-        let is_circular = self.definitions.circle().is_some();
+        let is_circular = self.definitions.circle.is_some();
         if self.dialect == Dialect::Anthropic && !beside.is_empty() && !is_circular && self.printed < MOST_REPEATED {
             return self.shape(id, place, true);
         }
@@ -285,8 +285,7 @@ impl<'r, 'a> Printer<'r, 'a> {
                 _ => printed.push(Value::Object(branch)),
             }
         }
-        let mut seen = HashSet::new();
-        printed.retain(|branch| seen.insert(branch.to_string()));
+        let printed = distinct(&printed, ToString::to_string);
         let plain =
             |branch: &Value| branch.as_object().filter(|it| it.len() == 1)?.get("type")?.as_str().map(str::to_owned);
         let types: Option<Vec<String>> = printed.iter().map(plain).collect();
@@ -311,8 +310,7 @@ impl<'r, 'a> Printer<'r, 'a> {
                 words.extend(words::of(&Constraint { schema: *first, keyword: "default", value }));
             }
         }
-        let mut seen = HashSet::new();
-        words.retain(|words| seen.insert(words.clone()));
+        let mut words = distinct(&words, |words| words);
         // What an object has said of its keys.
         if let Some(Value::String(known)) = schema.remove("description") {
             words.insert(0, known);

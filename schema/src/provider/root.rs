@@ -8,6 +8,7 @@ use super::objects::either;
 use super::print::{Place, Printed, Printer, typed};
 use super::reading::declared;
 use super::words;
+use crate::number::distinct;
 use crate::shape::{Shape, ShapeId, StructShape, UnionShape, Unknown};
 
 /// Alternatives are told by what they require, this many of them.
@@ -97,8 +98,7 @@ impl Printer<'_, '_> {
         } else if !is_whole {
             schema.remove("required");
         }
-        let mut seen = HashSet::new();
-        told.retain(|words: &String| seen.insert(words.clone()));
+        let mut told = distinct(&told, |words| words);
         told.truncate(MOST_TOLD);
         let holding = reading.holding(place.schemas, crate::normalize::Kinds::OBJECT);
         let said = if told.len() > 1 { vec![format!("either {}", told.join(", or "))] } else { Vec::new() };

@@ -91,7 +91,8 @@ impl Narrowing<'_> {
                         *needs = Value::Bool(false);
                     }
                     Value::Object(inner) => {
-                        if self.take_out_of(inner, depth + 1).is_err() {
+                        let outcome = self.take_out_of(inner, depth + 1);
+                        if outcome.is_err() {
                             *needs = Value::Bool(false);
                         }
                     }

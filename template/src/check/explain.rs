@@ -1,6 +1,6 @@
 //! Messages about invalid arguments.
 
-use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, listed};
+use mcp_bindgen_schema::{Shape, ShapeId, Slot, StructShape, listed, shortened};
 use serde_json::Value;
 
 use super::accepts::{Acceptance, is_complete, tag};
@@ -276,8 +276,5 @@ fn shown(term: &Term) -> String {
 }
 
 fn cut(text: &str) -> String {
-    if text.chars().nth(LONGEST).is_none() {
-        return text.to_owned();
-    }
-    format!("{}…", text.chars().take(LONGEST).collect::<String>())
+    shortened(text, LONGEST)
 }

@@ -40,25 +40,10 @@ impl Inclusion<'_> {
 
     /// The schemas that the right schema puts on a key.
     fn wanted_of(&mut self, right: SchemaId, key: &str) -> Vec<SchemaId> {
-        let version = self.right;
-        let asserted = version.assertions(right);
-        let mut wanted: Vec<SchemaId> = version.property(right, key).into_iter().collect();
-        let mut is_known = !wanted.is_empty();
-        for (pattern, schema) in &asserted.patterns {
-            match self.patterns.matches(pattern, key) {
-                Some(true) => {
-                    is_known = true;
-                    wanted.push(*schema);
-                }
-                Some(false) => {}
-                // It may match, and it may not: both have to hold.
-                None => wanted.push(*schema),
-            }
-        }
-        if !is_known {
-            wanted.extend(version.additional(right));
-        }
-        wanted
+        let keyed = self.right.keyed(right, key, &mut self.patterns);
+        let additional = self.right.additional(right).filter(|_| !keyed.iter().any(|(_, is_sure)| *is_sure));
+        // A pattern may match, and it may not: both have to hold.
+        keyed.into_iter().map(|(schema, _)| schema).chain(additional).collect()
     }
 
     fn property(&mut self, part: &Part<'_>, right: SchemaId, key: &str) -> Vec<Failure> {
