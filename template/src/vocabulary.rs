@@ -6,23 +6,23 @@ use crate::words::{Role, Word, is_word, words};
 
 /// The filters that templates have, wherever they run: minijinja's own, and `tojson`.
 const FILTERS: &str = "\
-    abs attr batch bool capitalize chain count d default dictsort e escape first float format groupby indent int \
-    items join last length lines list lower map max min pprint reject rejectattr replace reverse round safe select \
-    selectattr slice sort split string sum title tojson trim unique upper zip";
+    abs|attr|batch|bool|capitalize|chain|count|d|default|dictsort|e|escape|first|float|format|groupby|indent|int|\
+    items|join|last|length|lines|list|lower|map|max|min|pprint|reject|rejectattr|replace|reverse|round|safe|select|\
+    selectattr|slice|sort|split|string|sum|title|tojson|trim|unique|upper|zip";
 /// The tests that templates have: minijinja's own, but for those that no word names.
 const TESTS: &str = "\
-    boolean defined divisibleby endingwith eq equalto escaped even false filter float ge greaterthan gt in int \
-    integer iterable le lessthan lower lt mapping ne none number odd safe sameas sequence startingwith string test \
-    true undefined upper";
+    boolean|defined|divisibleby|endingwith|eq|equalto|escaped|even|false|filter|float|ge|greaterthan|gt|in|int|\
+    integer|iterable|le|lessthan|lower|lt|mapping|ne|none|number|odd|safe|sameas|sequence|startingwith|string|test|\
+    true|undefined|upper";
 /// Words of the language, which name no variable.
 const KEYWORDS: &str = "\
-    and elif else endfor endif endset false False for if in is loop none None not or recursive self set true True";
+    and|elif|else|endfor|endif|endset|false|False|for|if|in|is|loop|none|None|not|or|recursive|self|set|true|True";
 /// The prefix of internal names: no name of a template may begin with it.
 pub const RESERVED: &str = "__mcp_";
 
-/// Returns `true` if a list of words has one.
+/// Returns `true` if one of these lists has a word.
 fn has(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
+    list.split('|').any(|known| known == word)
 }
 
 /// Returns `true` if a word of the language, or what begins so, cannot be the name of a variable.
@@ -57,9 +57,9 @@ pub(crate) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
 fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
     match role {
         Role::Filter if !has(FILTERS, text) => {
-            Some(format!("unknown filter `{text}`{}", meant(text, FILTERS.split(' '))))
+            Some(format!("unknown filter `{text}`{}", meant(text, FILTERS.split('|'))))
         }
-        Role::Test if !has(TESTS, text) => Some(format!("unknown test `{text}`{}", meant(text, TESTS.split(' ')))),
+        Role::Test if !has(TESTS, text) => Some(format!("unknown test `{text}`{}", meant(text, TESTS.split('|')))),
         Role::Name if text.starts_with(RESERVED) => Some(taken()),
         _ => None,
     }
@@ -103,10 +103,10 @@ mod tests {
         let (filters, tests) = (names(&debug, "filters"), names(&debug, "tests"));
         let theirs: Vec<&str> =
             filters.iter().map(String::as_str).filter(|name| !["tojson", "urlencode"].contains(name)).collect();
-        let ours: Vec<&str> = FILTERS.split(' ').filter(|name| *name != "tojson").collect();
+        let ours: Vec<&str> = FILTERS.split('|').filter(|name| *name != "tojson").collect();
         assert_eq!(ours, theirs);
         assert_eq!(
-            TESTS.split(' ').collect::<Vec<_>>(),
+            TESTS.split('|').collect::<Vec<_>>(),
             tests.iter().filter(is_word).map(String::as_str).collect::<Vec<_>>()
         );
     }

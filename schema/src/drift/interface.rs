@@ -242,12 +242,12 @@ impl Interface<'_> {
         &mut self,
         renamed: Vec<Renamed<'w>>,
         pointer: impl Fn(&str) -> String,
-        what: impl Fn(&str) -> String,
+        detail: impl Fn(&Renamed<'_>) -> String,
         behind: impl Fn(&Self, &str, &str) -> Option<[String; 2]>,
     ) -> HashSet<&'w str> {
         let mut misread = HashSet::new();
         for renamed in renamed {
-            let (place, detail) = (pointer(renamed.wire), format!("{}{}", what(renamed.wire), renamed.detail));
+            let (place, detail) = (pointer(renamed.wire), detail(&renamed));
             let behind = renamed.taker.and_then(|taker| behind(self, renamed.wire, taker));
             if let Some([old, new]) = behind.filter(|[old, new]| is_interchangeable(old, new)) {
                 misread.insert(renamed.wire);
@@ -277,7 +277,7 @@ impl Interface<'_> {
         let misread = self.renames(
             renamed,
             place,
-            |_| String::new(),
+            |renamed| renamed.detail.clone(),
             |interface, wire, taker| {
                 let left = interface.old.field(old, of_old.get(wire)?);
                 Some([format!(": {left}"), format!(": {}", interface.new.field(new, of_new.get(taker)?))])
@@ -316,10 +316,10 @@ impl Interface<'_> {
         }
         let [before, now] = [old, new].map(|values| values.iter().map(String::as_str).collect::<Vec<_>>());
         let called = |is_new, wires: &[&str]| names::variants(wires, if is_new { of_new } else { of_old });
-        let what = |wire: &str| format!("`{}` is ", printable(wire));
+        let detail = |renamed: &Renamed<'_>| format!("`{}` is {}", printable(renamed.wire), renamed.detail);
         let renamed = renamed(&before, &now, "value", called);
         let misread =
-            self.renames(renamed, |_| pointer.to_owned(), what, |_, _, _| Some([String::new(), String::new()]));
+            self.renames(renamed, |_| pointer.to_owned(), detail, |_, _, _| Some([String::new(), String::new()]));
         let (left, right): (HashSet<&str>, HashSet<&str>) =
             (before.iter().copied().collect(), now.iter().copied().collect());
         for value in before.iter().filter(|value| !right.contains(*value) && !misread.contains(*value)) {
@@ -353,12 +353,13 @@ impl Interface<'_> {
             let (union, role) = if is_new { (new, roles[1]) } else { (old, roles[0]) };
             names::branches(labels, role == Role::Output && union.tag.is_some())
         };
-        let what = |wire: &str| format!("the alternative {} is ", printable(wire));
+        let detail =
+            |renamed: &Renamed<'_>| format!("the alternative {} is {}", printable(renamed.wire), renamed.detail);
         let renamed = renamed(&before, &now, "alternative", called);
         let misread = self.renames(
             renamed,
             |_| pointer.to_owned(),
-            what,
+            detail,
             |interface, wire, taker| {
                 let left = interface.old.shape(of_old.get(wire)?.shape, wire);
                 Some([format!("({left})"), format!("({})", interface.new.shape(after.get(taker)?.shape, taker))])

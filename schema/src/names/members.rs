@@ -31,13 +31,13 @@ pub fn extra(fields: &[String]) -> String {
 }
 
 /// The inherent methods of a struct, which setters must not hide.
-const STRUCT_METHODS: &str = "new builder build uri clone default eq ne hash fmt into serialize deserialize";
+const STRUCT_METHODS: &str = "new|builder|build|uri|clone|default|eq|ne|hash|fmt|into|serialize|deserialize";
 
 /// Returns the setter of each field.
 #[must_use]
 pub fn setters(fields: &[String]) -> Vec<String> {
     let setter = |field: &String| {
-        let name = if STRUCT_METHODS.split(' ').any(|method| method == field) {
+        let name = if STRUCT_METHODS.split('|').any(|method| method == field) {
             format!("{field}_property")
         } else {
             return field.clone();
