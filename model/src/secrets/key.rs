@@ -11,242 +11,73 @@ pub(super) enum Key {
     SecretOrWord,
 }
 
-const SECRETS: [&str; 26] = [
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASSWD",
-    "PASSPHRASE",
-    "PASSCODE",
-    "PWD",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "CREDS",
-    "APIKEY",
-    "APIKEYS",
-    "ACCESSKEY",
-    "ACCOUNTKEY",
-    "AUTHKEY",
-    "PRIVATEKEY",
-    "SECRETKEY",
-    "AUTHORIZATION",
-    "BEARER",
-    "PAT",
-    "PSK",
-    "JWT",
-    "OTP",
-    "SESSIONID",
-    "SESSID",
-];
+// The lists are words with blanks between them.
+
+const SECRETS: &str = "\
+    TOKEN TOKENS SECRET SECRETS PASSWD PASSPHRASE PASSCODE PWD CREDENTIAL CREDENTIALS CREDS APIKEY APIKEYS ACCESSKEY \
+    ACCOUNTKEY AUTHKEY PRIVATEKEY SECRETKEY AUTHORIZATION BEARER PAT PSK JWT OTP SESSIONID SESSID";
 /// As [`SECRETS`], where the key ends so: `PASS_THROUGH` is none.
 const SECRETS_AT_END: [&str; 7] = ["PASS", "PW", "COOKIE", "COOKIES", "SIG", "SIGNATURE", "SAS"];
 /// The ends of words written as one: `authtoken`.
 const SECRET_ENDINGS: [&str; 3] = ["TOKEN", "SECRET", "SESSID"];
-const KEYS: [&str; 2] = ["KEY", "KEYS"];
 /// Kinds of keys that open nothing.
-const PUBLIC_KEYS: [&str; 30] = [
-    "BOARD",
-    "CACHE",
-    "CITATION",
-    "COLUMN",
-    "DEDUPE",
-    "FIELD",
-    "FOREIGN",
-    "GROUP",
-    "HOT",
-    "IDEMPOTENCY",
-    "INDEX",
-    "ISSUE",
-    "LOOKUP",
-    "MAP",
-    "OBJECT",
-    "ORDER",
-    "PARTITION",
-    "PRIMARY",
-    "PROJECT",
-    "PUBLIC",
-    "RANGE",
-    "REGISTRY",
-    "ROUTING",
-    "ROW",
-    "SECTION",
-    "SHORTCUT",
-    "SORT",
-    "SPACE",
-    "UNIQUE",
-    "WEBSOCKET",
-];
+const PUBLIC_KEYS: &str = "\
+    BOARD CACHE CITATION COLUMN DEDUPE FIELD FOREIGN GROUP HOT IDEMPOTENCY INDEX ISSUE LOOKUP MAP OBJECT ORDER \
+    PARTITION PRIMARY PROJECT PUBLIC RANGE REGISTRY ROUTING ROW SECTION SHORTCUT SORT SPACE UNIQUE WEBSOCKET";
 /// A key that ends so tells where the secret is, or what kind it is, not the secret.
-const HARMLESS_ENDS: [&str; 57] = [
-    "ADDRESS",
-    "ALG",
-    "ALGORITHM",
-    "AUDIENCE",
-    "BACKEND",
-    "BROWSER",
-    "DATABASE",
-    "DB",
-    "DIR",
-    "DIRECTORY",
-    "DISABLED",
-    "DOMAIN",
-    "EMAIL",
-    "ENABLED",
-    "ENDPOINT",
-    "ENV",
-    "FIELD",
-    "FILE",
-    "FILES",
-    "FOLDER",
-    "FORMAT",
-    "HEADER",
-    "HEADERS",
-    "HOST",
-    "ID",
-    "IDS",
-    "ISSUER",
-    "LABEL",
-    "LEVEL",
-    "LOCATION",
-    "MANAGER",
-    "METHOD",
-    "MODE",
-    "NAME",
-    "PARAM",
-    "PATH",
-    "POLICY",
-    "PORT",
-    "PREFIX",
-    "PROVIDER",
-    "REALM",
-    "REGION",
-    "REQUIRED",
-    "SCOPE",
-    "SCOPES",
-    "SERVER",
-    "SERVICE",
-    "STDIN",
-    "STORE",
-    "SUFFIX",
-    "TABLE",
-    "TYPE",
-    "URI",
-    "URL",
-    "USER",
-    "USERNAME",
-    "VAULT",
-];
+const HARMLESS_ENDS: &str = "\
+    ADDRESS ALG ALGORITHM AUDIENCE BACKEND BROWSER DATABASE DB DIR DIRECTORY DISABLED DOMAIN EMAIL ENABLED ENDPOINT \
+    ENV FIELD FILE FILES FOLDER FORMAT HEADER HEADERS HOST ID IDS ISSUER LABEL LEVEL LOCATION MANAGER METHOD MODE \
+    NAME PARAM PATH POLICY PORT PREFIX PROVIDER REALM REGION REQUIRED SCOPE SCOPES SERVER SERVICE STDIN STORE SUFFIX \
+    TABLE TYPE URI URL USER USERNAME VAULT";
 const HARMLESS_STARTS: [&str; 4] = ["NO", "DISABLE", "SKIP", "WITHOUT"];
-const COUNTS: [&str; 31] = [
-    "AGE",
-    "ATTEMPTS",
-    "BITS",
-    "BUDGET",
-    "BYTES",
-    "COUNT",
-    "DAYS",
-    "EXPIRATION",
-    "EXPIRES",
-    "EXPIRY",
-    "HOURS",
-    "INTERVAL",
-    "KEYS",
-    "LENGTH",
-    "LIFETIME",
-    "LIMIT",
-    "MAX",
-    "MIN",
-    "MINUTES",
-    "NUM",
-    "NUMBER",
-    "PER",
-    "RETRIES",
-    "ROUNDS",
-    "SECONDS",
-    "SIZE",
-    "TIMEOUT",
-    "TOKENS",
-    "TOTAL",
-    "TTL",
-    "VERSION",
-];
-const SWITCHES: [&str; 19] = [
-    "0",
-    "1",
-    "true",
-    "false",
-    "yes",
-    "no",
-    "on",
-    "off",
-    "none",
-    "null",
-    "nil",
-    "undefined",
-    "auto",
-    "default",
-    "env",
-    "required",
-    "optional",
-    "enabled",
-    "disabled",
-];
-const FILE_ENDINGS: [&str; 38] = [
-    "asc", "bin", "cer", "cfg", "cjs", "conf", "crt", "csv", "db", "der", "env", "gpg", "html", "ini", "jar", "jks",
-    "js", "json", "jsonc", "jwk", "kdbx", "key", "log", "md", "mjs", "p12", "pem", "pfx", "pub", "py", "sh", "sock",
-    "sqlite", "toml", "ts", "txt", "xml", "yaml",
-];
-const ROOTS: [&str; 17] = [
-    "/Users/",
-    "/Volumes/",
-    "/app/",
-    "/config/",
-    "/data/",
-    "/dev/",
-    "/etc/",
-    "/home/",
-    "/mnt/",
-    "/opt/",
-    "/private/",
-    "/root/",
-    "/run/",
-    "/srv/",
-    "/tmp/",
-    "/usr/",
-    "/var/",
-];
+const COUNTS: &str = "\
+    AGE ATTEMPTS BITS BUDGET BYTES COUNT DAYS EXPIRATION EXPIRES EXPIRY HOURS INTERVAL KEYS LENGTH LIFETIME LIMIT \
+    MAX MIN MINUTES NUM NUMBER PER RETRIES ROUNDS SECONDS SIZE TIMEOUT TOKENS TOTAL TTL VERSION";
+const SWITCHES: &str = "\
+    0 1 true false yes no on off none null nil undefined auto default env required optional enabled disabled";
+const FILE_ENDINGS: &str = "\
+    asc bin cer cfg cjs conf crt csv db der env gpg html ini jar jks js json jsonc jwk kdbx key log md mjs p12 pem \
+    pfx pub py sh sock sqlite toml ts txt xml yaml";
+const ROOTS: &str = "\
+    /Users/ /Volumes/ /app/ /config/ /data/ /dev/ /etc/ /home/ /mnt/ /opt/ /private/ /root/ /run/ /srv/ /tmp/ /usr/ \
+    /var/";
 
 /// Classifies a key by its name; `None` where no secret is kept under it.
 pub(super) fn kind(key: &str) -> Option<Key> {
     let words = words(key);
     let (first, last) = (words.first()?.as_str(), words.last()?.as_str());
-    let is = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let is = |list| words.iter().any(|word| is_among(list, word));
     let is_session = words.iter().any(|word| word == "SESSION" || word == "SESS") && last == "ID";
-    if (HARMLESS_ENDS.contains(&last) && !is_session) || HARMLESS_STARTS.contains(&first) {
+    if (is_among(HARMLESS_ENDS, last) && !is_session) || HARMLESS_STARTS.contains(&first) {
         return None;
     }
     let joined = words.concat();
     let ends_so = |word: &String| SECRET_ENDINGS.iter().any(|ending| word.ends_with(ending));
-    let is_secret = is(&SECRETS)
+    let is_secret = is(SECRETS)
         || is_session
         || SECRETS_AT_END.contains(&last)
         || words.iter().any(ends_so)
         || ["PASSWORD", "APIKEY", "ACCESSKEY"].iter().any(|word| joined.contains(word));
-    let is_key = is(&KEYS) && !is(&PUBLIC_KEYS);
+    let is_key = is("KEY KEYS") && !is(PUBLIC_KEYS);
     match () {
-        () if !(is_secret || is_key || is(&["AUTH"])) => None,
-        () if is(&COUNTS) => Some(Key::SecretOrCount),
+        () if !(is_secret || is_key || is("AUTH")) => None,
+        () if is(COUNTS) => Some(Key::SecretOrCount),
         () if is_secret || (is_key && words.len() > 1) => Some(Key::Secret),
         () => Some(Key::SecretOrWord),
     }
+}
+
+/// Returns `true` if a list has a word.
+fn is_among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
 }
 
 impl Key {
     /// Returns `true` if the value of such a key is a secret. Placeholders are not part of it.
     pub(super) fn holds(self, value: &str) -> bool {
         let value = value.trim();
-        if value.is_empty() || SWITCHES.iter().any(|word| value.eq_ignore_ascii_case(word)) || is_path(value) {
+        if value.is_empty() || SWITCHES.split(' ').any(|word| value.eq_ignore_ascii_case(word)) || is_path(value) {
             return false;
         }
         match self {
@@ -315,6 +146,6 @@ fn is_path(value: &str) -> bool {
     let on_drive = value.get(1..3).is_some_and(|colon| colon == ":\\" || colon == ":/");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/\\:@~+\0".contains(c);
     let ending = value.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_file = FILE_ENDINGS.contains(&ending) && value.chars().all(is_plain);
-    starts_so || on_drive || is_file || ROOTS.iter().any(|root| value.starts_with(root))
+    let is_file = is_among(FILE_ENDINGS, ending) && value.chars().all(is_plain);
+    starts_so || on_drive || is_file || ROOTS.split(' ').any(|root| value.starts_with(root))
 }

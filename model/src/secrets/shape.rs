@@ -4,67 +4,15 @@ use std::ops::Range;
 
 use super::Reach;
 
-/// Nothing but a token begins so.
-const TOKEN_STARTS: [&str; 53] = [
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "gldt-",
-    "glrt-",
-    "xoxa-",
-    "xoxb-",
-    "xoxe-",
-    "xoxp-",
-    "xoxr-",
-    "xoxs-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "rk_test_",
-    "whsec_",
-    "shpat_",
-    "shpss_",
-    "shpca_",
-    "dop_v1_",
-    "hvs.",
-    "hvb.",
-    "lin_api_",
-    "lin_oauth_",
-    "ATATT3",
-    "figd_",
-    "figu_",
-    "sntrys_",
-    "sntryu_",
-    "tskey-",
-    "AGE-SECRET-KEY-",
-    "ntn_",
-    "PMAK-",
-    "GOCSPX-",
-    "sbp_",
-    "apify_api_",
-    "sk-ant-",
-    "sk-proj-",
-    "sk-or-",
-    "lsv2_",
-    "ctx7sk-",
-    "nvapi-",
-    "sq0atp-",
-    "eyJ",
-];
+/// Nothing but a token begins so. Blanks separate the beginnings.
+const TOKEN_STARTS: &str = "\
+    ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- xoxa- xoxb- xoxe- xoxp- xoxr- xoxs- xapp- AKIA ASIA AIza \
+    ya29. sk_live_ sk_test_ rk_live_ rk_test_ whsec_ shpat_ shpss_ shpca_ dop_v1_ hvs. hvb. lin_api_ lin_oauth_ \
+    ATATT3 figd_ figu_ sntrys_ sntryu_ tskey- AGE-SECRET-KEY- ntn_ PMAK- GOCSPX- sbp_ apify_api_ sk-ant- sk-proj- \
+    sk-or- lsv2_ ctx7sk- nvapi- sq0atp- eyJ";
 /// A token where what follows is random enough; a name of something else otherwise.
-const PERHAPS_TOKEN_STARTS: [&str; 17] = [
-    "sk-", "hf_", "npm_", "pypi-", "secret_", "r8_", "gsk_", "tvly-", "pplx-", "xai-", "fc-", "dapi", "key-", "SG.",
-    "pat_", "api_", "mcp_",
-];
+const PERHAPS_TOKEN_STARTS: &str =
+    "sk- hf_ npm_ pypi- secret_ r8_ gsk_ tvly- pplx- xai- fc- dapi key- SG. pat_ api_ mcp_";
 const SHORTEST_TOKEN: usize = 16;
 const RANDOM_PART: usize = 10;
 const SHORTEST_BASE64: usize = 12;
@@ -73,14 +21,16 @@ const LONGEST_BASE64: usize = 1024;
 /// Tokens of known services.
 pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
+    let [sure_starts, other_starts] =
+        [TOKEN_STARTS, PERHAPS_TOKEN_STARTS].map(|starts| starts.split(' ').collect::<Vec<_>>());
     for (start, _) in text.char_indices() {
         // Most characters are inside of words, which is told sooner than what words begin with.
         if !is_at_boundary(text, start) {
             continue;
         }
         let rest = text.get(start..).unwrap_or_default();
-        let sure = TOKEN_STARTS.iter().any(|prefix| rest.starts_with(prefix));
-        if (!sure && !PERHAPS_TOKEN_STARTS.iter().any(|prefix| rest.starts_with(prefix)))
+        let sure = sure_starts.iter().any(|beginning| rest.starts_with(beginning));
+        if (!sure && !other_starts.iter().any(|beginning| rest.starts_with(beginning)))
             || found.last().is_some_and(|last| start < last.end)
         {
             continue;
