@@ -25,10 +25,11 @@ mod snapshot;
 
 mod text;
 mod uri_template;
+mod words;
 
 pub use canonical::{canonical_json, digest, hex_digest, tool_digest};
 pub use change::{ChangeKind, Class};
-pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool};
+pub use config::{Access, AccessEntry, Config, ConfigWarning, Defaults, DiagnosticLevels, JoinedTool, ServerConfig};
 #[doc(hidden)]
 pub use config::{config_keys, config_schema, is_packaged};
 pub use date::{Date, utc_timestamp};
@@ -44,8 +45,8 @@ pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
     Acceptance, AuthConfig, Condition, ConfigPlace, Domain, Drift, DriftRules, GrantType, Hint, Isolation, Live,
-    Pattern, PatternPlaces, Pin, PolicyEffect, PolicyRule, Prefix, Rate, RustConfig, RustRule, SecretStore,
-    ServerConfig, Transport, Types, UnknownKeys, View, ViewRefusal, is_server_name,
+    Pattern, PatternPlaces, Pin, PolicyEffect, PolicyRule, Prefix, Rate, RustConfig, RustRule, SecretStore, Transport,
+    Types, UnknownKeys, View, ViewRefusal, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::keys;
 use super::node::Node;
 use super::read::{Reader, check_server};
+use super::table::{Table, table};
 use crate::secrets::quoted;
-use crate::{FileError, ServerConfig, matches_globs};
+use crate::{FileError, matches_globs};
 
 /// `[access]`: the servers and tools that callers of a proxy see and use. A caller that no entry is for sees nothing.
 ///
@@ -35,20 +35,27 @@ pub struct Access {
     pub entries: BTreeMap<String, AccessEntry>,
 }
 
-/// One entry of `[access]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AccessEntry {
-    /// The principals that it is for. If `groups` and `scopes` are empty too, the principal with the entry's name.
-    pub principals: Vec<String>,
-    /// The groups that it is for.
-    pub groups: Vec<String>,
-    /// The scopes that it is for.
-    pub scopes: Vec<String>,
-    /// The servers with all their tools, prompts and resources.
-    pub servers: Vec<String>,
-    /// Globs of tools, each as `server/tool`.
-    pub tools: Vec<String>,
+table! {
+    /// One entry of `[access]`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct AccessEntry {
+        /// The principals that it is for. If `groups` and `scopes` are empty too, the principal with the entry's name.
+        pub principals: Vec<String> => "principals", "the name",
+            "names of principals";
+        /// The groups that it is for.
+        pub groups: Vec<String> => "groups", "[]",
+            "groups of principals";
+        /// The scopes that it is for.
+        pub scopes: Vec<String> => "scopes", "[]",
+            "scopes of tokens";
+        /// The servers with all their tools, prompts and resources.
+        pub servers: Vec<String> => "servers", "[]",
+            "servers with all their tools, prompts and resources";
+        /// Globs of tools, each as `server/tool`.
+        pub tools: Vec<String> => "tools", "[]",
+            "globs of tools, each as `\"server/tool\"`";
+    }
 }
 
 impl Access {
@@ -90,27 +97,12 @@ impl Access {
     }
 }
 
-pub(super) fn read(
-    reader: &Reader<'_>,
-    node: &Node,
-    servers: &BTreeMap<String, ServerConfig>,
-) -> Result<Access, FileError> {
+pub(super) fn read<T>(reader: &Reader<'_>, node: &Node, servers: &BTreeMap<String, T>) -> Result<Access, FileError> {
     let mut access = Access::default();
     for named in reader.table(node, "`access`")? {
         let what = format!("`{}` in `access`", quoted(&named.key));
         let mut read = AccessEntry::default();
-        for entry in reader.table(&named.value, &what)? {
-            reader.check_key(entry, &what, &keys::ACCESS)?;
-            let texts = reader.texts(&entry.value, &format!("`{}` of {what}", entry.key))?;
-            let list = match entry.key.as_str() {
-                "principals" => &mut read.principals,
-                "groups" => &mut read.groups,
-                "scopes" => &mut read.scopes,
-                "servers" => &mut read.servers,
-                _ => &mut read.tools,
-            };
-            *list = texts;
-        }
+        read.fill(reader, &named.value, &what, "of")?;
         if read.servers.is_empty() && read.tools.is_empty() {
             let help = "add `servers = [\"name\"]` or `tools = [\"name/list_*\"]`";
             return Err(reader.error(named.at, format!("{what} shows nothing")).with_help(help));

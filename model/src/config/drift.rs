@@ -9,13 +9,13 @@ use crate::{ChangeKind, Class, Date, FileError};
 
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<(Option<Drift>, DriftRules), FileError> {
     let mut rules = DriftRules::default();
-    let Kind::Table(_) = &node.kind else { return Ok((Some(reader.drift(node, what)?), rules)) };
+    let Kind::Table(_) = &node.kind else { return Ok((Some(reader.word(node, what)?), rules)) };
     let mut mode = None;
     for entry in reader.table(node, what)? {
         reader.check_key(entry, what, &keys::DRIFT)?;
         let inner = format!("`{}` in {what}", quoted(&entry.key));
         match entry.key.as_str() {
-            "mode" => mode = Some(reader.drift(&entry.value, &inner)?),
+            "mode" => mode = Some(reader.word(&entry.value, &inner)?),
             "accept" => {
                 let list = reader.list(&entry.value, &inner, "an array of tables")?;
                 rules.accept = list.iter().map(|node| acceptance(reader, node, &inner)).collect::<Result<_, _>>()?;

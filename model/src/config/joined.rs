@@ -1,7 +1,7 @@
 //! Reads `[tools]`: tools that stand for like tools of several servers.
 
 use super::keys;
-use super::node::{Kind, Node};
+use super::node::Node;
 use super::read::Reader;
 use crate::FileError;
 use crate::secrets::quoted;
@@ -18,20 +18,14 @@ pub struct JoinedTool {
 }
 
 pub(super) fn read(reader: &Reader<'_>, name: &str, at: usize, node: &Node) -> Result<JoinedTool, FileError> {
-    let is_letter = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
-    if !(name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_letter)) {
-        let help = "use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter";
-        return Err(reader.error(at, format!("invalid tool name `{}`", quoted(name))).with_help(help));
-    }
+    reader.check_snake_case(at, name, || format!("invalid tool name `{}`", quoted(name)))?;
     let what = format!("tool `{name}`");
     let mut of = Vec::new();
     for entry in reader.table(node, &what)? {
         reader.check_key(entry, &what, &keys::JOINED)?;
         let what = format!("`{}` of {what}", entry.key);
-        let texts = reader.texts(&entry.value, &what)?;
-        let nodes: &[Node] = if let Kind::List(nodes) = &entry.value.kind { nodes } else { &[] };
-        for (text, node) in texts.iter().zip(nodes) {
-            let (server, tool) = reader.tool_of_server(node.at, &what, text)?;
+        for (text, node) in reader.located_texts(&entry.value, &what)? {
+            let (server, tool) = reader.tool_of_server(node.at, &what, &text)?;
             if of.iter().any(|(known, _)| known == server) {
                 let message = format!("{what} has two tools of server `{server}`");
                 return Err(reader

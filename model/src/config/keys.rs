@@ -1,125 +1,41 @@
-//! Every key of `mcp.toml`: its name, the type of its value, its default and its help. The parser, the JSON Schema
-//! and the reference in the book use these tables. Unlisted keys are an error.
+//! Every key of `mcp.toml`: its name, the type of its value, its default and its help. A row of a `table!` also
+//! declares the field that has the value, with which it is read, printed and embedded. The JSON Schema and the reference
+//! in the book use these tables. Unlisted keys are an error.
 
+use std::collections::BTreeMap;
 use std::iter::once;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::server::{Drift, GrantType, Live, Pin, PolicyEffect, Types, UnknownKeys};
+use super::access::AccessEntry;
+use super::key::{Form, Key, key};
+use super::table::{Table, table};
+use crate::server::{
+    AuthConfig, Drift, DriftRules, Isolation, Live, PatternPlaces, Pin, PolicyRule, Prefix, Rate, RustConfig,
+    SecretStore, Transport, Types, UnknownKeys, View,
+};
+use crate::words::Words;
 use crate::{ChangeKind, Class};
-
-/// A key of a table.
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) form: Form,
-    /// The servers that it is for.
-    pub(super) reach: Reach,
-    /// The default as JSON, or in words; empty if there is none.
-    pub(crate) default: &'static str,
-    /// Its effect, in Markdown without links.
-    pub(crate) help: &'static str,
-    /// The page of the book about it.
-    pub(crate) page: &'static str,
-}
-
-/// The form of a value.
-pub(crate) enum Form {
-    Text,
-    Boolean,
-    Number,
-    /// A value of any type.
-    Value,
-    /// A port of this machine.
-    Port,
-    /// A number with a unit: `"30s"`.
-    Duration,
-    /// A number of calls in a time: `"10/s"`.
-    Rate,
-    /// A date: `"2027-01-31"`.
-    Date,
-    /// A word for names, or `false`.
-    Prefix,
-    Words(fn() -> Vec<&'static str>),
-    Texts,
-    /// Codes of diagnostics: `"MCP0006"`.
-    Codes,
-    /// Places of secrets: `"env"`, `"keyring"`, `"dotenv:.env"`.
-    Stores,
-    /// Texts by names.
-    TextMap,
-    /// Words by ids of rules.
-    RuleMap(fn() -> Vec<&'static str>),
-    /// Values of any type by names.
-    ValueMap,
-    /// One of the words, or texts.
-    WordsOrTexts(fn() -> Vec<&'static str>),
-    /// One of the words, or a table.
-    WordsOrTable(fn() -> Vec<&'static str>, &'static [Key]),
-    Table(&'static [Key]),
-    Tables(&'static [Key]),
-    /// Tables by names.
-    TableMap(&'static [Key]),
-}
-
-/// The servers that a key is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    Any,
-    /// Only child processes.
-    Child,
-    /// Only servers with a `url`.
-    Remote,
-}
-
-const fn key(name: &'static str, form: Form, default: &'static str, help: &'static str) -> Key {
-    Key { name, form, reach: Reach::Any, default, help, page: "" }
-}
-
-impl Key {
-    const fn child(self) -> Self {
-        Self { reach: Reach::Child, ..self }
-    }
-
-    const fn remote(self) -> Self {
-        Self { reach: Reach::Remote, ..self }
-    }
-
-    const fn page(self, page: &'static str) -> Self {
-        Self { page, ..self }
-    }
-
-    /// Returns the keys of the tables below it.
-    pub(crate) const fn inner(&self) -> &'static [Self] {
-        match self.form {
-            Form::Table(keys) | Form::Tables(keys) | Form::TableMap(keys) | Form::WordsOrTable(_, keys) => keys,
-            _ => &[],
-        }
-    }
-}
-
-fn drift_words() -> Vec<&'static str> {
-    Drift::ALL.map(Drift::name).to_vec()
-}
-
-fn pin_words() -> Vec<&'static str> {
-    Pin::ALL.map(Pin::name).to_vec()
-}
 
 fn classes() -> Vec<&'static str> {
     Class::ALL.map(Class::name).to_vec()
 }
 
-/// The transports as they are written: `transport`, or `type` as other programs name it.
-pub(super) const TRANSPORTS: [&str; 5] = ["stdio", "http", "sse", "streamable-http", "streamableHttp"];
-
 pub(crate) static FILE: [Key; 7] = [
-    key("defaults", Form::Table(&DEFAULTS), "", "values that servers inherit"),
-    key("servers", Form::TableMap(&SERVER), "", "the servers by name: a name has 1 to 64 of `a-z`, `0-9`, `_` and `-`"),
+    key("defaults", Form::Table(Defaults::KEYS), "", "values that servers inherit"),
+    key(
+        "servers",
+        Form::TableMap(ServerConfig::KEYS),
+        "",
+        "the servers by name: a name has 1 to 64 of `a-z`, `0-9`, `_` and `-`",
+    ),
     key("tools", Form::TableMap(&JOINED), "", "tools for models that stand for like tools of several servers, by name")
         .page("agents.md#one-tool-for-several-servers"),
-    key("policy", Form::Tables(&POLICY), "[]", "rules about calls, with each tool as `\"server/tool\"`")
+    key("policy", Form::Tables(PolicyRule::KEYS), "[]", "rules about calls, with each tool as `\"server/tool\"`")
         .page("governance.md#policies-in-mcptoml"),
     key(
         "access",
-        Form::TableMap(&ACCESS),
+        Form::TableMap(AccessEntry::KEYS),
         "",
         "servers and tools that callers see through a proxy, by name; others see nothing",
     )
@@ -131,156 +47,235 @@ pub(crate) static FILE: [Key; 7] = [
 pub(super) static JOINED: [Key; 1] =
     [key("of", Form::Texts, "", "the tools, each as `\"server/tool\"`; an argument says which server is meant")];
 
-pub(super) static DEFAULTS: [Key; 7] = [
-    key("snapshots", Form::Text, "\"mcp\"", "folder of the snapshots, relative to the file"),
-    key("timeout", Form::Duration, "\"30s\"", "`timeout` of servers that set none"),
-    key("drift", Form::Words(drift_words), "\"warn\"", "`drift` of servers that set none"),
-    key("pin", Form::Words(pin_words), "\"schema\"", "`pin` of servers that set none"),
-    key(
-        "live",
-        Form::Words(|| Live::ALL.map(Live::name).to_vec()),
-        "\"ask\"",
-        "`\"never\"`: no build connects to a server, whatever `MCP_BINDGEN_LIVE` says",
-    )
-    .page("drift.md"),
-    key("isolation", Form::Table(&ISOLATION), "", "`isolation` of child processes whose servers set none")
-        .page("#isolation"),
-    key("secrets", Form::Stores, "[\"env\"]", "`secrets` of servers that set none").page("#secrets"),
-];
+/// The transports as they are written: `transport`, or `type` as other programs name it.
+pub(super) const TRANSPORTS: [&str; 5] = ["stdio", "http", "sse", "streamable-http", "streamableHttp"];
 
-pub(super) static SERVER: [Key; 37] = [
-    key(
-        "command",
-        Form::Text,
-        "",
-        "a child process; a command with a `/` is relative to the file, others are found on `PATH`",
-    ),
-    key("args", Form::Texts, "[]", "arguments of the child").child(),
-    key(
-        "cwd",
-        Form::Text,
-        "",
-        "working directory of the child, relative to the file; by default that of the program, and for the command line the folder \
-         of the file",
-    )
-    .child(),
-    key("npm", Form::Text, "", "a package instead of `command`: `npx -y PACKAGE`"),
-    key("uvx", Form::Text, "", "a package instead of `command`: `uvx PACKAGE`"),
-    key("env", Form::TextMap, "{}", "variables of the child, in addition to a short list")
-        .child()
-        .page("#environment-of-a-server"),
-    key("inherit_env", Form::Texts, "[]", "variables passed on to the child").child(),
-    key("url", Form::Text, "", "an HTTP endpoint instead of `command`"),
-    key("headers", Form::TextMap, "{}", "headers of every request to `url`").remote(),
-    key(
-        "ca",
-        Form::Text,
-        "the system's",
-        "certificate authorities to trust for `url`, instead of the system's: a PEM file relative to the file, or its text",
-    )
-    .remote()
-    .page("#tls-and-proxies"),
-    key("client_cert", Form::Text, "", "certificate and private key of this client: a PEM file relative to the file, or its text")
-        .remote()
-        .page("#tls-and-proxies"),
-    key("proxy", Form::Text, "of the environment", "the HTTP proxy to `url`: `\"http://user:${PROXY_PASSWORD}@proxy.example:3128\"`")
-        .remote()
-        .page("#tls-and-proxies"),
-    key("auth", Form::Table(&AUTH), "", "OAuth settings, beyond those that the server announces").remote().page("#oauth"),
-    key(
-        "transport",
-        Form::Words(|| TRANSPORTS.to_vec()),
-        "by `command` or `url`",
-        "`\"sse\"` is the HTTP+SSE of 2024; the others are implied",
-    ),
-    key("tools", Form::Texts, "all", "globs of the tools to bind; a call of any other tool is `CallError::Denied`"),
-    key(
-        "exclude",
-        Form::Texts,
-        "[]",
-        "globs of tools to leave out, applied after `tools`; they can be neither bound nor called",
-    ),
-    key(
-        "approve",
-        Form::Texts,
-        "[]",
-        "globs of tools that need an approval; on the command line a confirmation or `--yes`",
-    )
-    .page("governance.md#approvals"),
-    key("resources", Form::Texts, "all", "globs of the URIs of resources to read and list"),
-    key("prompts", Form::Texts, "all", "globs of the prompts to get and list"),
-    key("policy", Form::Tables(&POLICY), "[]", "rules about calls of this server")
-        .page("governance.md#policies-in-mcptoml"),
-    key("shared", Form::Boolean, "false", "`true`: sessions of a proxy share one connection, because the server keeps nothing")
-        .page("proxy.md#shared-servers"),
-    key("remote_use", Form::Texts, "[]", "globs of tools that non-local templates may call")
-        .page("templates.md"),
-    key("prefix", Form::Prefix, "the name", "prefix of functions, types and prefixed names; `false` for none"),
-    key(
-        "types",
-        Form::Words(|| Types::ALL.map(Types::name).to_vec()),
-        "\"native\"",
-        "`\"typify\"` for the typify backend (feature `typify`)",
-    ),
-    key(
-        "unknown",
-        Form::Words(|| UnknownKeys::ALL.map(UnknownKeys::name).to_vec()),
-        "\"ignore\"",
-        "`\"keep\"` keeps undeclared keys in a field `extra`",
-    ),
-    key("view", Form::TableMap(&VIEW), "", "what programs and models see of a tool, by its name on the server")
-        .page("#views"),
-    key("rust", Form::Table(&RUST), "", "changes of the generated code").page("generated-code.md#change-the-generated-code"),
-    key("description", Form::Text, "", "purpose of the server: `client.config().description`"),
-    key(
-        "timeout",
-        Form::Duration,
-        "of `[defaults]`",
-        "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`",
-    ),
-    key("limit", Form::Rate, "", "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`")
-        .page("#limits"),
-    key("connect_timeout", Form::Duration, "\"60s\"", "limit of connecting, including the download of a package"),
-    key(
-        "drift",
-        Form::WordsOrTable(drift_words, &DRIFT),
-        "of `[defaults]`",
-        "reaction to a live server that differs: `\"ignore\"`, `\"warn\"` or `\"deny\"`, or a table",
-    )
-    .page("drift.md#at-run-time"),
-    key(
-        "pin",
-        Form::Words(pin_words),
-        "of `[defaults]`",
-        "`\"schema\"`, or `\"all\"`: descriptions and annotations may not change either",
-    ),
-    key("isolation", Form::Table(&ISOLATION), "", "what the child can access").child().page("#isolation"),
-    key(
-        "secrets",
-        Form::Stores,
-        "of `[defaults]`",
-        "where `${NAME}` is looked up, in order: `\"env\"`, `\"keyring\"` and `\"dotenv:PATH\"`",
-    )
-    .page("#secrets"),
-    key("hosted", Form::Boolean, "false", "`true` allows `HostedServers` to hand the server to the model's provider")
-        .remote()
-        .page("agents.md#hosted-servers"),
-    key("type", Form::Words(|| TRANSPORTS.to_vec()), "", "another name of `transport`"),
-];
+fn transports() -> Vec<&'static str> {
+    TRANSPORTS.to_vec()
+}
 
-pub(super) static AUTH: [Key; 6] = [
-    key("issuer", Form::Text, "of the server", "URL of the only authorization server to use"),
-    key("client", Form::Text, "registered on demand", "id of a client that is registered at `issuer`"),
-    key("client_secret", Form::Text, "", "secret of `client` as a placeholder; requires `issuer`"),
-    key("scopes", Form::Texts, "of the server", "scopes to ask for"),
-    key(
-        "grant",
-        Form::Words(|| GrantType::ALL.map(GrantType::name).to_vec()),
-        "\"authorization_code\"",
-        "who is authorized: a user in a browser, or the program itself with `client_secret`",
-    ),
-    key("redirect_port", Form::Port, "any", "port of 127.0.0.1 that the browser returns to, at `/callback`"),
-];
+table! {
+    /// The values that servers inherit.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Defaults {
+        /// The folder of the snapshots, relative to the file.
+        pub snapshots: PathBuf => "snapshots", "\"mcp\"",
+            "folder of the snapshots, relative to the file";
+        /// The timeout of calls.
+        pub timeout: Duration => "timeout", "\"30s\"",
+            "`timeout` of servers that set none";
+        /// The reaction to a live server that differs from its snapshot.
+        pub drift: Drift => "drift", "\"warn\"",
+            "`drift` of servers that set none";
+        /// The parts of a bound tool that may not change.
+        pub pin: Pin => "pin", "\"schema\"",
+            "`pin` of servers that set none";
+        /// Whether a build may connect.
+        pub live: Live => "live", "\"ask\"",
+            "`\"never\"`: no build connects to a server, whatever `MCP_BINDGEN_LIVE` says"
+            .page("drift.md");
+        /// The isolation of child processes, unless their server sets its own.
+        pub isolation: Option<Isolation> => "isolation", "",
+            "`isolation` of child processes whose servers set none"
+            .page("#isolation");
+        /// The places where the values of `${NAME}` are looked up, unless a server sets its own.
+        pub secret_stores: Vec<SecretStore> => "secrets", "[\"env\"]",
+            "`secrets` of servers that set none"
+            .page("#secrets");
+    }
+    with {
+        /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
+        pub(super) says_timeout: bool = false;
+    }
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { snapshots: PathBuf::from("mcp"), timeout: Duration::from_secs(30), ..Self::empty() }
+    }
+}
+
+table! {
+    /// The configuration of a server. Values keep their placeholders until [`expand`](Self::expand).
+    ///
+    /// `Debug` prints placeholders, and no secrets.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::npm("github", "@modelcontextprotocol/server-github")
+    ///     .env("GITHUB_PERSONAL_ACCESS_TOKEN", "${GITHUB_TOKEN}")
+    ///     .tools(["list_*", "create_issue"])
+    ///     .exclude(["list_secrets"]);
+    /// assert!(server.selects("list_issues"));
+    /// assert!(!server.selects("list_secrets"));
+    ///
+    /// let ready = server.expand(|variable| (variable == "GITHUB_TOKEN").then(|| "hidden".to_owned()))?;
+    /// assert_eq!(ready.env["GITHUB_PERSONAL_ACCESS_TOKEN"], "hidden");
+    /// assert!(!format!("{ready:?}").contains("hidden"));
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
+    /// ```
+    #[derive(Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct ServerConfig {
+        => "command", "",
+            "a child process; a command with a `/` is relative to the file, others are found on `PATH`"
+            .form(Form::Text);
+        => "args", "[]",
+            "arguments of the child"
+            .form(Form::Texts).child();
+        => "cwd", "",
+            "working directory of the child, relative to the file; by default that of the program, and for the command \
+              line the folder of the file"
+            .form(Form::Text).child();
+        => "npm", "",
+            "a package instead of `command`: `npx -y PACKAGE`"
+            .form(Form::Text);
+        => "uvx", "",
+            "a package instead of `command`: `uvx PACKAGE`"
+            .form(Form::Text);
+        /// Environment variables of the child process.
+        pub env: BTreeMap<String, String> => "env", "{}",
+            "variables of the child, in addition to a short list"
+            .child().page("#environment-of-a-server");
+        /// Environment variables of this process that the child process inherits.
+        pub inherit_env: Vec<String> => "inherit_env", "[]",
+            "variables passed on to the child"
+            .child();
+        => "url", "",
+            "an HTTP endpoint instead of `command`"
+            .form(Form::Text);
+        => "headers", "{}",
+            "headers of every request to `url`"
+            .form(Form::TextMap).remote();
+        /// The certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a
+        /// PEM file. A relative path is relative to the `folder`.
+        pub ca: Option<String> => "ca", "the system's",
+            "certificate authorities to trust for `url`, instead of the system's: a PEM file relative to the file, or \
+             its text"
+            .remote().page("#tls-and-proxies");
+        /// The certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
+        pub client_cert: Option<String> => "client_cert", "",
+            "certificate and private key of this client: a PEM file relative to the file, or its text"
+            .remote().page("#tls-and-proxies");
+        /// The HTTP proxy to a server at a URL, instead of the one of the environment.
+        pub proxy: Option<String> => "proxy", "of the environment",
+            "the HTTP proxy to `url`: `\"http://user:${PROXY_PASSWORD}@proxy.example:3128\"`"
+            .remote().page("#tls-and-proxies");
+        /// The OAuth settings of a server at a URL.
+        pub auth: Option<AuthConfig> => "auth", "",
+            "OAuth settings, beyond those that the server announces"
+            .remote().page("#oauth");
+        => "transport", "by `command` or `url`",
+            "`\"sse\"` is the HTTP+SSE of 2024; the others are implied"
+            .form(Form::Words(transports));
+        /// Globs of the tools to use; `None` for all. The runtime denies calls of other tools. Like `exclude` and
+        /// `approve`, this does not affect prompts and resources.
+        pub tools: Option<Vec<String>> => "tools", "all",
+            "globs of the tools to bind; a call of any other tool is `CallError::Denied`"
+            .demand();
+        /// Globs of the tools to exclude, applied after `tools`.
+        pub exclude: Vec<String> => "exclude", "[]",
+            "globs of tools to leave out, applied after `tools`; they can be neither bound nor called"
+            .demand();
+        /// Globs of the tools whose calls need approval, for which the runtime asks the program.
+        pub approve: Vec<String> => "approve", "[]",
+            "globs of tools that need an approval; on the command line a confirmation or `--yes`"
+            .demand().page("governance.md#approvals");
+        /// Globs of the URIs of the resources to use; `None` for all. The runtime denies other reads.
+        pub resources: Option<Vec<String>> => "resources", "all",
+            "globs of the URIs of resources to read and list"
+            .demand();
+        /// Globs of the prompts to use; `None` for all. The runtime denies others.
+        pub prompts: Option<Vec<String>> => "prompts", "all",
+            "globs of the prompts to get and list"
+            .demand();
+        /// The rules about calls. The strictest rule that applies to a call decides.
+        pub policies: Vec<PolicyRule> => "policy", "[]",
+            "rules about calls of this server"
+            .demand().page("governance.md#policies-in-mcptoml");
+        /// Whether sessions of a proxy share one connection, because the server keeps nothing of them.
+        pub shared: bool => "shared", "false",
+            "`true`: sessions of a proxy share one connection, because the server keeps nothing"
+            .page("proxy.md#shared-servers");
+        /// Globs of the tools that templates may call that are not local files, within `tools` and `exclude`; none by
+        /// default.
+        pub remote_use: Vec<String> => "remote_use", "[]",
+            "globs of tools that non-local templates may call"
+            .demand().page("templates.md");
+        /// The prefix of names in bindings.
+        pub prefix: Prefix => "prefix", "the name",
+            "prefix of functions, types and prefixed names; `false` for none";
+        /// The backend for the types of bindings.
+        pub types: Types => "types", "\"native\"",
+            "`\"typify\"` for the typify backend (feature `typify`)";
+        /// The handling of undeclared properties in generated types.
+        pub unknown: UnknownKeys => "unknown", "\"ignore\"",
+            "`\"keep\"` keeps undeclared keys in a field `extra`"
+            .not_embedded();
+        /// The views of tools, by their names on the server.
+        pub views: BTreeMap<String, View> => "view", "",
+            "what programs and models see of a tool, by its name on the server"
+            .demand().page("#views");
+        /// Further options of the generated code.
+        pub rust: RustConfig => "rust", "",
+            "changes of the generated code"
+            .not_embedded().page("generated-code.md#change-the-generated-code");
+        /// The purpose of the server.
+        pub description: Option<String> => "description", "",
+            "purpose of the server: `client.config().description`";
+        /// The timeout of calls.
+        pub timeout: Option<Duration> => "timeout", "of `[defaults]`",
+            "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`";
+        /// The number of calls in a time; further calls wait.
+        pub limit: Option<Rate> => "limit", "",
+            "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`"
+            .demand().page("#limits");
+        /// The timeout of connecting.
+        pub connect_timeout: Option<Duration> => "connect_timeout", "\"60s\"",
+            "limit of connecting, including the download of a package";
+        => "drift", "of `[defaults]`",
+            "reaction to a live server that differs: `\"ignore\"`, `\"warn\"` or `\"deny\"`, or a table"
+            .form(Form::WordsOrTable(Drift::words, &DRIFT)).page("drift.md#at-run-time");
+        /// The parts of a bound tool that may not change.
+        pub pin: Option<Pin> => "pin", "of `[defaults]`",
+            "`\"schema\"`, or `\"all\"`: descriptions and annotations may not change either"
+            .demand();
+        /// The isolation of the child process; `None` for none.
+        pub isolation: Option<Isolation> => "isolation", "",
+            "what the child can access"
+            .child().page("#isolation");
+        /// The places where the values of `${NAME}` are looked up, in order; empty for the environment alone.
+        pub secret_stores: Vec<SecretStore> => "secrets", "of `[defaults]`",
+            "where `${NAME}` is looked up, in order: `\"env\"`, `\"keyring\"` and `\"dotenv:PATH\"`"
+            .page("#secrets");
+        /// Whether a model provider may connect to the server itself. Its URL and headers, including secrets, are then
+        /// sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
+        pub hosted: bool => "hosted", "false",
+            "`true` allows `HostedServers` to hand the server to the model's provider"
+            .remote().page("agents.md#hosted-servers");
+        => "type", "",
+            "another name of `transport`"
+            .form(Form::Words(transports));
+    }
+    with {
+        /// The name.
+        pub name: String = String::new();
+        /// How to reach it.
+        pub transport: Transport = Transport::Stdio { command: String::new(), args: Vec::new(), cwd: None };
+        /// The reaction to a live server that differs from its snapshot.
+        pub drift: Option<Drift> = None;
+        /// The accepted changes, and the classes of rules.
+        pub drift_rules: DriftRules = DriftRules::default();
+        /// The folder of the configuration file; relative paths in `command`, `cwd`, `isolation`, `ca` and `client_cert`
+        /// are relative to it.
+        pub folder: Option<PathBuf> = None;
+        /// The positions of the patterns above in the configuration.
+        pub pattern_places: PatternPlaces = PatternPlaces::default();
+        /// The configuration before the placeholders were replaced: only it may be shown afterwards.
+        pub(crate) as_written: Option<Box<ServerConfig>> = None;
+    }
+}
 
 pub(super) static RUST: [Key; 7] = [
     key("derive", Form::Texts, "[]", "derives beside the usual ones, where they hold"),
@@ -328,7 +323,7 @@ pub(super) static ISOLATION: [Key; 4] = [
 ];
 
 pub(super) static DRIFT: [Key; 3] = [
-    key("mode", Form::Words(drift_words), "of `[defaults]`", "as `drift` without a table"),
+    key("mode", Form::Words(Drift::words), "of `[defaults]`", "as `drift` without a table"),
     key("class", Form::RuleMap(classes), "{}", "the class of a rule, by its id"),
     key("accept", Form::Tables(&ACCEPTANCE), "[]", "accepted changes; `rule` and `reason` are required")
         .page("drift.md#accept-a-change"),
@@ -342,15 +337,6 @@ pub(super) static ACCEPTANCE: [Key; 5] = [
     key("reason", Form::Text, "", "the reason, for reviewers"),
 ];
 
-pub(super) static POLICY: [Key; 6] = [
-    key("tools", Form::Texts, "", "globs of tools"),
-    key("when", Form::TableMap(&CONDITION), "{}", "conditions on arguments, by name or JSON pointer; all must hold"),
-    key("then", Form::Words(|| PolicyEffect::ALL.map(PolicyEffect::name).to_vec()), "", "the effect on the calls"),
-    key("reason", Form::Text, "", "the reason, for whoever makes the call"),
-    key("rate", Form::Rate, "", "calls of a principal in a time; further calls are denied"),
-    key("for", Form::Texts, "all", "principals, or names in `[access]`; calls without a known principal count too"),
-];
-
 pub(super) static CONDITION: [Key; 6] = [
     key("equals", Form::Value, "", "the value"),
     key("prefix", Form::Text, "", "the beginning of a string"),
@@ -358,14 +344,6 @@ pub(super) static CONDITION: [Key; 6] = [
     key("min", Form::Number, "", "the least number"),
     key("max", Form::Number, "", "the greatest number"),
     key("present", Form::Boolean, "", "whether the argument is there"),
-];
-
-pub(super) static ACCESS: [Key; 5] = [
-    key("principals", Form::Texts, "the name", "names of principals"),
-    key("groups", Form::Texts, "[]", "groups of principals"),
-    key("scopes", Form::Texts, "[]", "scopes of tokens"),
-    key("servers", Form::Texts, "[]", "servers with all their tools, prompts and resources"),
-    key("tools", Form::Texts, "[]", "globs of tools, each as `\"server/tool\"`"),
 ];
 
 /// Returns every key of `mcp.toml` with its tables: `defaults.timeout`, `servers.*.isolation.home`. For tests that
@@ -392,9 +370,4 @@ pub fn config_keys() -> Vec<String> {
         }
     }
     FILE.iter().flat_map(|key| below("", key)).collect()
-}
-
-/// Returns `true` if one of the keys has a name.
-pub(super) fn has(keys: &[Key], name: &str) -> bool {
-    keys.iter().any(|key| key.name == name)
 }

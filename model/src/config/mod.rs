@@ -6,13 +6,15 @@ mod drift;
 mod find;
 mod isolation;
 mod joined;
+pub(crate) mod key;
 mod keys;
-mod node;
+pub(crate) mod node;
 mod policy;
-mod read;
+pub(crate) mod read;
 mod rust;
 mod schema;
 mod server;
+pub(crate) mod table;
 mod view;
 mod warning;
 
@@ -27,14 +29,17 @@ pub use self::access::{Access, AccessEntry};
 #[doc(hidden)]
 pub use self::find::is_packaged;
 pub use self::joined::JoinedTool;
+pub(crate) use self::key::{Key, Reach};
 #[doc(hidden)]
 pub use self::keys::config_keys;
-use self::node::{Entry, Kind, Node};
+pub use self::keys::{Defaults, ServerConfig};
+use self::node::{Entry, Node};
 use self::read::{Reader, check_server, suggestion};
 pub use self::schema::config_schema;
+pub(crate) use self::table::{Change, ConfigValue, Table, change_entries, table};
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Drift, Isolation, Live, Pin, SecretStore, ServerConfig, Transport, View};
+use crate::server::{Transport, View};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -88,42 +93,6 @@ impl fmt::Debug for Config {
             .field("warnings", &self.warnings)
             .field("diagnostics", &self.diagnostics)
             .finish()
-    }
-}
-
-/// The values that servers inherit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defaults {
-    /// The folder of the snapshots, relative to the file.
-    pub snapshots: PathBuf,
-    /// The timeout of calls.
-    pub timeout: Duration,
-    /// The reaction to a live server that differs from its snapshot.
-    pub drift: Drift,
-    /// The parts of a bound tool that may not change.
-    pub pin: Pin,
-    /// Whether a build may connect.
-    pub live: Live,
-    /// The isolation of child processes, unless their server sets its own.
-    pub isolation: Option<Isolation>,
-    /// The places where the values of `${NAME}` are looked up, unless a server sets its own.
-    pub secret_stores: Vec<SecretStore>,
-    /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
-    says_timeout: bool,
-}
-
-impl Default for Defaults {
-    fn default() -> Self {
-        Self {
-            snapshots: PathBuf::from("mcp"),
-            timeout: Duration::from_secs(30),
-            drift: Drift::default(),
-            pin: Pin::default(),
-            live: Live::default(),
-            isolation: None,
-            secret_stores: Vec::new(),
-            says_timeout: false,
-        }
     }
 }
 
@@ -347,44 +316,23 @@ pub(crate) fn view_from_json(json: &Value) -> Result<View, FileError> {
 
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     let mut defaults = Defaults::default();
-    for entry in reader.table(node, "`defaults`")? {
-        reader.check_key(entry, "`defaults`", &keys::DEFAULTS)?;
-        let what = format!("`{}` in `defaults`", quoted(&entry.key));
-        match entry.key.as_str() {
-            "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
-            "timeout" => {
-                defaults.timeout = reader.duration(&entry.value, &what)?;
-                defaults.says_timeout = true;
-            }
-            "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
-            "pin" => defaults.pin = reader.pin(&entry.value, &what)?,
-            "live" => defaults.live = reader.live(&entry.value, &what)?,
-            "secrets" => defaults.secret_stores = reader.secret_stores(&entry.value, &what)?,
-            "isolation" => defaults.isolation = Some(isolation::read(reader, &entry.value, &what)?),
-            _ => {}
-        }
-    }
+    defaults.fill(reader, node, "`defaults`", "in")?;
+    defaults.says_timeout = reader.table(node, "`defaults`")?.iter().any(|entry| entry.key == "timeout");
     Ok(defaults)
 }
 
 /// The codes of `deny` or `allow`; `places` has for each what is to be said where there is no such code.
 fn codes(reader: &Reader<'_>, entry: &Entry, places: &mut Vec<(String, FileError)>) -> Result<Vec<String>, FileError> {
     let what = format!("`{}`", entry.key);
-    let codes = reader.texts(&entry.value, &what)?;
+    let codes = reader.located_texts(&entry.value, &what)?;
     let is_code = |code: &str| {
         code.strip_prefix("MCP").is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
     };
-    if let (Some(index), Kind::List(nodes)) = (codes.iter().position(|code| !is_code(code)), &entry.value.kind) {
-        let at = nodes.get(index).map_or(entry.at, |node| node.at);
-        return Err(reader
-            .error(at, format!("{what} contains a value that is not a code"))
-            .with_help("expected a code such as `MCP0001`"));
+    if let Some((_, node)) = codes.iter().find(|(code, _)| !is_code(code)) {
+        let error = reader.error(node.at, format!("{what} contains a value that is not a code"));
+        return Err(error.with_help("expected a code such as `MCP0001`"));
     }
-    if let Kind::List(nodes) = &entry.value.kind {
-        let place = |(code, node): (&String, &Node)| {
-            (code.clone(), reader.error(node.at, format!("{what} contains the unknown code `{code}`")))
-        };
-        places.extend(codes.iter().zip(nodes).map(place));
-    }
-    Ok(codes)
+    let unknown = |code: &str, at| reader.error(at, format!("{what} contains the unknown code `{code}`"));
+    places.extend(codes.iter().map(|(code, node)| (code.clone(), unknown(code, node.at))));
+    Ok(codes.into_iter().map(|(code, _)| code).collect())
 }

@@ -14,7 +14,7 @@ use crate::text::line_and_column;
 
 /// A value and where it begins.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) kind: Kind,
     pub(super) at: usize,
 }
@@ -40,6 +40,11 @@ pub(super) struct Entry {
 }
 
 impl Node {
+    /// Returns the elements of a list.
+    pub(super) fn elements(&self) -> &[Self] {
+        if let Kind::List(elements) = &self.kind { elements } else { &[] }
+    }
+
     /// Names the type of the value for errors.
     pub(super) fn what(&self) -> &'static str {
         match self.kind {

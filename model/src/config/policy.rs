@@ -2,18 +2,40 @@
 
 use std::collections::BTreeMap;
 
-use super::keys;
+use serde_json::Value;
+
+use super::key::Form;
+use super::keys::{self, ServerConfig};
 use super::node::{Entry, Kind, Node};
 use super::read::{Reader, check_server};
+use super::table::{ConfigValue, Table};
 use super::view::value;
 use crate::FileError;
 use crate::secrets::quoted;
-use crate::server::{Condition, Pattern, PolicyEffect, PolicyRule, ServerConfig};
+use crate::server::{Condition, Pattern, PolicyEffect, PolicyRule};
 
-/// Reads the rules of one server.
-pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Vec<PolicyRule>, FileError> {
-    let nodes = reader.list(node, what, "an array of tables")?;
-    nodes.iter().map(|node| rule(reader, node, &format!("an element of {what}"))).collect()
+/// The rules of one server.
+impl ConfigValue for Vec<PolicyRule> {
+    const FORM: Form = Form::Tables(PolicyRule::KEYS);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let nodes = reader.list(node, what, "an array of tables")?;
+        nodes.iter().map(|node| rule(reader, node, &format!("an element of {what}"))).collect()
+    }
+
+    fn to_json(&self) -> Value {
+        // A rule without a rate needs `then`, whatever the default is.
+        let rule = |rule: &PolicyRule| {
+            let mut members = rule.members();
+            members.insert("then".to_owned(), rule.then.name().into());
+            Value::Object(members)
+        };
+        self.iter().map(rule).collect()
+    }
+
+    fn is_default(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 /// Reads the rules of the whole file, and adds each to the servers whose tools it names.
@@ -43,38 +65,19 @@ pub(super) fn read_all(
 
 fn rule(reader: &Reader<'_>, node: &Node, what: &str) -> Result<PolicyRule, FileError> {
     let mut rule = PolicyRule { place: reader.place(node.at), ..PolicyRule::default() };
-    let mut then = None;
-    for entry in reader.table(node, what)? {
-        reader.check_key(entry, what, &keys::POLICY)?;
-        let inner = format!("`{}` in {what}", entry.key);
-        match entry.key.as_str() {
-            "tools" => rule.tools = reader.texts(&entry.value, &inner)?,
-            "when" => rule.when = conditions(reader, &entry.value, &inner)?,
-            "then" => {
-                let word = reader.text(&entry.value, &inner)?;
-                let effects = PolicyEffect::ALL.map(|effect| (effect.name(), effect));
-                then = Some(reader.one_of(&entry.value, &inner, &word, &effects)?);
-            }
-            "reason" => rule.reason = Some(reader.text(&entry.value, &inner)?),
-            "rate" => rule.rate = Some(reader.rate(&entry.value, &inner)?),
-            "for" => {
-                rule.callers = reader.texts(&entry.value, &inner)?;
-                if rule.callers.is_empty() {
-                    let error = reader.error(entry.value.at, format!("{inner} is empty"));
-                    return Err(error.with_help("name principals, or remove it for a rule about all callers"));
-                }
-            }
-            _ => {}
-        }
+    rule.fill(reader, node, what, "in")?;
+    let entry = |key: &str| reader.table(node, what).ok()?.iter().find(|entry| entry.key == key);
+    if let Some(entry) = entry("for").filter(|_| rule.callers.is_empty()) {
+        let error = reader.error(entry.value.at, format!("`for` in {what} is empty"));
+        return Err(error.with_help("name principals, or remove it for a rule about all callers"));
     }
     let missing = |key: &str, help: &str| reader.error(node.at, format!("{what} has no `{key}`")).with_help(help);
     if rule.tools.is_empty() {
         return Err(missing("tools", "name the tools: `tools = [\"github/merge_*\"]`"));
     }
-    if then.is_none() && rule.rate.is_none() {
+    if entry("then").is_none() && rule.rate.is_none() {
         return Err(missing("then", "add `then = \"allow\"`, `\"approve\"` or `\"deny\"`"));
     }
-    rule.then = then.unwrap_or_default();
     if rule.then == PolicyEffect::Deny && rule.rate.is_some() {
         let error = reader.error(node.at, format!("{what} has both `then = \"deny\"` and `rate`"));
         return Err(error.with_help("remove `rate`: a denied call is never made"));
@@ -82,23 +85,35 @@ fn rule(reader: &Reader<'_>, node: &Node, what: &str) -> Result<PolicyRule, File
     Ok(rule)
 }
 
-fn conditions(reader: &Reader<'_>, node: &Node, what: &str) -> Result<BTreeMap<String, Condition>, FileError> {
-    let mut conditions = BTreeMap::new();
-    for argument in reader.table(node, what)? {
-        let what = format!("`{}` in {what}", quoted(&argument.key));
-        let mut condition = Condition::default();
-        for entry in reader.table(&argument.value, &what)? {
-            reader.check_key(entry, &what, &keys::CONDITION)?;
-            let inner = format!("`{}` of {what}", entry.key);
-            part(reader, entry, &inner, &argument.key, &mut condition)?;
+impl ConfigValue for BTreeMap<String, Condition> {
+    const FORM: Form = Form::TableMap(&keys::CONDITION);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let mut conditions = Self::new();
+        for argument in reader.table(node, what)? {
+            let what = format!("`{}` in {what}", quoted(&argument.key));
+            let mut condition = Condition::default();
+            for entry in reader.table(&argument.value, &what)? {
+                reader.check_key(entry, &what, &keys::CONDITION)?;
+                let inner = format!("`{}` of {what}", entry.key);
+                part(reader, entry, &inner, &argument.key, &mut condition)?;
+            }
+            if condition == Condition::default() {
+                let error = reader.error(argument.value.at, format!("{what} is empty"));
+                return Err(error.with_help("add a condition: `{ equals = \"main\" }`"));
+            }
+            conditions.insert(argument.key.clone(), condition);
         }
-        if condition == Condition::default() {
-            let error = reader.error(argument.value.at, format!("{what} is empty"));
-            return Err(error.with_help("add a condition: `{ equals = \"main\" }`"));
-        }
-        conditions.insert(argument.key.clone(), condition);
+        Ok(conditions)
     }
-    Ok(conditions)
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(argument, condition)| (argument.clone(), condition.to_json())).collect()
+    }
+
+    fn is_default(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 fn part(

@@ -2,19 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-use std::time::Duration;
 
-use super::keys::{Key, has};
+use super::key::{Key, has};
 use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::{
-    ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Rate, SecretStore, ServerConfig, Types,
-    UnknownKeys, duration, is_server_name, nearest,
-};
+use crate::words::Words;
+use crate::{ConfigPlace, FileError, is_server_name, nearest};
 
 /// Reads one file; collects what is worth a warning.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub(super) source: SourceText<'a>,
     /// Whether unknown and useless keys are errors: they are in files of our own, not in those of other programs.
     pub(super) strict: bool,
@@ -48,11 +45,25 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Fails if a name is not an identifier that every provider accepts.
+    pub(super) fn check_snake_case(
+        &self,
+        at: usize,
+        name: &str,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), FileError> {
+        let is_inner = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
+        if name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_inner) {
+            return Ok(());
+        }
+        Err(self.error(at, message()).with_help("use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter"))
+    }
+
     pub(super) fn warn(&mut self, server: &str, error: FileError) {
         self.warnings.push(ConfigWarning::about(server, error));
     }
 
-    fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
+    pub(super) fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
         self.error(node.at, format!("{what} must be {expected}, not {}", node.what()))
     }
 
@@ -98,40 +109,9 @@ impl<'a> Reader<'a> {
         elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
     }
 
-    pub(super) fn secret_stores(&self, node: &Node, what: &str) -> Result<Vec<SecretStore>, FileError> {
-        let nodes = self.list(node, what, "an array of strings")?;
-        if nodes.is_empty() {
-            let expected = SecretStore::WORDS.map(|word| format!("`\"{word}\"`")).join(", ");
-            return Err(self
-                .error(node.at, format!("{what} is empty"))
-                .with_help(format!("expected some of {expected}")));
-        }
-        let known = SecretStore::WORDS.map(|word| (word, ()));
-        let store = |node: &Node| {
-            let what = format!("every element of {what}");
-            let word = self.text(node, &what)?;
-            match SecretStore::parse(&word) {
-                Some(store) => Ok(store),
-                None => self.one_of(node, &what, &word, &known).map(|()| SecretStore::Env),
-            }
-        };
-        nodes.iter().map(store).collect()
-    }
-
-    /// As [`texts`](Self::texts), of a key whose elements are found to be wrong only beside a snapshot.
-    pub(super) fn patterns(
-        &self,
-        node: &Node,
-        what: &str,
-        key: &'static str,
-        places: &mut PatternPlaces,
-    ) -> Result<Vec<String>, FileError> {
-        let patterns = self.texts(node, what)?;
-        let nodes: &[Node] = if let Kind::List(nodes) = &node.kind { nodes } else { &[] };
-        for (pattern, node) in patterns.iter().zip(nodes) {
-            places.add(key, pattern, self.place(node.at));
-        }
-        Ok(patterns)
+    /// As [`texts`](Self::texts), each with its node.
+    pub(super) fn located_texts<'n>(&self, node: &'n Node, what: &str) -> Result<Vec<(String, &'n Node)>, FileError> {
+        Ok(self.texts(node, what)?.into_iter().zip(node.elements()).collect())
     }
 
     pub(super) fn text_map(&self, node: &Node, what: &str) -> Result<BTreeMap<String, String>, FileError> {
@@ -146,56 +126,8 @@ impl<'a> Reader<'a> {
         Ok(texts)
     }
 
-    pub(super) fn duration(&self, node: &Node, what: &str) -> Result<Duration, FileError> {
-        let help = "write a whole number above zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"";
-        let Kind::Text(text) = &node.kind else {
-            return Err(self.wrong_type(node, what, "a duration such as \"30s\"").with_help(help));
-        };
-        duration::parse_duration(text)
-            .ok_or_else(|| self.error(node.at, format!("{what} is not a duration")).with_help(help))
-    }
-
-    pub(super) fn rate(&self, node: &Node, what: &str) -> Result<Rate, FileError> {
-        let help = "write a whole number above zero with a time: \"10/s\", \"100/m\" or \"1000/h\"";
-        let Kind::Text(text) = &node.kind else {
-            return Err(self.wrong_type(node, what, "a rate such as \"10/s\"").with_help(help));
-        };
-        Rate::parse(text).ok_or_else(|| self.error(node.at, format!("{what} is not a rate")).with_help(help))
-    }
-
-    pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
-        let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &Drift::ALL.map(|drift| (drift.name(), drift)))
-    }
-
-    pub(super) fn pin(&self, node: &Node, what: &str) -> Result<Pin, FileError> {
-        let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &Pin::ALL.map(|pin| (pin.name(), pin)))
-    }
-
-    pub(super) fn live(&self, node: &Node, what: &str) -> Result<Live, FileError> {
-        let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &Live::ALL.map(|live| (live.name(), live)))
-    }
-
-    pub(super) fn types(&self, node: &Node, what: &str) -> Result<Types, FileError> {
-        let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &Types::ALL.map(|types| (types.name(), types)))
-    }
-
-    pub(super) fn unknown(&self, node: &Node, what: &str) -> Result<UnknownKeys, FileError> {
-        let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &UnknownKeys::ALL.map(|unknown| (unknown.name(), unknown)))
-    }
-
-    pub(super) fn prefix(&self, node: &Node, what: &str) -> Result<Prefix, FileError> {
-        let help = "use a word as the prefix, or `prefix = false` for none";
-        match &node.kind {
-            Kind::Bool(false) => Ok(Prefix::None),
-            Kind::Text(text) => Prefix::named(text)
-                .ok_or_else(|| self.error(node.at, format!("{what} is not a valid prefix")).with_help(help)),
-            _ => Err(self.wrong_type(node, what, "a string or `false`").with_help(help)),
-        }
+    pub(super) fn word<W: Words>(&self, node: &Node, what: &str) -> Result<W, FileError> {
+        self.one_of(node, what, &self.text(node, what)?, W::WORDS)
     }
 
     pub(super) fn one_of<T: Copy>(
@@ -234,8 +166,8 @@ impl<'a> Reader<'a> {
 }
 
 /// Fails if the file has no such server, which `what` names.
-pub(super) fn check_server(
-    servers: &BTreeMap<String, ServerConfig>,
+pub(super) fn check_server<T>(
+    servers: &BTreeMap<String, T>,
     server: &str,
     place: &ConfigPlace,
     what: &str,

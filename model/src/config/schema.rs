@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{FILE, Form, Key};
+use super::key::{Form, Key};
+use super::keys::FILE;
 
 /// Returns the JSON Schema of `mcp.toml`, which editors use to complete and check the file. `mcp-bindgen init` writes
 /// it.

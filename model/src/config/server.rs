@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::keys::{AUTH, RUST, Reach, SERVER, TRANSPORTS, has};
+use super::drift;
+use super::key::{Form, Key, Reach, has};
+use super::keys::{RUST, ServerConfig, TRANSPORTS};
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::{auth, drift, isolation, policy, rust, view};
+use super::table::Table as _;
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
-use crate::server::{ServerConfig, Transport, View, is_server_name};
+use crate::server::{Transport, is_server_name};
 use crate::side_by_side::in_order;
 use crate::{FileError, nearest};
 
@@ -64,96 +66,63 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     let entries = entries.iter().filter(|entry| !matches!(entry.value.kind, Kind::Null)).collect();
     let table = Table { name, at, entries };
     if reader.strict
-        && let Some(entry) = table.entries.iter().find(|entry| !has(&SERVER, &entry.key))
+        && let Some(entry) = table.entries.iter().find(|entry| !has(ServerConfig::KEYS, &entry.key))
     {
-        let error = reader.unknown_key(entry, &format!("server `{name}`"), &SERVER);
+        let error = reader.unknown_key(entry, &format!("server `{name}`"), ServerConfig::KEYS);
         let belongs = has(&RUST, &entry.key);
         return Err(if belongs { error.with_help(format!("it belongs in `[servers.{name}.rust]`")) } else { error });
     }
     let transport = transport(reader, &table)?;
-    let mut server = ServerConfig::stdio(name, "");
-    if matches!(transport, Transport::Stdio { .. }) {
-        server.env = table.read("env", |node, what| reader.text_map(node, what))?.unwrap_or_default();
-        server.inherit_env = table.read("inherit_env", |node, what| reader.texts(node, what))?.unwrap_or_default();
+    let useless = if matches!(transport, Transport::Stdio { .. }) { Reach::Remote } else { Reach::Child };
+    let mut server = ServerConfig { name: name.to_owned(), transport, ..ServerConfig::empty() };
+    for key in ServerConfig::KEYS.iter().filter(|key| key.reach != useless) {
+        let Some(entry) = table.get(key.name).filter(|entry| reader.strict || !is_foreign(key, &entry.value)) else {
+            continue;
+        };
+        let (node, what) = (&entry.value, format!("`{}` of server `{name}`", key.name));
+        server.set(key.name, reader, node, &what).map_err(|error| match (key.name, &node.kind) {
+            ("shared", Kind::Table(_)) => error.with_help(format!("shared types belong in `[servers.{name}.rust]`")),
+            _ => error,
+        })?;
+        if matches!(key.form, Form::Texts) && key.reach == Reach::Any {
+            for (pattern, node) in reader.located_texts(node, &what)? {
+                server.pattern_places.add(key.name, &pattern, reader.place(node.at));
+            }
+        }
     }
-    server.transport = transport;
-    let places = &mut server.pattern_places;
-    let mut patterns = |key| table.read(key, |node, what| reader.patterns(node, what, key, places));
-    server.tools = patterns("tools")?;
-    server.exclude = patterns("exclude")?.unwrap_or_default();
-    server.approve = patterns("approve")?.unwrap_or_default();
-    server.resources = patterns("resources")?;
-    server.prompts = patterns("prompts")?;
-    server.remote_use = patterns("remote_use")?.unwrap_or_default();
-    server.policies = table.read("policy", |node, what| policy::read(reader, node, what))?.unwrap_or_default();
-    server.shared = table.read("shared", |node, what| shared(reader, node, what, name))?.unwrap_or_default();
-    server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
-    server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
-    server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();
-    server.rust = table.read("rust", |node, what| rust::read(reader, node, what))?.unwrap_or_default();
-    server.views = views(reader, &table, &server)?;
-    server.description = table.read("description", |node, what| reader.text(node, what))?;
     (server.drift, server.drift_rules) =
         table.read("drift", |node, what| drift::read(reader, node, what))?.unwrap_or_default();
-    server.pin = table.read("pin", |node, what| reader.pin(node, what))?;
-    server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
-    server.secret_stores = table.read("secrets", |node, what| reader.secret_stores(node, what))?.unwrap_or_default();
-    server.hosted = table.read("hosted", |node, what| reader.boolean(node, what))?.unwrap_or_default();
-    server.limit = table.read("limit", |node, what| reader.rate(node, what))?;
-    if !matches!(server.transport, Transport::Stdio { .. }) {
-        network(reader, &table, &mut server)?;
+    check_names(&server)?;
+    for key in ["ca", "client_cert", "proxy", "auth"] {
+        let (Some(entry), Some(problem)) = (table.get(key), server.network_problem(key)) else { continue };
+        return Err(reader.error(entry.at, format!("`{key}` of server `{name}` {problem}")));
     }
-    // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
-    let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number(_));
-    let duration = |key| match table.get(key) {
-        Some(entry) if !foreign(entry) => table.read(key, |node, what| reader.duration(node, what)),
-        _ => Ok(None),
-    };
-    server.timeout = duration("timeout")?;
-    server.connect_timeout = duration("connect_timeout")?;
     warn_of_secrets(reader, &table, &server);
     Ok(server)
 }
 
-/// Reads `shared`, which is also the name of a table about generated code.
-fn shared(reader: &Reader<'_>, node: &Node, what: &str, name: &str) -> Result<bool, FileError> {
-    let error = |error: FileError| match node.kind {
-        Kind::Table(_) => error.with_help(format!("shared types belong in `[servers.{name}.rust]`")),
-        _ => error,
-    };
-    reader.boolean(node, what).map_err(error)
+/// Returns `true` for the value of another program's key of this name: numbers as durations, in seconds or milliseconds,
+/// and `auth` with other keys.
+fn is_foreign(key: &Key, node: &Node) -> bool {
+    match (&key.form, &node.kind) {
+        (Form::Duration, Kind::Number(_)) => true,
+        (Form::Table(keys), Kind::Table(entries)) if key.name == "auth" => {
+            !entries.iter().all(|entry| has(keys, &entry.key))
+        }
+        _ => key.name == "auth",
+    }
 }
 
-/// Reads how a server at a URL is reached: TLS, the proxy and OAuth.
-fn network(reader: &Reader<'_>, table: &Table<'_>, server: &mut ServerConfig) -> Result<(), FileError> {
-    let text = |key| table.read(key, |node, what| reader.text(node, what));
-    (server.ca, server.client_cert, server.proxy) = (text("ca")?, text("client_cert")?, text("proxy")?);
-    // Other programs have a key of this name, with other words in it.
-    let is_ours =
-        |node: &Node| matches!(&node.kind, Kind::Table(entries) if entries.iter().all(|entry| has(&AUTH, &entry.key)));
-    if reader.strict || table.get("auth").is_some_and(|entry| is_ours(&entry.value)) {
-        server.auth = table.read("auth", |node, what| auth::read(reader, node, what))?;
-    }
-    for key in ["ca", "client_cert", "proxy", "auth"] {
-        let (Some(entry), Some(problem)) = (table.get(key), server.network_problem(key)) else { continue };
-        return Err(reader.error(entry.at, format!("`{key}` of server `{}` {problem}", table.name)));
-    }
-    Ok(())
-}
-
-fn views(reader: &Reader<'_>, table: &Table<'_>, server: &ServerConfig) -> Result<BTreeMap<String, View>, FileError> {
-    let mut views = BTreeMap::new();
-    let Some(entry) = table.get("view") else { return Ok(views) };
-    for tool in reader.table(&entry.value, &format!("`view` of server `{}`", table.name))? {
-        let view = view::read(reader, &tool.value, &format!("the view of tool `{}`", quoted(&tool.key)))?;
-        let renamed = server.renamed_tools().find(|(renamed, _)| *renamed == tool.key);
+/// Fails if a tool is renamed by its view and by `rust`.
+fn check_names(server: &ServerConfig) -> Result<(), FileError> {
+    for (tool, view) in &server.views {
+        let renamed = server.renamed_in_rust().find(|(renamed, _)| renamed == tool);
         if let (Some(_), Some((_, name))) = (&view.name, renamed) {
-            let message = format!("tool `{}` is already renamed to `{}` in `rust`", quoted(&tool.key), quoted(name));
+            let message = format!("tool `{}` is already renamed to `{}` in `rust`", quoted(tool), quoted(name));
             return Err(view.error("name", message).with_help("keep one of the two names"));
         }
-        views.insert(tool.key.clone(), view);
     }
-    Ok(views)
+    Ok(())
 }
 
 fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileError> {
@@ -176,7 +145,7 @@ fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileEr
         return Err(reader.error(entry.at, message).with_help(format!("`{}` requires {needed}", entry.key)));
     }
     let useless = if remote { Reach::Child } else { Reach::Remote };
-    let is_useless = |name: &str| SERVER.iter().any(|key| key.name == name && key.reach == useless);
+    let is_useless = |name: &str| ServerConfig::KEYS.iter().any(|key| key.name == name && key.reach == useless);
     let refused = |entry: &&&Entry| {
         let key = entry.key.as_str();
         is_useless(key) && (reader.strict || DEMANDS.contains(&key))
@@ -256,7 +225,7 @@ fn no_source(reader: &Reader<'_>, table: &Table<'_>, way: Option<(&Entry, Way)>)
     let near = table
         .entries
         .iter()
-        .filter(|entry| !has(&SERVER, &entry.key))
+        .filter(|entry| !has(ServerConfig::KEYS, &entry.key))
         .find_map(|entry| nearest(&entry.key, REACHED_BY).first().map(|near| (entry, *near)));
     let error = |at, help: String| {
         reader.error(at, format!("server `{name}` has no transport: {missing} is missing")).with_help(help)

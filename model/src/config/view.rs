@@ -1,11 +1,15 @@
 //! Reads `view` of a server: the tables `[servers.x.view.TOOL]`. They are ours in every kind of file, so an unknown key in
 //! them is always an error.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::key::Form;
 use super::keys;
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
+use super::table::ConfigValue;
 use crate::FileError;
 use crate::secrets::{quoted, without_secrets};
 use crate::server::{Hint, View};
@@ -25,10 +29,10 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<View,
             "fixed" => view.fixed = values(reader, entry, &inner, &mut view)?,
             "default" => view.default = values(reader, entry, &inner, &mut view)?,
             "hide" => {
-                view.hide = reader.texts(&entry.value, &inner)?;
-                let nodes: &[Node] = if let Kind::List(nodes) = &entry.value.kind { nodes } else { &[] };
-                let names = view.hide.clone();
-                names.iter().zip(nodes).for_each(|(name, node)| view.at(format!("hide/{name}"), reader.place(node.at)));
+                for (name, node) in reader.located_texts(&entry.value, &inner)? {
+                    view.at(format!("hide/{name}"), reader.place(node.at));
+                    view.hide.push(name);
+                }
             }
             _ => {}
         }
@@ -45,15 +49,29 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<View,
     Ok(view)
 }
 
+impl ConfigValue for BTreeMap<String, View> {
+    const FORM: Form = Form::TableMap(&keys::VIEW);
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let tools = reader.table(node, what)?.iter();
+        let view = |tool: &Entry| read(reader, &tool.value, &format!("the view of tool `{}`", quoted(&tool.key)));
+        tools.map(|tool| Ok((tool.key.clone(), view(tool)?))).collect()
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(tool, view)| (tool.clone(), view.to_json())).collect()
+    }
+
+    fn is_default(&self) -> bool {
+        self.is_empty()
+    }
+}
+
 /// A name that is an identifier and that every provider accepts.
 fn name(reader: &Reader<'_>, node: &Node, what: &str) -> Result<String, FileError> {
     let name = reader.text(node, what)?;
-    let is_letter = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
-    if name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_letter) {
-        return Ok(name);
-    }
-    let help = "use 1 to 64 of a-z, 0-9 and `_`, and begin with a letter";
-    Err(reader.error(node.at, format!("{what} is not a name in snake case")).with_help(help))
+    reader.check_snake_case(node.at, &name, || format!("{what} is not a name in snake case"))?;
+    Ok(name)
 }
 
 fn hints(reader: &Reader<'_>, node: &Node, what: &str, view: &mut View) -> Result<(), FileError> {

@@ -2,58 +2,53 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
-
+use crate::config::{Table, table};
 use crate::secrets::{find_literals, hidden, replace};
+use crate::words::words;
 
-/// The OAuth settings of a server at a URL: `[servers.NAME.auth]`. What is not set is found out from the server.
-///
-/// ```
-/// use mcp_bindgen_model::{AuthConfig, ServerConfig};
-///
-/// let auth = AuthConfig::new("https://login.example.com").client("my-agent").client_secret("${CLIENT_SECRET}");
-/// let server = ServerConfig::http("tracker", "https://mcp.example.com/mcp").auth(auth.scopes(["read"]));
-/// assert_eq!(server.to_json()["auth"]["client_secret"], "${CLIENT_SECRET}");
-/// ```
-#[derive(Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AuthConfig {
-    /// The only authorization server to use.
-    pub issuer: Option<String>,
-    /// The client id of a program that is registered there.
-    pub client: Option<String>,
-    /// Its secret, which requires `issuer` and `client`.
-    pub client_secret: Option<String>,
-    /// The scopes to ask for; by default those that the server names.
-    pub scopes: Option<Vec<String>>,
-    /// The party that is authorized.
-    pub grant: GrantType,
-    /// The port of this machine that the browser returns to, for clients that are registered for one port.
-    pub redirect_port: Option<u16>,
+table! {
+    /// The OAuth settings of a server at a URL: `[servers.NAME.auth]`. What is not set is found out from the server.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::{AuthConfig, ServerConfig};
+    ///
+    /// let auth = AuthConfig::new("https://login.example.com").client("my-agent").client_secret("${CLIENT_SECRET}");
+    /// let server = ServerConfig::http("tracker", "https://mcp.example.com/mcp").auth(auth.scopes(["read"]));
+    /// assert_eq!(server.to_json()["auth"]["client_secret"], "${CLIENT_SECRET}");
+    /// ```
+    #[derive(Clone, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct AuthConfig {
+        /// The only authorization server to use.
+        pub issuer: Option<String> => "issuer", "of the server",
+            "URL of the only authorization server to use";
+        /// The client id of a program that is registered there.
+        pub client: Option<String> => "client", "registered on demand",
+            "id of a client that is registered at `issuer`";
+        /// Its secret, which requires `issuer` and `client`.
+        pub client_secret: Option<String> => "client_secret", "",
+            "secret of `client` as a placeholder; requires `issuer`";
+        /// The scopes to ask for; by default those that the server names.
+        pub scopes: Option<Vec<String>> => "scopes", "of the server",
+            "scopes to ask for";
+        /// The party that is authorized.
+        pub grant: GrantType => "grant", "\"authorization_code\"",
+            "who is authorized: a user in a browser, or the program itself with `client_secret`";
+        /// The port of this machine that the browser returns to, for clients that are registered for one port.
+        pub redirect_port: Option<u16> => "redirect_port", "any",
+            "port of 127.0.0.1 that the browser returns to, at `/callback`";
+    }
 }
 
-/// The party that is authorized: a user, or the program itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GrantType {
-    /// A user, in a browser.
-    #[default]
-    AuthorizationCode,
-    /// The program itself, with its `client_secret`.
-    ClientCredentials,
-}
-
-impl GrantType {
-    /// All variants.
-    pub const ALL: [Self; 2] = [Self::AuthorizationCode, Self::ClientCredentials];
-
-    /// Returns the word in `mcp.toml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AuthorizationCode => "authorization_code",
-            Self::ClientCredentials => "client_credentials",
-        }
+words! {
+    /// The party that is authorized: a user, or the program itself.
+    #[non_exhaustive]
+    pub enum GrantType {
+        /// A user, in a browser.
+        #[default]
+        AuthorizationCode = "authorization_code",
+        /// The program itself, with its `client_secret`.
+        ClientCredentials = "client_credentials",
     }
 }
 
@@ -123,44 +118,16 @@ impl AuthConfig {
             _ => None,
         }
     }
-
-    /// The texts, by their keys.
-    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut String)> {
-        let texts =
-            [("issuer", &mut self.issuer), ("client", &mut self.client), ("client_secret", &mut self.client_secret)];
-        let scopes = self.scopes.iter_mut().flatten().map(|scope| ("scopes", scope));
-        texts.into_iter().filter_map(|(key, text)| Some((key, text.as_mut()?))).chain(scopes)
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        let texts = [("issuer", &self.issuer), ("client", &self.client), ("client_secret", &self.client_secret)];
-        for (key, text) in texts {
-            json.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
-        }
-        if let Some(scopes) = &self.scopes {
-            json.insert("scopes".to_owned(), scopes.clone().into());
-        }
-        if self.grant != GrantType::default() {
-            json.insert("grant".to_owned(), self.grant.name().into());
-        }
-        json.extend(self.redirect_port.map(|port| ("redirect_port".to_owned(), port.into())));
-        json.into()
-    }
 }
 
 /// Without the secret, also where its placeholder has been replaced.
 impl fmt::Debug for AuthConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let secret = self.client_secret.as_deref();
-        let secret = secret.map(|text| replace(text, &find_literals("client_secret", text), hidden));
-        f.debug_struct("AuthConfig")
-            .field("issuer", &self.issuer)
-            .field("client", &self.client)
-            .field("client_secret", &secret)
-            .field("scopes", &self.scopes)
-            .field("grant", &self.grant)
-            .field("redirect_port", &self.redirect_port)
-            .finish()
+        let mut shown = self.clone();
+        let secret = shown.client_secret.iter_mut();
+        secret.for_each(|text| *text = replace(text, &find_literals("client_secret", text), hidden));
+        let mut fields = f.debug_struct("AuthConfig");
+        shown.show(&mut fields);
+        fields.finish()
     }
 }

@@ -3,50 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::policy::PolicyRule;
 use super::{
-    AuthConfig, Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, Rate, RustConfig, SecretStore, ServerConfig,
-    Transport, Types, UnknownKeys,
+    AuthConfig, Drift, DriftRules, Isolation, Pin, PolicyRule, Prefix, Rate, RustConfig, SecretStore, Transport, Types,
+    UnknownKeys, View,
 };
+use crate::config::{ServerConfig, Table};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
-        Self {
-            name: name.into(),
-            transport,
-            env: BTreeMap::new(),
-            inherit_env: Vec::new(),
-            tools: None,
-            exclude: Vec::new(),
-            approve: Vec::new(),
-            resources: None,
-            prompts: None,
-            policies: Vec::new(),
-            shared: false,
-            remote_use: Vec::new(),
-            prefix: Prefix::ServerName,
-            types: Types::Native,
-            unknown: UnknownKeys::Ignore,
-            rust: RustConfig::default(),
-            views: BTreeMap::new(),
-            description: None,
-            timeout: None,
-            connect_timeout: None,
-            limit: None,
-            ca: None,
-            client_cert: None,
-            proxy: None,
-            auth: None,
-            drift: None,
-            drift_rules: DriftRules::default(),
-            pin: None,
-            isolation: None,
-            secret_stores: Vec::new(),
-            hosted: false,
-            folder: None,
-            pattern_places: PatternPlaces::default(),
-            as_written: None,
-        }
+        Self { name: name.into(), transport, ..Self::empty() }
     }
 
     /// Configures a child process.
@@ -297,5 +262,26 @@ impl ServerConfig {
     pub fn pin(mut self, pin: Pin) -> Self {
         self.pin = Some(pin);
         self
+    }
+
+    /// Sets the view of a tool, by its name on the server.
+    #[must_use]
+    pub fn view(mut self, tool: impl Into<String>, view: View) -> Self {
+        self.views.insert(tool.into(), view);
+        self
+    }
+
+    /// Returns the tools that bindings and models know by another name, with that name: from `view`, and from `rename`
+    /// of `rust`.
+    pub fn renamed_tools(&self) -> impl Iterator<Item = (String, &str)> {
+        let views = self.views.iter().filter_map(|(tool, view)| Some((tool.clone(), view.name.as_deref()?)));
+        self.renamed_in_rust().chain(views)
+    }
+
+    /// Returns the tools that `rust` renames, with their new names.
+    pub(crate) fn renamed_in_rust(&self) -> impl Iterator<Item = (String, &str)> {
+        // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
+        let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
+        renames.map(|rule| (crate::pointer_key(&rule.key), rule.value.as_str()))
     }
 }

@@ -93,7 +93,7 @@ impl Condition {
             && self.max.as_ref().and_then(Number::as_f64).is_none_or(|max| is_number(&|number| number <= max))
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let Self { equals, prefix, pattern, min, max, present } = self;
         let pattern = pattern.as_ref().map(|pattern| pattern.text.as_str());
         let mut json = json!({ "prefix": prefix, "pattern": pattern, "min": min, "max": max, "present": present });

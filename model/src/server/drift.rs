@@ -6,32 +6,19 @@ use serde_json::{Map, Value};
 
 use super::ConfigPlace;
 use crate::matching::matches_glob;
+use crate::words::words;
 use crate::{ChangeKind, Class, Date, printable};
 
-/// The reaction of the runtime to a live server that differs from the bindings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Drift {
-    /// Does nothing.
-    Ignore,
-    /// Logs each change.
-    #[default]
-    Warn,
-    /// Refuses calls of tools with breaking changes.
-    Deny,
-}
-
-impl Drift {
-    /// All variants.
-    pub const ALL: [Self; 3] = [Self::Ignore, Self::Warn, Self::Deny];
-
-    /// Returns the word in `mcp.toml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ignore => "ignore",
-            Self::Warn => "warn",
-            Self::Deny => "deny",
-        }
+words! {
+    /// The reaction of the runtime to a live server that differs from the bindings.
+    pub enum Drift {
+        /// Does nothing.
+        Ignore = "ignore",
+        /// Logs each change.
+        #[default]
+        Warn = "warn",
+        /// Refuses calls of tools with breaking changes.
+        Deny = "deny",
     }
 }
 

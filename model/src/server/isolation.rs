@@ -1,7 +1,5 @@
 //! The parts of the machine that a child process may see.
 
-use serde_json::{Map, Value};
-
 /// The parts of the machine that a child process may access. The runtime enforces this, or refuses to connect.
 ///
 /// The server always has its own processes, devices, `/tmp`, `/var/tmp` and `/run`, no shared memory with others and
@@ -90,25 +88,7 @@ impl Isolation {
         self.read.iter().chain(&self.write).flatten().map(String::as_str)
     }
 
-    pub(super) fn folders_mut(&mut self) -> impl Iterator<Item = &mut String> {
+    pub(crate) fn folders_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.read.iter_mut().chain(&mut self.write).flatten()
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        if self.temp_home {
-            json.insert("home".to_owned(), "temp".into());
-        }
-        if self.no_network {
-            json.insert("network".to_owned(), "none".into());
-        } else if !self.domains.is_empty() {
-            json.insert("network".to_owned(), self.domains.clone().into());
-        }
-        for (key, folders) in [("read", &self.read), ("write", &self.write)] {
-            if let Some(folders) = folders {
-                json.insert(key.to_owned(), folders.clone().into());
-            }
-        }
-        json.into()
     }
 }

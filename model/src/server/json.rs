@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::values::LEFT_OUT;
-use super::{Pin, Prefix, ServerConfig, Transport, Types, View};
+use super::{Transport, View};
+use crate::config::{ConfigValue, ServerConfig, Table};
 use crate::placeholder::variable_name;
-use crate::{FileError, config, duration};
+use crate::{FileError, config};
 
 impl ServerConfig {
     /// Returns the configuration as a JSON object for [`from_json`](Self::from_json). Placeholders are kept. Secrets
@@ -32,75 +33,33 @@ impl ServerConfig {
             variables.push(variable.clone());
             if earlier == 0 { format!("${{{variable}}}") } else { format!("${{{variable}_{}}}", earlier + 1) }
         });
-        let mut json = Map::new();
+        let mut members = shown.members();
+        let mut put = |key: &str, value: Value| drop(members.insert(key.to_owned(), value));
         match &shown.transport {
             Transport::Stdio { command, args, cwd } => {
-                json.insert("command".to_owned(), command.as_str().into());
-                put_list(&mut json, "args", args);
-                put_text(&mut json, "cwd", cwd.as_deref());
+                put("command", command.as_str().into());
+                if !args.is_empty() {
+                    put("args", args.to_json());
+                }
+                if let Some(cwd) = cwd {
+                    put("cwd", cwd.to_json());
+                }
             }
-            Transport::Http { url, headers } => {
-                json.insert("url".to_owned(), url.as_str().into());
-                put_map(&mut json, "headers", headers);
-            }
-            Transport::Sse { url, headers } => {
-                json.insert("url".to_owned(), url.as_str().into());
-                json.insert("transport".to_owned(), "sse".into());
-                put_map(&mut json, "headers", headers);
+            Transport::Http { url, headers } | Transport::Sse { url, headers } => {
+                put("url", url.as_str().into());
+                if !headers.is_empty() {
+                    put("headers", headers.to_json());
+                }
             }
         }
-        for (key, text) in [("ca", &shown.ca), ("client_cert", &shown.client_cert), ("proxy", &shown.proxy)] {
-            put_text(&mut json, key, text.as_deref());
+        if matches!(shown.transport, Transport::Sse { .. }) {
+            put("transport", "sse".into());
         }
-        if let Some(auth) = &shown.auth {
-            put(&mut json, "auth", auth.to_json());
+        if let Some(drift) = shown.drift_rules.to_json(shown.drift) {
+            put("drift", drift);
         }
-        put_map(&mut json, "env", &shown.env);
-        put_list(&mut json, "inherit_env", &shown.inherit_env);
-        if let Some(tools) = &shown.tools {
-            json.insert("tools".to_owned(), tools.clone().into());
-        }
-        put_list(&mut json, "exclude", &shown.exclude);
-        put_list(&mut json, "approve", &shown.approve);
-        for (key, globs) in [("resources", &shown.resources), ("prompts", &shown.prompts)] {
-            json.extend(globs.as_ref().map(|globs| (key.to_owned(), globs.clone().into())));
-        }
-        if !shown.policies.is_empty() {
-            let rules: Vec<Value> = shown.policies.iter().map(super::PolicyRule::to_json).collect();
-            put(&mut json, "policy", rules);
-        }
-        if shown.shared {
-            put(&mut json, "shared", true);
-        }
-        put_list(&mut json, "remote_use", &shown.remote_use);
-        match &shown.prefix {
-            Prefix::ServerName => {}
-            Prefix::None => put(&mut json, "prefix", false),
-            Prefix::Named(prefix) => put(&mut json, "prefix", prefix.as_str()),
-        }
-        if shown.types != Types::default() {
-            put(&mut json, "types", shown.types.name());
-        }
-        if !shown.views.is_empty() {
-            let views: Map<String, Value> =
-                shown.views.iter().map(|(tool, view)| (tool.clone(), view.to_json())).collect();
-            put(&mut json, "view", views);
-        }
-        put_text(&mut json, "description", shown.description.as_deref());
-        put_text(&mut json, "limit", shown.limit.map(|limit| limit.to_string()).as_deref());
-        put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());
-        put_text(&mut json, "connect_timeout", shown.connect_timeout.map(duration::to_text).as_deref());
-        json.extend(shown.drift_rules.to_json(shown.drift).map(|drift| ("drift".to_owned(), drift)));
-        put_text(&mut json, "pin", shown.pin.map(Pin::name));
-        if let Some(isolation) = &shown.isolation {
-            put(&mut json, "isolation", isolation.to_json());
-        }
-        let stores: Vec<String> = shown.secret_stores.iter().map(ToString::to_string).collect();
-        put_list(&mut json, "secrets", &stores);
-        if shown.hosted {
-            put(&mut json, "hosted", true);
-        }
-        Value::Object(json)
+        let embedded = Self::KEYS.iter().filter(|key| key.is_embedded);
+        Value::Object(embedded.filter_map(|key| members.remove_entry(key.name)).collect())
     }
 
     /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
@@ -142,28 +101,5 @@ impl View {
     /// Fails if a key or a type is not as it has to be.
     pub fn from_json(json: &Value) -> Result<Self, FileError> {
         config::view_from_json(json)
-    }
-}
-
-fn put(json: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
-    json.insert(key.to_owned(), value.into());
-}
-
-fn put_text(json: &mut Map<String, Value>, key: &str, text: Option<&str>) {
-    if let Some(text) = text {
-        put(json, key, text);
-    }
-}
-
-fn put_list(json: &mut Map<String, Value>, key: &str, list: &[String]) {
-    if !list.is_empty() {
-        put(json, key, list.to_vec());
-    }
-}
-
-fn put_map(json: &mut Map<String, Value>, key: &str, map: &std::collections::BTreeMap<String, String>) {
-    if !map.is_empty() {
-        let members: Map<String, Value> = map.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
-        put(json, key, members);
     }
 }

@@ -1,6 +1,7 @@
 //! Checks of the keys about the way to a server at a URL.
 
-use super::{ServerConfig, Transport};
+use super::Transport;
+use crate::config::ServerConfig;
 
 impl ServerConfig {
     /// Returns what is wrong with one of `ca`, `client_cert`, `proxy` and `auth`, as the rest of a sentence that begins

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Isolation, ServerConfig, Transport};
+use super::{Isolation, Transport};
+use crate::config::ServerConfig;
 
 impl ServerConfig {
     /// Sets the folder that relative paths in `command`, `cwd`, `isolation`, `ca` and `client_cert` are relative to; by

@@ -5,54 +5,52 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Condition, ConfigPlace, Rate};
+use crate::config::table;
 use crate::matching::matches_globs;
+use crate::words::words;
 
-/// The effect of a rule on the calls that it matches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PolicyEffect {
-    /// They may be made, within the rate of the rule. It lifts nothing that another rule, `exclude` or `approve`
-    /// demands.
-    #[default]
-    Allow,
-    /// They need an approval.
-    Approve,
-    /// They are denied.
-    Deny,
-}
-
-impl PolicyEffect {
-    /// All variants.
-    pub const ALL: [Self; 3] = [Self::Allow, Self::Approve, Self::Deny];
-
-    /// Returns the word in `mcp.toml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Approve => "approve",
-            Self::Deny => "deny",
-        }
+words! {
+    /// The effect of a rule on the calls that it matches.
+    pub enum PolicyEffect {
+        /// They may be made, within the rate of the rule. It lifts nothing that another rule, `exclude` or `approve`
+        /// demands.
+        #[default]
+        Allow = "allow",
+        /// They need an approval.
+        Approve = "approve",
+        /// They are denied.
+        Deny = "deny",
     }
 }
 
-/// A rule about calls of a server: `[[policy]]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PolicyRule {
-    /// Globs of the tools.
-    pub tools: Vec<String>,
-    /// Conditions on arguments, by name or JSON pointer; all of them must hold.
-    pub when: BTreeMap<String, Condition>,
-    /// The effect.
-    pub then: PolicyEffect,
-    /// The reason, for whoever makes the call.
-    pub reason: Option<String>,
-    /// The number of calls in a time; further calls are denied.
-    pub rate: Option<Rate>,
-    /// The principals, or entries of `[access]`, that the rule is for; all if empty.
-    pub callers: Vec<String>,
-    /// The position in the configuration.
-    pub place: ConfigPlace,
+table! {
+    /// A rule about calls of a server: `[[policy]]`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct PolicyRule {
+        /// Globs of the tools.
+        pub tools: Vec<String> => "tools", "",
+            "globs of tools";
+        /// Conditions on arguments, by name or JSON pointer; all of them must hold.
+        pub when: BTreeMap<String, Condition> => "when", "{}",
+            "conditions on arguments, by name or JSON pointer; all must hold";
+        /// The effect.
+        pub then: PolicyEffect => "then", "",
+            "the effect on the calls";
+        /// The reason, for whoever makes the call.
+        pub reason: Option<String> => "reason", "",
+            "the reason, for whoever makes the call";
+        /// The number of calls in a time; further calls are denied.
+        pub rate: Option<Rate> => "rate", "",
+            "calls of a principal in a time; further calls are denied";
+        /// The principals, or entries of `[access]`, that the rule is for; all if empty.
+        pub callers: Vec<String> => "for", "all",
+            "principals, or names in `[access]`; calls without a known principal count too";
+    }
+    with {
+        /// The position in the configuration.
+        pub place: ConfigPlace = ConfigPlace::default();
+    }
 }
 
 impl PolicyRule {
@@ -121,23 +119,6 @@ impl PolicyRule {
             && self.when.is_empty()
             && self.callers.is_empty()
             && matches_globs(&self.tools, tool)
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        json.insert("tools".to_owned(), self.tools.clone().into());
-        if !self.when.is_empty() {
-            let when: Map<String, Value> =
-                self.when.iter().map(|(argument, condition)| (argument.clone(), condition.to_json())).collect();
-            json.insert("when".to_owned(), when.into());
-        }
-        json.insert("then".to_owned(), self.then.name().into());
-        json.extend(self.reason.as_ref().map(|reason| ("reason".to_owned(), reason.as_str().into())));
-        json.extend(self.rate.map(|rate| ("rate".to_owned(), rate.to_string().into())));
-        if !self.callers.is_empty() {
-            json.insert("for".to_owned(), self.callers.clone().into());
-        }
-        json.into()
     }
 }
 

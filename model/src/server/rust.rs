@@ -4,28 +4,16 @@
 use std::path::PathBuf;
 
 use crate::FileError;
+use crate::words::words;
 
-/// The handling of properties that a schema does not declare.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnknownKeys {
-    /// They are not kept.
-    #[default]
-    Ignore,
-    /// They are kept, in a field `extra`.
-    Keep,
-}
-
-impl UnknownKeys {
-    /// All variants.
-    pub const ALL: [Self; 2] = [Self::Ignore, Self::Keep];
-
-    /// Returns the word in `mcp.toml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ignore => "ignore",
-            Self::Keep => "keep",
-        }
+words! {
+    /// The handling of properties that a schema does not declare.
+    pub enum UnknownKeys {
+        /// They are not kept.
+        #[default]
+        Ignore = "ignore",
+        /// They are kept, in a field `extra`.
+        Keep = "keep",
     }
 }
 
@@ -84,12 +72,5 @@ impl ConfigPlace {
             help: None,
             inside: None,
         }
-    }
-}
-
-impl RustConfig {
-    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let lists = [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared];
-        lists.into_iter().flatten().flat_map(|rule| [&mut rule.key, &mut rule.value])
     }
 }

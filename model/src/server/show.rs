@@ -3,46 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{ServerConfig, Transport};
+use super::Transport;
+use crate::config::{ServerConfig, Table};
 use crate::secrets::{find_literals, hidden, quoted, replace};
 
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.hide_secrets(&mut |_, secret| hidden(secret));
-        let env = placeholders_of(&self.written().env);
-        f.debug_struct("ServerConfig")
-            .field("name", &shown.name)
-            .field("transport", &Written { shown: &shown.transport, written: &self.written().transport })
-            .field("env", &env)
-            .field("inherit_env", &shown.inherit_env)
-            .field("tools", &shown.tools)
-            .field("exclude", &shown.exclude)
-            .field("approve", &shown.approve)
-            .field("resources", &shown.resources)
-            .field("prompts", &shown.prompts)
-            .field("policies", &shown.policies)
-            .field("shared", &shown.shared)
-            .field("remote_use", &shown.remote_use)
-            .field("prefix", &shown.prefix)
-            .field("types", &shown.types)
-            .field("unknown", &shown.unknown)
-            .field("rust", &shown.rust)
-            .field("views", &shown.views)
-            .field("description", &shown.description)
-            .field("timeout", &shown.timeout)
-            .field("connect_timeout", &shown.connect_timeout)
-            .field("limit", &shown.limit)
-            .field("ca", &shown.ca)
-            .field("client_cert", &shown.client_cert)
-            .field("proxy", &shown.proxy)
-            .field("auth", &shown.auth)
-            .field("drift", &shown.drift)
-            .field("drift_rules", &shown.drift_rules)
-            .field("pin", &shown.pin)
-            .field("isolation", &shown.isolation)
-            .field("secret_stores", &shown.secret_stores)
-            .field("hosted", &shown.hosted)
-            .finish()
+        let mut shown = self.hide_secrets(&mut |_, secret| hidden(secret));
+        shown.env = placeholders_of(&self.written().env);
+        let mut fields = f.debug_struct("ServerConfig");
+        let transport = Written { shown: &shown.transport, written: &self.written().transport };
+        fields.field("name", &shown.name).field("transport", &transport);
+        shown.show(&mut fields);
+        fields.field("drift", &shown.drift).field("drift_rules", &shown.drift_rules).finish()
     }
 }
 
@@ -79,7 +52,7 @@ impl fmt::Debug for Written<'_> {
         };
         let headers = match self.written {
             Transport::Http { headers, .. } | Transport::Sse { headers, .. } => placeholders_of(headers),
-            Transport::Stdio { .. } => Vec::new(),
+            Transport::Stdio { .. } => BTreeMap::new(),
         };
         f.debug_struct(name).field("url", &without_what_is_asked(url)).field("headers", &headers).finish()
     }
@@ -98,6 +71,6 @@ fn without_what_is_asked(url: &str) -> String {
 }
 
 /// Of variables and headers, where most secrets are, only the placeholders are shown.
-fn placeholders_of(map: &BTreeMap<String, String>) -> Vec<(String, String)> {
+fn placeholders_of(map: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     map.iter().map(|(key, value)| (quoted(key), replace(value, &find_literals(key, value), hidden))).collect()
 }

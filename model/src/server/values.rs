@@ -1,9 +1,8 @@
 //! The texts of a configuration with placeholders and secrets.
 
-use std::collections::BTreeMap;
-
-use super::{AuthConfig, Isolation, ServerConfig, Transport};
+use super::Transport;
 use crate::FileError;
+use crate::config::{Change, Key, Reach, ServerConfig, Table, change_entries};
 use crate::placeholder::{self, Missing, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
@@ -157,7 +156,7 @@ impl ServerConfig {
         self.replace_secrets(|place, _, secret| replacement(place, secret))
     }
 
-    fn map_texts(&self, change: &mut dyn FnMut(ConfigField<'_>, &str) -> String) -> Self {
+    fn map_texts(&self, change: &mut Change<'_>) -> Self {
         let mut copy = self.clone();
         match (&self.transport, &mut copy.transport) {
             (Transport::Stdio { command, args, .. }, Transport::Stdio { command: own, args: others, cwd }) => {
@@ -173,38 +172,12 @@ impl ServerConfig {
             }
             _ => {}
         }
-        for (key, text) in [("ca", &mut copy.ca), ("client_cert", &mut copy.client_cert), ("proxy", &mut copy.proxy)] {
-            text.iter_mut().for_each(|text| *text = change(ConfigField::Network(key), text));
-        }
-        let settings = copy.auth.iter_mut().flat_map(AuthConfig::texts_mut);
-        settings.for_each(|(key, text)| *text = change(ConfigField::Auth(key), text));
-        change_entries(&mut copy.env, "env", |name| ConfigField::Env(name), change);
-        let folders = copy.isolation.iter_mut().flat_map(Isolation::folders_mut);
-        folders.for_each(|folder| *folder = change(ConfigField::Shown, folder));
-        let mut notes = |key, texts: &mut Vec<String>| {
-            texts.iter_mut().for_each(|text| *text = change(ConfigField::Note(key), text));
+        let field = |key: &'static Key| match key.reach {
+            Reach::Remote => ConfigField::Network(key.name),
+            _ => ConfigField::Note(key.name),
         };
-        notes("inherit_env", &mut copy.inherit_env);
-        copy.tools.iter_mut().for_each(|tools| notes("tools", tools));
-        notes("exclude", &mut copy.exclude);
-        notes("approve", &mut copy.approve);
-        copy.resources.iter_mut().for_each(|globs| notes("resources", globs));
-        copy.prompts.iter_mut().for_each(|globs| notes("prompts", globs));
-        notes("remote_use", &mut copy.remote_use);
+        copy.change_each_text(field, change);
         copy.drift_rules.texts_mut().for_each(|text| *text = change(ConfigField::Note("drift"), text));
-        copy.rust.texts_mut().for_each(|text| *text = change(ConfigField::Note("rust"), text));
-        copy.description.iter_mut().for_each(|text| *text = change(ConfigField::Note("description"), text));
         copy
-    }
-}
-
-fn change_entries(
-    entries: &mut BTreeMap<String, String>,
-    key: &'static str,
-    field: fn(&str) -> ConfigField<'_>,
-    change: &mut dyn FnMut(ConfigField<'_>, &str) -> String,
-) {
-    for (name, value) in std::mem::take(entries) {
-        entries.insert(change(ConfigField::Name(key), &name), change(field(&name), &value));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{ConfigPlace, ServerConfig};
+use super::ConfigPlace;
 use crate::FileError;
 
 /// A view of a tool: what programs and models see of it. The server never learns of it: calls have the tool's own name
@@ -162,25 +162,6 @@ impl View {
 
     pub(crate) fn at(&mut self, key: impl Into<String>, place: ConfigPlace) {
         self.places.0.insert(key.into(), place);
-    }
-}
-
-impl ServerConfig {
-    /// Sets the view of a tool, by its name on the server.
-    #[must_use]
-    pub fn view(mut self, tool: impl Into<String>, view: View) -> Self {
-        self.views.insert(tool.into(), view);
-        self
-    }
-
-    /// Returns the tools that bindings and models know by another name, with that name: from `view`, and from `rename`
-    /// of `rust`.
-    pub fn renamed_tools(&self) -> impl Iterator<Item = (String, &str)> {
-        // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
-        let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
-        let renames = renames.map(|rule| (crate::pointer_key(&rule.key), rule.value.as_str()));
-        let views = self.views.iter().filter_map(|(tool, view)| Some((tool.clone(), view.name.as_deref()?)));
-        renames.chain(views)
     }
 }
 
