@@ -19,6 +19,7 @@ mod overrides;
 mod placeholder;
 mod secrets;
 mod server;
+mod setters;
 mod sha256;
 mod side_by_side;
 mod snapshot;

@@ -15,12 +15,12 @@ use crate::text::line_and_column;
 /// A value and where it begins.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(super) kind: Kind,
-    pub(super) at: usize,
+    pub(crate) kind: Kind,
+    pub(crate) at: usize,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     Bool(bool),
     /// None where JSON has no such number.
@@ -33,20 +33,20 @@ pub(super) enum Kind {
 
 /// A key with its value.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) at: usize,
-    pub(super) value: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) at: usize,
+    pub(crate) value: Node,
 }
 
 impl Node {
     /// Returns the elements of a list.
-    pub(super) fn elements(&self) -> &[Self] {
+    pub(crate) fn elements(&self) -> &[Self] {
         if let Kind::List(elements) = &self.kind { elements } else { &[] }
     }
 
     /// Names the type of the value for errors.
-    pub(super) fn what(&self) -> &'static str {
+    pub(crate) fn what(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",
             Kind::Bool(_) => "a boolean",
@@ -61,13 +61,13 @@ impl Node {
 
 /// The text that nodes point into.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SourceText<'a> {
-    pub(super) text: Option<&'a str>,
-    pub(super) path: Option<&'a Path>,
+pub(crate) struct SourceText<'a> {
+    pub(crate) text: Option<&'a str>,
+    pub(crate) path: Option<&'a Path>,
 }
 
 impl SourceText<'_> {
-    pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
+    pub(crate) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
         let mut error = FileError::new(message);
         if let Some(path) = self.path {
             error = error.in_file(path);
@@ -79,7 +79,7 @@ impl SourceText<'_> {
     }
 }
 
-pub(super) fn from_toml(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
+pub(crate) fn from_toml(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let said = error.message();
@@ -135,7 +135,7 @@ const STRICT_JSON: jsonc_parser::ParseOptions = jsonc_parser::ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub(super) fn from_json(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
+pub(crate) fn from_json(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
     let parsed = jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
         .map_err(|error| source.error(error.range().start, format!("not valid JSON: {}", error.kind())))?;
     match parsed.value {
@@ -166,7 +166,7 @@ fn json_value(value: ast::Value<'_>) -> Node {
 }
 
 /// A value that has no text of its own.
-pub(super) fn from_value(value: &Value) -> Node {
+pub(crate) fn from_value(value: &Value) -> Node {
     let kind = match value {
         Value::Null => Kind::Null,
         Value::Bool(value) => Kind::Bool(*value),

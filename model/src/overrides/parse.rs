@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use jsonc_parser::ast;
-use jsonc_parser::common::Ranged;
 use serde_json::{Map, Value};
 
 use super::{FORMAT, Overrides, ToolOverride, inside, tool_pointer};
+use crate::config::node::{Kind, Node, SourceText, from_json};
 use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
 use crate::text::{line_and_column, without_byte_order_mark};
-use crate::{FileError, nearest, pointer_segment, printable};
+use crate::{FileError, nearest, pointer_key, pointer_segment, printable};
 
 /// The file in messages.
 const WHAT: &str = "the overrides file";
@@ -156,53 +155,29 @@ impl Reader<'_> {
 
     /// A JSON parser keeps the last of two members of one name.
     fn no_key_twice(&self) -> Result<(), FileError> {
-        let parsed = jsonc_parser::parse_to_ast(self.text, &Default::default(), &Default::default());
-        let Some(found) = parsed.ok().and_then(|parsed| repeated(&parsed.value?)) else {
-            return Ok(());
-        };
-        let (line, column) = line_and_column(self.text, found.offset);
-        let message = format!("duplicate key `{}`", printable(&found.key));
-        let error = FileError::new(message).at(line, column);
-        // Innermost first.
-        let mut path = found.path.iter().rev();
-        match (path.next().map(String::as_str), path.next()) {
-            (Some("tools"), Some(tool)) => {
-                let below: String = path.map(|key| format!("/{}", pointer_segment(key))).collect();
-                Err(error.inside(inside(tool, &format!("{below}/{}", pointer_segment(&found.key)))))
-            }
-            _ => Err(error),
+        let Ok(file) = from_json(SourceText { text: Some(self.text), path: None }, self.text) else { return Ok(()) };
+        let Some((at, pointer)) = repeated(&file, "") else { return Ok(()) };
+        let (line, column) = line_and_column(self.text, at);
+        let key = pointer_key(pointer.rsplit('/').next().unwrap_or_default());
+        let error = FileError::new(format!("duplicate key `{}`", printable(&key))).at(line, column);
+        match pointer.strip_prefix("/tools/").and_then(|below| below.find('/').map(|end| below.split_at(end))) {
+            Some((tool, below)) => Err(error.inside(inside(&pointer_key(tool), below))),
+            None => Err(error),
         }
     }
 }
 
-/// A key that an object has for the second time.
-struct Repeated {
-    key: String,
-    offset: usize,
-    /// The keys and places that lead to the object, the innermost first.
-    path: Vec<String>,
-}
-
-/// The first key that stands twice. What was read as JSON already is not nested deep.
-fn repeated(value: &ast::Value<'_>) -> Option<Repeated> {
-    let below = |step: String, value| {
-        repeated(value).map(|mut found| {
-            found.path.push(step);
-            found
-        })
-    };
-    match value {
-        ast::Value::Array(array) => {
-            array.elements.iter().enumerate().find_map(|(place, element)| below(place.to_string(), element))
+/// The offset and the pointer of the first key that stands twice. What was read as JSON already is not nested deep.
+fn repeated(node: &Node, pointer: &str) -> Option<(usize, String)> {
+    match &node.kind {
+        Kind::List(elements) => {
+            elements.iter().enumerate().find_map(|(place, element)| repeated(element, &format!("{pointer}/{place}")))
         }
-        ast::Value::Object(object) => {
+        Kind::Table(entries) => {
             let mut seen = HashSet::new();
-            object.properties.iter().find_map(|property| {
-                let key = property.name.as_str();
-                if !seen.insert(key) {
-                    return Some(Repeated { key: key.to_owned(), offset: property.range().start, path: Vec::new() });
-                }
-                below(key.to_owned(), &property.value)
+            entries.iter().find_map(|entry| {
+                let below = format!("{pointer}/{}", pointer_segment(&entry.key));
+                if seen.insert(&entry.key) { repeated(&entry.value, &below) } else { Some((entry.at, below)) }
             })
         }
         _ => None,

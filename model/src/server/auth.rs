@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::config::{Table, table};
 use crate::secrets::{find_literals, hidden, replace};
+use crate::setters::setters;
 use crate::words::words;
 
 table! {
@@ -59,38 +60,10 @@ impl AuthConfig {
         Self { issuer: Some(issuer.into()), ..Self::default() }
     }
 
-    /// Sets the client id of a program that is registered at the authorization server.
-    #[must_use]
-    pub fn client(mut self, id: impl Into<String>) -> Self {
-        self.client = Some(id.into());
-        self
-    }
-
-    /// Sets the secret of the client, best as a placeholder.
-    #[must_use]
-    pub fn client_secret(mut self, secret: impl Into<String>) -> Self {
-        self.client_secret = Some(secret.into());
-        self
-    }
-
     /// Sets the scopes to ask for.
     #[must_use]
     pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
         self.scopes = Some(scopes.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Sets the party that is authorized.
-    #[must_use]
-    pub fn grant(mut self, grant: GrantType) -> Self {
-        self.grant = grant;
-        self
-    }
-
-    /// Sets the port of this machine that the browser returns to.
-    #[must_use]
-    pub fn redirect_port(mut self, port: u16) -> Self {
-        self.redirect_port = Some(port);
         self
     }
 
@@ -117,6 +90,19 @@ impl AuthConfig {
             )),
             _ => None,
         }
+    }
+}
+
+setters! {
+    AuthConfig {
+        /// Sets the client id of a program that is registered at the authorization server.
+        client(id: impl Into<String>) => Some(id.into());
+        /// Sets the secret of the client, best as a placeholder.
+        client_secret(secret: impl Into<String>) => Some(secret.into());
+        /// Sets the party that is authorized.
+        grant(grant: GrantType) => grant;
+        /// Sets the port of this machine that the browser returns to.
+        redirect_port(port: u16) => Some(port);
     }
 }
 

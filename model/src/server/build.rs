@@ -8,6 +8,7 @@ use super::{
     UnknownKeys, View,
 };
 use crate::config::{ServerConfig, Table};
+use crate::setters::setters;
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -101,13 +102,6 @@ impl ServerConfig {
         self
     }
 
-    /// Isolates the child process from the machine. Connecting to a URL with this fails.
-    #[must_use]
-    pub fn isolation(mut self, isolation: Isolation) -> Self {
-        self.isolation = Some(isolation);
-        self
-    }
-
     /// Lets model providers connect to the server themselves, with its headers. Not possible for a child process:
     /// `HostedServers` reports this.
     #[must_use]
@@ -158,112 +152,6 @@ impl ServerConfig {
         self
     }
 
-    /// Sets the prefix of names in bindings.
-    #[must_use]
-    pub fn prefix(mut self, prefix: Prefix) -> Self {
-        self.prefix = prefix;
-        self
-    }
-
-    /// Sets the backend for the types of bindings.
-    #[must_use]
-    pub fn types(mut self, types: Types) -> Self {
-        self.types = types;
-        self
-    }
-
-    /// Sets the handling of undeclared properties in generated types.
-    #[must_use]
-    pub fn unknown(mut self, unknown: UnknownKeys) -> Self {
-        self.unknown = unknown;
-        self
-    }
-
-    /// Sets further options of generated code.
-    #[must_use]
-    pub fn rust(mut self, rust: RustConfig) -> Self {
-        self.rust = rust;
-        self
-    }
-
-    /// Describes the server's purpose.
-    #[must_use]
-    pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.description = Some(text.into());
-        self
-    }
-
-    /// Sets the timeout of calls.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the timeout of connecting.
-    #[must_use]
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
-        self
-    }
-
-    /// Limits the calls in a time; further calls wait.
-    #[must_use]
-    pub fn limit(mut self, rate: Rate) -> Self {
-        self.limit = Some(rate);
-        self
-    }
-
-    /// Sets the certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a
-    /// PEM file.
-    #[must_use]
-    pub fn ca(mut self, pem: impl Into<String>) -> Self {
-        self.ca = Some(pem.into());
-        self
-    }
-
-    /// Sets the certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
-    #[must_use]
-    pub fn client_cert(mut self, pem: impl Into<String>) -> Self {
-        self.client_cert = Some(pem.into());
-        self
-    }
-
-    /// Sets the HTTP proxy to a server at a URL, instead of the one of the environment.
-    #[must_use]
-    pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        self.proxy = Some(url.into());
-        self
-    }
-
-    /// Sets the OAuth settings of a server at a URL.
-    #[must_use]
-    pub fn auth(mut self, auth: AuthConfig) -> Self {
-        self.auth = Some(auth);
-        self
-    }
-
-    /// Sets the reaction to a live server that differs from its snapshot.
-    #[must_use]
-    pub fn drift(mut self, drift: Drift) -> Self {
-        self.drift = Some(drift);
-        self
-    }
-
-    /// Sets the accepted changes, and the classes of rules.
-    #[must_use]
-    pub fn drift_rules(mut self, rules: DriftRules) -> Self {
-        self.drift_rules = rules;
-        self
-    }
-
-    /// Sets which parts of a bound tool may not change.
-    #[must_use]
-    pub fn pin(mut self, pin: Pin) -> Self {
-        self.pin = Some(pin);
-        self
-    }
-
     /// Sets the view of a tool, by its name on the server.
     #[must_use]
     pub fn view(mut self, tool: impl Into<String>, view: View) -> Self {
@@ -283,5 +171,43 @@ impl ServerConfig {
         // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
         let renames = self.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
         renames.map(|rule| (crate::pointer_key(&rule.key), rule.value.as_str()))
+    }
+}
+
+setters! {
+    ServerConfig {
+        /// Isolates the child process from the machine. Connecting to a URL with this fails.
+        isolation(isolation: Isolation) => Some(isolation);
+        /// Sets the prefix of names in bindings.
+        prefix(prefix: Prefix) => prefix;
+        /// Sets the backend for the types of bindings.
+        types(types: Types) => types;
+        /// Sets the handling of undeclared properties in generated types.
+        unknown(unknown: UnknownKeys) => unknown;
+        /// Sets further options of generated code.
+        rust(rust: RustConfig) => rust;
+        /// Describes the server's purpose.
+        description(text: impl Into<String>) => Some(text.into());
+        /// Sets the timeout of calls.
+        timeout(timeout: Duration) => Some(timeout);
+        /// Sets the timeout of connecting.
+        connect_timeout(timeout: Duration) => Some(timeout);
+        /// Limits the calls in a time; further calls wait.
+        limit(rate: Rate) => Some(rate);
+        /// Sets the certificate authorities to trust for a server at a URL, instead of the system's: PEM, or the path of a
+        /// PEM file.
+        ca(pem: impl Into<String>) => Some(pem.into());
+        /// Sets the certificate and the private key of this client for a server at a URL: PEM, or the path of a PEM file.
+        client_cert(pem: impl Into<String>) => Some(pem.into());
+        /// Sets the HTTP proxy to a server at a URL, instead of the one of the environment.
+        proxy(url: impl Into<String>) => Some(url.into());
+        /// Sets the OAuth settings of a server at a URL.
+        auth(auth: AuthConfig) => Some(auth);
+        /// Sets the reaction to a live server that differs from its snapshot.
+        drift(drift: Drift) => Some(drift);
+        /// Sets the accepted changes, and the classes of rules.
+        drift_rules(rules: DriftRules) => rules;
+        /// Sets which parts of a bound tool may not change.
+        pin(pin: Pin) => Some(pin);
     }
 }

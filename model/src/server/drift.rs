@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::ConfigPlace;
 use crate::matching::matches_glob;
+use crate::setters::setters;
 use crate::words::words;
 use crate::{ChangeKind, Class, Date, printable};
 
@@ -77,27 +78,6 @@ impl Acceptance {
         Self { rule, tool: None, at: None, until: None, reason: reason.into(), place: ConfigPlace::default() }
     }
 
-    /// Restricts it to the tools that match a glob.
-    #[must_use]
-    pub fn tool(mut self, glob: impl Into<String>) -> Self {
-        self.tool = Some(glob.into());
-        self
-    }
-
-    /// Restricts it to a place and the places below it, by a JSON pointer into the tool.
-    #[must_use]
-    pub fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.at = Some(pointer.into());
-        self
-    }
-
-    /// Ends it after a day, in UTC.
-    #[must_use]
-    pub fn until(mut self, day: Date) -> Self {
-        self.until = Some(day);
-        self
-    }
-
     /// Returns `true` if it covers a change, whatever the day. The tool is empty for a change of the server itself.
     #[must_use]
     pub fn covers(&self, kind: ChangeKind, tool: &str, pointer: &str) -> bool {
@@ -113,6 +93,17 @@ impl Acceptance {
     #[must_use]
     pub fn is_expired(&self, today: Date) -> bool {
         self.until.is_some_and(|until| until < today)
+    }
+}
+
+setters! {
+    Acceptance {
+        /// Restricts it to the tools that match a glob.
+        tool(glob: impl Into<String>) => Some(glob.into());
+        /// Restricts it to a place and the places below it, by a JSON pointer into the tool.
+        at(pointer: impl Into<String>) => Some(pointer.into());
+        /// Ends it after a day, in UTC.
+        until(day: Date) => Some(day);
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{Condition, ConfigPlace, Rate};
 use crate::config::table;
 use crate::matching::matches_globs;
+use crate::setters::setters;
 use crate::words::words;
 
 words! {
@@ -74,27 +75,6 @@ impl PolicyRule {
         self
     }
 
-    /// Sets the effect.
-    #[must_use]
-    pub fn then(mut self, effect: PolicyEffect) -> Self {
-        self.then = effect;
-        self
-    }
-
-    /// Sets the reason, for whoever makes the call.
-    #[must_use]
-    pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
-    }
-
-    /// Sets the number of calls in a time. Each principal has this number; calls without one share it.
-    #[must_use]
-    pub fn rate(mut self, rate: Rate) -> Self {
-        self.rate = Some(rate);
-        self
-    }
-
     /// Restricts the rule to principals, or entries of `[access]`. It also applies to calls without a known principal.
     #[must_use]
     pub fn callers<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
@@ -119,6 +99,17 @@ impl PolicyRule {
             && self.when.is_empty()
             && self.callers.is_empty()
             && matches_globs(&self.tools, tool)
+    }
+}
+
+setters! {
+    PolicyRule {
+        /// Sets the effect.
+        then(effect: PolicyEffect) => effect;
+        /// Sets the reason, for whoever makes the call.
+        reason(reason: impl Into<String>) => Some(reason.into());
+        /// Sets the number of calls in a time. Each principal has this number; calls without one share it.
+        rate(rate: Rate) => Some(rate);
     }
 }
 
