@@ -1,15 +1,22 @@
+//! The bindings of a server: one plan has their code and the answers to questions about them.
+
+use std::collections::HashMap;
+
 use mcp_bindgen_model::{Snapshot, UnknownKeys};
+use mcp_bindgen_schema::Document;
+use mcp_bindgen_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
 use proc_macro2::TokenStream;
 
-use crate::described::{OfferBinding, ToolBinding};
+use crate::described::{OfferBinding, OverrideBinding, ToolBinding};
 use crate::emit;
+#[cfg(feature = "format")]
+use crate::format::format_for_readers;
+use crate::names::ident;
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::plan::{AlikeShapes, Plan};
-use crate::planned::PlannedBindings;
+use crate::plan::{AlikeShapes, Plan, SchemaPlan, ToolPlan};
 use crate::rules::RuleFault;
-use crate::typify::replace_types;
-use mcp_bindgen_schema::diagnostics::Diagnostics;
+use crate::typify::{Replaced, replace_types};
 
 /// Generates the bindings of a server.
 #[derive(Debug)]
@@ -43,36 +50,37 @@ impl Bindings {
     /// ```
     #[must_use]
     pub fn generate(snapshot: &Snapshot, options: &Options) -> (TokenStream, Diagnostics) {
-        let plan = Plan::new(snapshot, options);
-        let mut diagnostics = plan.diagnostics.clone();
-        let replaced = replace_types(&plan, options, &mut diagnostics);
-        (emit::module(&plan, &replaced, snapshot, options), diagnostics)
+        let planned = Self::plan(snapshot, options);
+        (planned.module(), planned.diagnostics)
     }
 
     /// Plans the bindings, for programs that need several facts about them.
     #[must_use]
     pub fn plan<'s>(snapshot: &'s Snapshot, options: &Options) -> PlannedBindings<'s> {
-        PlannedBindings::new(snapshot, options)
+        let plan = Plan::new(snapshot, options);
+        let mut diagnostics = plan.diagnostics.clone();
+        let replaced = replace_types(&plan, options, &mut diagnostics);
+        PlannedBindings { plan, replaced, diagnostics, snapshot, options: options.clone() }
     }
 
     /// Returns the names that [`generate`](Self::generate) gives to each bound tool.
     #[must_use]
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
-        let planned = PlannedBindings::new(snapshot, options);
-        (planned.tools(), planned.into_diagnostics())
+        let planned = Self::plan(snapshot, options);
+        (planned.tools(), planned.diagnostics)
     }
 
     /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
     #[must_use]
     pub fn offers(snapshot: &Snapshot, options: &Options) -> Vec<OfferBinding> {
-        PlannedBindings::new(snapshot, options).offers()
+        Self::plan(snapshot, options).offers()
     }
 
     /// Returns the rules (`derive`, `rename` and the like) that do not fit these tools. [`generate`](Self::generate)
     /// ignores them; the macro, build scripts and the command line report them as errors first.
     #[must_use]
     pub fn faults(snapshot: &Snapshot, options: &Options) -> Vec<RuleFault> {
-        if options.rules.is_empty() && options.unknown == UnknownKeys::Ignore {
+        if options.rules.is_empty() && options.server.unknown == UnknownKeys::Ignore {
             return Vec::new();
         }
         Plan::new(snapshot, options).faults
@@ -104,10 +112,183 @@ impl Bindings {
     #[must_use]
     pub fn coverage(snapshot: &Snapshot, options: &Options) -> Coverage {
         let plan = Plan::new(snapshot, options);
-        let schemas = plan.tools.iter().flat_map(|tool| std::iter::once(&tool.input).chain(&tool.output));
-        schemas.fold(Coverage::default(), |all, schema| {
+        plan.tools.iter().flat_map(ToolPlan::schemas).fold(Coverage::default(), |all, schema| {
             let (declared, untyped) = schema.coverage();
             Coverage { declared: all.declared + declared, untyped: all.untyped + untyped }
         })
     }
+}
+
+/// The planned bindings of a server, for programs that report on them. Reuse it: translating a long list of tools
+/// costs more than all the methods together.
+///
+/// ```
+/// use mcp_bindgen_codegen::{Bindings, Options};
+/// use mcp_bindgen_model::Snapshot;
+///
+/// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
+/// let planned = Bindings::plan(&snapshot, &Options::new("demo"));
+/// assert_eq!(planned.tools()[0].handler, "demo_ping");
+/// assert_eq!(planned.schemas().len(), 1);
+/// assert!(planned.offers().is_empty() && planned.diagnostics().is_empty());
+/// # Ok::<(), mcp_bindgen_model::FileError>(())
+/// ```
+#[derive(Debug)]
+pub struct PlannedBindings<'s> {
+    plan: Plan<'s>,
+    replaced: Vec<Replaced>,
+    diagnostics: Diagnostics,
+    snapshot: &'s Snapshot,
+    options: Options,
+}
+
+/// The schemas of a bound tool, as parsed.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ToolSchemas<'p, 's> {
+    /// The index of the tool in the snapshot's list.
+    pub index: usize,
+    /// The schema of its arguments.
+    pub input: &'p Document<'s>,
+    /// The schema of its structured result, if there is an `outputSchema`.
+    pub output: Option<&'p Document<'s>>,
+}
+
+impl<'s> PlannedBindings<'s> {
+    /// Returns the module of the server, as [`Bindings::generate`] does.
+    pub(crate) fn module(&self) -> TokenStream {
+        emit::module(&self.plan, &self.replaced, self.snapshot, &self.options)
+    }
+
+    /// Returns the rules that do not fit these tools, as [`Bindings::faults`] does.
+    pub(crate) fn faults(&self) -> &[RuleFault] {
+        &self.plan.faults
+    }
+
+    /// Returns the diagnostics about the whole list.
+    #[must_use]
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
+    /// Returns the names of each bound tool, in the order of the list.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ToolBinding> {
+        let plan = &self.plan;
+        let mut by_tool: HashMap<usize, Vec<Diagnostic>> = HashMap::new();
+        for said in self.diagnostics.iter().filter(|said| said.listed == Listed::Tool) {
+            by_tool.entry(said.index).or_default().push(said.clone());
+        }
+        let mut tools = Vec::new();
+        for (tool, replaced) in plan.tools.iter().zip(&self.replaced) {
+            for index in std::iter::once(&tool.index).chain(&tool.repeats) {
+                tools.push(ToolBinding {
+                    server: plan.server.clone(),
+                    index: *index,
+                    tool: tool.wire.to_owned(),
+                    prefixed: tool.idents.prefixed.clone(),
+                    module: plan.module.to_string(),
+                    client_type: ident(&plan.client_type).to_string(),
+                    params_type: ident(&tool.idents.params).to_string(),
+                    params_inner_types: inner_types(&tool.input, replaced.input.is_some()),
+                    output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
+                    output_inner_types: tool
+                        .output
+                        .as_ref()
+                        .map(|output| inner_types(output, replaced.output.is_some()))
+                        .unwrap_or_default(),
+                    returns: tool.returned(replaced),
+                    handler: ident(&tool.idents.handler).to_string(),
+                    method: ident(&tool.idents.method).to_string(),
+                    variant: ident(&tool.idents.variant).to_string(),
+                    viewed: tool.declared.viewed.cloned(),
+                    overridden: OverrideBinding::of(tool.declared),
+                    diagnostics: by_tool.get(index).cloned().unwrap_or_default(),
+                });
+            }
+        }
+        tools.sort_by_key(|tool| tool.index);
+        tools
+    }
+
+    /// Returns the names of the bound prompts and resource templates. `tools` and `exclude` do not affect them.
+    #[must_use]
+    pub fn offers(&self) -> Vec<OfferBinding> {
+        let plan = &self.plan;
+        let offers = plan.prompts.iter().map(|prompt| (&prompt.offer, None));
+        let templates = plan.templates.iter().map(|template| (&template.offer, Some(template.uri_template.to_owned())));
+        let bound = offers.chain(templates).map(|(offer, uri_template)| OfferBinding {
+            server: plan.server.clone(),
+            listed: offer.listed,
+            index: offer.index,
+            name: offer.wire.to_owned(),
+            uri_template,
+            module: plan.module.to_string(),
+            params_type: offer.idents.params.clone(),
+            returns: if offer.listed == Listed::Prompt { "PromptResult" } else { "ResourceResult" },
+            handler: offer.idents.handler.clone(),
+            method: offer.idents.method.clone(),
+            diagnostics: plan
+                .diagnostics
+                .iter()
+                .filter(|said| said.listed == offer.listed && said.index == offer.index)
+                .cloned()
+                .collect(),
+        });
+        bound.collect()
+    }
+
+    /// Returns the schemas of each bound tool, in the order of the list.
+    #[must_use]
+    pub fn schemas(&self) -> Vec<ToolSchemas<'_, 's>> {
+        let schemas = self.plan.tools.iter().flat_map(|tool| {
+            std::iter::once(tool.index).chain(tool.repeats.iter().copied()).map(|index| ToolSchemas {
+                index,
+                input: &tool.input.document,
+                output: tool.output.as_ref().map(|output| &output.document),
+            })
+        });
+        let mut schemas: Vec<_> = schemas.collect();
+        schemas.sort_by_key(|schemas| schemas.index);
+        schemas
+    }
+
+    /// Returns the formatted code of each tool for readers: its types, their constructors, and its handler, without
+    /// trait implementations. The numbers are the indexes of the tools in the list; a type that several tools share
+    /// is with the first.
+    ///
+    /// ```
+    /// use mcp_bindgen_codegen::{Bindings, Options};
+    /// use mcp_bindgen_model::Snapshot;
+    ///
+    /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
+    /// let sources = Bindings::plan(&snapshot, &Options::new("demo")).tool_sources();
+    /// assert_eq!(sources[0].0, 0);
+    /// assert!(sources[0].1.contains("pub struct DemoPingParams"));
+    /// # Ok::<(), mcp_bindgen_model::FileError>(())
+    /// ```
+    #[cfg(feature = "format")]
+    #[must_use]
+    pub fn tool_sources(&self) -> Vec<(usize, String)> {
+        let private = &self.options.private_path();
+        let tools = self.plan.tools.iter().zip(&self.replaced);
+        let mut sources: Vec<(usize, String)> = Vec::new();
+        for (tool, replaced) in tools {
+            let mut tokens = TokenStream::new();
+            tool.items(replaced, private, &mut tokens);
+            let source = format_for_readers(tokens).unwrap_or_default();
+            sources.extend(tool.repeats.iter().map(|index| (*index, source.clone())));
+            sources.push((tool.index, source));
+        }
+        sources.sort_by_key(|(index, _)| *index);
+        sources
+    }
+}
+
+/// The types inside of a schema's own, in the order in which they are written. typify's are in a module of its own.
+fn inner_types(schema: &SchemaPlan<'_>, is_replaced: bool) -> Vec<String> {
+    let root = schema.document.root;
+    let inner = schema.order.iter().filter(|id| !is_replaced && **id != root && schema.extern_type(**id).is_none());
+    let inner = inner.filter_map(|id| schema.name(*id));
+    inner.map(|name| ident(name).to_string()).collect()
 }

@@ -7,17 +7,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::{FileError, Overrides, Prefix, Types, UnknownKeys, write_if_changed};
-use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::Parser;
 
-use crate::absent::watch_absent;
-use crate::bindings::Bindings;
 use crate::format;
 use crate::live::{Door, VARIABLE};
-use crate::options::{Options, is_module_name};
+use crate::options::is_module_name;
+use crate::overlay::Overlay;
 use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
-use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
+use crate::rules::rule_methods;
 use mcp_bindgen_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
@@ -29,29 +27,19 @@ use mcp_bindgen_schema::diagnostics::Severity;
 /// ```no_run
 /// // build.rs
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     mcp_bindgen_codegen::Builder::new().server("github").compile()?;
+///     let builder = mcp_bindgen_codegen::Builder::new().server("github");
+///     builder.derive(["Ord", "PartialOrd"]).rename("create_issue", "open_issue").compile()?;
 ///     Ok(())
 /// }
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Builder {
-    /// The settings before the first server.
-    every: Settings,
-    servers: Vec<(String, Settings)>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Settings {
-    tools: Option<Vec<String>>,
-    exclude: Vec<String>,
-    module: Option<String>,
-    prefix: Option<Prefix>,
-    path: Option<String>,
-    crate_path: Option<String>,
-    types: Option<Types>,
-    unknown: Option<UnknownKeys>,
-    rules: Rules,
+    /// The options before the first server.
+    every: Overlay,
+    servers: Vec<(String, Overlay)>,
+    /// An invalid path of the library.
+    fault: Option<String>,
 }
 
 /// The error of a build script. `Debug` prints the message too, because cargo shows it for an error that `main`
@@ -111,105 +99,68 @@ impl Builder {
 
     /// Adds a server. Options before the first server apply to all, later ones to the last added server.
     pub fn server(mut self, name: impl Into<String>) -> Self {
-        self.servers.push((name.into(), Settings::default()));
+        self.servers.push((name.into(), Overlay::default()));
         self
     }
 
     /// Binds only tools that match one of these patterns.
     pub fn tools<S: Into<String>>(self, patterns: impl IntoIterator<Item = S>) -> Self {
-        let patterns = patterns.into_iter().map(Into::into).collect();
-        self.set(|settings| settings.tools = Some(patterns))
+        self.set(|overlay| overlay.tools = Some(patterns.into_iter().map(Into::into).collect()))
     }
 
     /// Sets the name of the module, as in Rust; a keyword needs `r#`.
     pub fn module(self, name: impl Into<String>) -> Self {
-        let name = name.into();
-        self.set(|settings| settings.module = Some(name))
+        self.set(|overlay| overlay.module = Some(name.into()))
     }
 
     /// Sets the prefix of handlers and types.
     pub fn prefix(self, prefix: Prefix) -> Self {
-        self.set(|settings| settings.prefix = Some(prefix))
+        self.set(|overlay| overlay.prefix = Some(prefix))
     }
 
     /// Reads the snapshot from a path relative to `Cargo.toml`.
     pub fn path(self, path: impl Into<String>) -> Self {
-        let path = path.into();
-        self.set(|settings| settings.path = Some(path))
+        self.set(|overlay| overlay.path = Some(path.into()))
     }
 
     /// Excludes the tools that match one of these patterns, in addition to those that are excluded for all servers.
     pub fn exclude<S: Into<String>>(self, patterns: impl IntoIterator<Item = S>) -> Self {
-        let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
-        self.set(|settings| settings.exclude.extend(patterns))
+        self.set(|overlay| overlay.exclude.extend(patterns.into_iter().map(Into::into)))
     }
 
     /// Sets the path of this library in generated code; `"::mcp_bindgen"` by default.
-    pub fn crate_path(self, path: impl Into<String>) -> Self {
+    pub fn crate_path(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
-        self.set(|settings| settings.crate_path = Some(path))
+        match syn::Path::parse_mod_style.parse_str(&path) {
+            Ok(path) => self.set(|overlay| overlay.crate_path = Some(path.into_token_stream())),
+            Err(_) => {
+                self.fault = Some(format!(
+                    "invalid module path `{}`: expected a path such as `\"::mcp_bindgen\"`",
+                    mcp_bindgen_model::printable(&path)
+                ));
+                self
+            }
+        }
     }
 
-    /// Sets the backend for types, see [`Options::types`].
+    /// Sets the backend for types, see [`Options::types`](crate::Options::types).
     pub fn types(self, types: Types) -> Self {
-        self.set(|settings| settings.types = Some(types))
+        self.set(|overlay| overlay.types = Some(types))
     }
 
     /// Sets the handling of properties that a schema neither declares nor mentions.
     pub fn unknown(self, unknown: UnknownKeys) -> Self {
-        self.set(|settings| settings.unknown = Some(unknown))
+        self.set(|overlay| overlay.unknown = Some(unknown))
     }
 
-    /// Adds derives, see [`Options::derive`].
-    ///
-    /// ```no_run
-    /// # fn main() -> Result<(), mcp_bindgen_codegen::build_script::BuildError> {
-    /// use mcp_bindgen_codegen::build_script::Builder;
-    ///
-    /// Builder::new().server("github").derive(["Ord", "PartialOrd"]).rename("create_issue", "open_issue").compile()
-    /// # }
-    /// ```
-    pub fn derive<S: Into<String>>(self, paths: impl IntoIterator<Item = S>) -> Self {
-        let derive = paths.into_iter().map(|path| Rule::in_code(String::new(), path)).collect();
-        self.set(|settings| settings.rules.add(Rules { derive, ..Rules::default() }))
-    }
-
-    /// Renames a tool or the field of a property, see [`Options::rename`].
-    pub fn rename(self, place: impl Into<String>, name: impl Into<String>) -> Self {
-        let rename = vec![Rule::in_code(place, name)];
-        self.set(|settings| settings.rules.add(Rules { rename, ..Rules::default() }))
-    }
-
-    /// Uses a type of the program for a definition, see [`Options::extern_type`].
-    pub fn extern_type(self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
-        let extern_types = vec![Rule::in_code(pointer, path)];
-        self.set(|settings| settings.rules.add(Rules { extern_types, ..Rules::default() }))
-    }
-
-    /// Uses one type for all places of a shape, see [`Options::shared`].
-    pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
-        let shared = vec![Rule::in_code(name, place)];
-        self.set(|settings| settings.rules.add(Rules { shared, ..Rules::default() }))
-    }
-
-    /// Generates setters for optional fields, see [`Options::setters`].
-    pub fn setters(self, on: bool) -> Self {
-        self.set(|settings| settings.rules.add(Rules::switched(SETTERS, on)))
-    }
-
-    /// Generates builders instead of `new`, see [`Options::named`].
-    pub fn named(self, on: bool) -> Self {
-        self.set(|settings| settings.rules.add(Rules::switched(NAMED, on)))
-    }
-
-    /// Generates newtypes that check arguments, see [`Options::checked`].
-    pub fn checked(self, on: bool) -> Self {
-        self.set(|settings| settings.rules.add(Rules::switched(CHECKED, on)))
-    }
-
-    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(self.servers.last_mut().map_or(&mut self.every, |(_, settings)| settings));
+    fn set(mut self, change: impl FnOnce(&mut Overlay)) -> Self {
+        change(self.overlay());
         self
+    }
+
+    /// The options that the next ones are added to.
+    fn overlay(&mut self) -> &mut Overlay {
+        self.servers.last_mut().map_or(&mut self.every, |(_, overlay)| overlay)
     }
 
     /// Generates the bindings, and tells cargo which files they depend on.
@@ -240,8 +191,8 @@ impl Builder {
             say(format!("cargo::rerun-if-env-changed={VARIABLE}"))?;
         }
         let servers = self.resolved(&project)?;
-        for (name, settings) in &servers {
-            settings.prefix.iter().for_each(|prefix| project.set_prefix(name, prefix));
+        for (name, overlay) in &servers {
+            overlay.prefix.iter().for_each(|prefix| project.set_prefix(name, prefix));
         }
         let names: Vec<&str> = servers.iter().map(|(name, _)| name.as_str()).collect();
         for warning in project.warnings(&names) {
@@ -249,8 +200,8 @@ impl Builder {
         }
         let mut sources = Vec::new();
         let mut faults: Vec<BuildError> = Vec::new();
-        for (name, settings) in &servers {
-            let mut source = match project.read(name, settings.path.as_deref()) {
+        for (name, overlay) in &servers {
+            let mut source = match project.read(name, overlay.path.as_deref()) {
                 Ok(source) => source,
                 Err(error) => {
                     faults.push(error.into());
@@ -268,22 +219,19 @@ impl Builder {
             {
                 say(rerun_if_changed(&watch))?;
             }
-            let configured = source.check_configured(&project).map_err(BuildError::from);
-            match configured.and_then(|()| settings.without_tools(source.options.clone())) {
-                Ok(options) => source.options = options,
-                Err(error) => {
-                    faults.push(error);
-                    continue;
-                }
+            let backend = || overlay.types.map_or(Ok(()), |types| check_backend(types, name));
+            if let Err(error) = source.overlay(&project, overlay).and_then(|()| backend()) {
+                faults.push(error.into());
+                continue;
             }
-            sources.push((name, settings, source));
+            sources.push((name, overlay, source));
         }
         // A pattern that does nothing may be about a server that cannot be read.
         if faults.is_empty() {
             self.check_patterns(&sources.iter().map(|(_, _, source)| source).collect::<Vec<_>>())?;
         }
-        for (name, settings, source) in &mut sources {
-            if let Some(tools) = &settings.tools {
+        for (name, overlay, source) in &mut sources {
+            if let Some(tools) = &overlay.tools {
                 source.options = source.options.clone().tools(tools.clone());
             }
             match generate(&project, source) {
@@ -304,10 +252,13 @@ impl Builder {
     }
 
     /// The servers to bind, each with all that is set for it.
-    fn resolved(&self, project: &Project) -> Result<Vec<(String, Settings)>, BuildError> {
+    fn resolved(&self, project: &Project) -> Result<Vec<(String, Overlay)>, BuildError> {
+        if let Some(fault) = &self.fault {
+            return Err(BuildError::Usage(fault.clone()));
+        }
         let mut servers = self.servers.clone();
         if servers.is_empty() {
-            servers.extend(project.servers().map(|name| (name.to_owned(), Settings::default())));
+            servers.extend(project.servers().map(|name| (name.to_owned(), Overlay::default())));
         }
         if servers.is_empty() {
             let message = "no server is bound: add one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
@@ -329,9 +280,9 @@ impl Builder {
             let message = format!("`{option}` applies to one server: call it after its `.server(\"..\")`");
             return Err(BuildError::Usage(message));
         }
-        let servers: Vec<_> = servers.into_iter().map(|(name, settings)| (name, settings.or(&self.every))).collect();
-        for (name, settings) in &servers {
-            if let Some(module) = settings.module.as_ref().filter(|module| !is_module_name(module)) {
+        let servers: Vec<_> = servers.into_iter().map(|(name, overlay)| (name, overlay.or(&self.every))).collect();
+        for (name, overlay) in &servers {
+            if let Some(module) = overlay.module.as_ref().filter(|module| !is_module_name(module)) {
                 let message = format!("invalid module name `{}`", mcp_bindgen_model::printable(module));
                 return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
             }
@@ -341,7 +292,7 @@ impl Builder {
 
     /// A pattern for every server has to match in one of them, a pattern for one server there.
     fn check_patterns(&self, sources: &[&Source]) -> Result<(), FileError> {
-        let own = |place: usize| self.servers.get(place).and_then(|(_, settings)| settings.tools.as_ref());
+        let own = |place: usize| self.servers.get(place).and_then(|(_, overlay)| overlay.tools.as_ref());
         for pattern in self.every.tools.iter().flatten() {
             let sharing = sources.iter().enumerate().filter(|(place, _)| own(*place).is_none());
             check_pattern(pattern, sharing.map(|(_, source)| *source))?;
@@ -353,13 +304,15 @@ impl Builder {
             for pattern in own(place).into_iter().flatten() {
                 check_pattern(pattern, [*source])?;
             }
-            for pattern in self.servers.get(place).iter().flat_map(|(_, settings)| &settings.exclude) {
+            for pattern in self.servers.get(place).iter().flat_map(|(_, overlay)| &overlay.exclude) {
                 check_excluded(pattern, [*source])?;
             }
         }
         Ok(())
     }
 }
+
+rule_methods!(Builder, overlay().rules);
 
 fn rerun_if_changed(file: &Path) -> String {
     format!("cargo::rerun-if-changed={}", file.display())
@@ -369,65 +322,49 @@ fn as_warning(text: &str) -> String {
     format!("cargo::warning={}", text.replace('\n', " "))
 }
 
-impl Settings {
-    fn or(self, every: &Self) -> Self {
-        let mut rules = every.rules.clone();
-        rules.add(self.rules);
-        Self {
-            tools: self.tools.or_else(|| every.tools.clone()),
-            module: self.module.or_else(|| every.module.clone()),
-            prefix: self.prefix.or_else(|| every.prefix.clone()),
-            path: self.path.or_else(|| every.path.clone()),
-            crate_path: self.crate_path.or_else(|| every.crate_path.clone()),
-            types: self.types.or(every.types),
-            unknown: self.unknown.or(every.unknown),
-            exclude: [every.exclude.as_slice(), &self.exclude].concat(),
-            rules,
-        }
-    }
-
-    fn without_tools(&self, mut options: Options) -> Result<Options, BuildError> {
-        if let Some(module) = &self.module {
-            options = options.module(module.clone());
-        }
-        if let Some(prefix) = &self.prefix {
-            options = options.prefix(prefix.clone());
-        }
-        if let Some(path) = &self.crate_path {
-            options = options.crate_path(module_path(path)?);
-        }
-        if let Some(types) = self.types {
-            check_backend(types, &options.server)?;
-            options = options.types(types);
-        }
-        if let Some(unknown) = self.unknown {
-            options = options.unknown(unknown);
-        }
-        Ok(options.exclude(self.exclude.clone()).rules(self.rules.clone()))
-    }
-}
-
-fn module_path(path: &str) -> Result<TokenStream, BuildError> {
-    let parsed = syn::Path::parse_mod_style.parse_str(path).map_err(|_| {
-        BuildError::Usage(format!(
-            "invalid module path `{}`: expected a path such as `\"::mcp_bindgen\"`",
-            mcp_bindgen_model::printable(path)
-        ))
-    })?;
-    Ok(parsed.into_token_stream())
-}
-
 /// The source text, and the warnings.
 fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
-    if let Some(fault) = source.faults().into_iter().next() {
+    let (planned, faults) = source.plan(project);
+    if let Some(fault) = faults.into_iter().next() {
         return Err(fault.error.into());
     }
-    let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &source.options);
-    let denied = source.denied(project, &diagnostics);
+    let (tokens, diagnostics) = (planned.module(), planned.diagnostics());
+    let denied = source.denied(project, diagnostics);
     if !denied.is_empty() {
         return Err(BuildError::Denied(denied));
     }
     let text = format(tokens).map_err(|error| BuildError::Format(error.to_string()))?;
     let worth = |said: &&crate::Diagnostic| said.code.severity >= Severity::Warning && !project.allows(said);
     Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
+}
+
+/// Returns the paths that cargo has to watch to run the build script again once `file` exists.
+///
+/// Cargo takes a file that is missing for one that has changed, and would build the crate anew each time; the folder that
+/// the file would be in changes with every other file of it. Of a folder that holds a link, cargo follows the link: one
+/// that leads nowhere says nothing, and one that leads to a new file says that there is something new. `None` where
+/// there are no such links.
+#[cfg(unix)]
+fn watch_absent(file: &Path, out_dir: &Path, server: &str) -> Option<PathBuf> {
+    use std::fs::{self, File};
+    use std::time::SystemTime;
+
+    let folder = out_dir.join("absent").join(server);
+    let link = folder.join("overrides.json");
+    let file = std::path::absolute(file).ok()?;
+    fs::create_dir_all(&folder).ok()?;
+    if fs::read_link(&link).ok().as_ref() != Some(&file) {
+        // Fails if it does not exist.
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&file, &link).ok()?;
+    }
+    // Cargo compares with the time at which the script began.
+    File::open(&folder).ok()?.set_modified(SystemTime::UNIX_EPOCH).ok()?;
+    Some(folder)
+}
+
+/// Links need a privilege.
+#[cfg(not(unix))]
+fn watch_absent(_: &Path, _: &Path, _: &str) -> Option<PathBuf> {
+    None
 }

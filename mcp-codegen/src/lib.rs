@@ -3,8 +3,6 @@
 //! [`Bindings::generate`] is what the macro, build scripts and the command line call: the same snapshot and options give
 //! the same tokens. Programs use this crate through `mcp-bindgen`.
 
-#[cfg(feature = "build-script")]
-mod absent;
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
@@ -16,12 +14,12 @@ mod live;
 mod markdown;
 mod names;
 mod options;
+mod overlay;
 mod overrides;
 mod paths;
 mod patterns;
 mod place;
 mod plan;
-mod planned;
 pub mod project;
 mod rules;
 mod rust_path;
@@ -29,7 +27,7 @@ mod rust_path;
 pub mod template;
 mod typify;
 
-pub use bindings::{Bindings, Coverage};
+pub use bindings::{Bindings, Coverage, PlannedBindings, ToolSchemas};
 #[cfg(feature = "build-script")]
 pub use build_script::Builder;
 pub use described::{OfferBinding, OverrideBinding, ToolBinding};
@@ -43,5 +41,4 @@ pub use overrides::{apply_overrides, snapshot_for_bindings};
 pub use paths::relative;
 pub use patterns::{Idle, IdlePattern};
 pub use plan::{AlikePlace, AlikeShapes};
-pub use planned::{PlannedBindings, ToolSchemas};
 pub use rules::RuleFault;

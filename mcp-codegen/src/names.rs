@@ -16,6 +16,10 @@ pub(crate) fn module_name(written: &str) -> Option<&str> {
     (ident == name && !UNUSABLE.contains(&name)).then_some(name)
 }
 
+/// Names of the standard library's prelude that generated code uses.
+pub(crate) const STANDARD: &str = "Box Clone Copy Debug Default Eq Err From Hash Into None Ok Option Ord PartialEq \
+                                   PartialOrd Result Self Some String ToOwned Vec";
+
 /// Crates that a module at the root of a crate would hide, as `use std::fmt` is read there.
 const CRATES: &[&str] = &["std", "core", "alloc", "mcp_bindgen"];
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Config, PatternPlaces, PolicyRule, Prefix, ServerConfig, Types, UnknownKeys, matches_globs};
+use mcp_bindgen_model::{Config, Prefix, ServerConfig, Types, UnknownKeys, matches_globs};
 use mcp_bindgen_schema::names::PrefixedNames;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
-use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
+use crate::rules::{Rules, rule_methods};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -23,29 +23,21 @@ use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Options {
-    pub(crate) server: String,
+    /// The configuration, as far as bindings depend on it.
+    pub(crate) server: ServerConfig,
     pub(crate) module: Option<String>,
-    pub(crate) prefix: Prefix,
     /// A tool has to match one pattern of each list.
     pub(crate) tools: Vec<Vec<String>>,
     pub(crate) exclude: Vec<String>,
-    pub(crate) approve: Vec<String>,
-    pub(crate) policies: Vec<PolicyRule>,
-    pub(crate) prompts: Vec<String>,
-    pub(crate) remote_use: Vec<String>,
-    pub(crate) pattern_places: PatternPlaces,
     pub(crate) crate_path: TokenStream,
+    /// The configuration that bindings embed.
     pub(crate) config: Option<Value>,
     /// Where relative paths of `config` lead, as code.
     pub(crate) folder: Option<TokenStream>,
-    pub(crate) types: Types,
-    pub(crate) unknown: UnknownKeys,
     pub(crate) rules: Rules,
     /// The names of other servers, which those of this one are told apart from.
     pub(crate) beside: Arc<PrefixedNames>,
     pub(crate) beside_files: Vec<PathBuf>,
-    /// The patterns `tools` and `exclude` of the configuration alone.
-    configured: (Option<Vec<String>>, Vec<String>),
 }
 
 impl Options {
@@ -53,45 +45,29 @@ impl Options {
     /// bound.
     pub fn new(server: impl Into<String>) -> Self {
         Self {
-            server: server.into(),
+            server: ServerConfig::stdio(server, ""),
             module: None,
-            prefix: Prefix::ServerName,
             tools: Vec::new(),
             exclude: Vec::new(),
-            approve: Vec::new(),
-            policies: Vec::new(),
-            prompts: Vec::new(),
-            remote_use: Vec::new(),
-            pattern_places: PatternPlaces::default(),
             crate_path: quote!(::mcp_bindgen),
             config: None,
             folder: None,
-            types: Types::Native,
-            unknown: UnknownKeys::Ignore,
             rules: Rules::default(),
             beside: Arc::default(),
             beside_files: Vec::new(),
-            configured: (None, Vec::new()),
         }
     }
 
     /// Returns the options of a server's configuration: its prefix, its tools, and how bindings connect.
     pub fn for_server(config: &ServerConfig) -> Self {
-        let mut options = Self::new(&config.name);
-        options.prefix = config.prefix.clone();
-        options.tools.extend(config.tools.clone());
-        options.exclude.clone_from(&config.exclude);
-        options.configured = (config.tools.clone(), config.exclude.clone());
-        options.approve.clone_from(&config.approve);
-        options.policies.clone_from(&config.policies);
-        options.prompts = config.prompts.clone().unwrap_or_default();
-        options.remote_use.clone_from(&config.remote_use);
-        options.pattern_places = config.pattern_places.clone();
-        options.types = config.types;
-        options.unknown = config.unknown;
-        options.rules = Rules::from(config);
-        options.config = Some(config.to_json());
-        options
+        Self {
+            server: config.clone(),
+            tools: config.tools.iter().cloned().collect(),
+            exclude: config.exclude.clone(),
+            rules: Rules::from(config),
+            config: Some(config.to_json()),
+            ..Self::new("")
+        }
     }
 
     /// Like [`for_server`](Self::for_server), for the crate in a folder: if the configuration has relative paths, the
@@ -107,7 +83,7 @@ impl Options {
     /// Makes the prefixed names of tools unique among all servers of a configuration. Reads the snapshots of servers
     /// whose prefixes could collide.
     pub fn beside(mut self, config: &Config) -> Self {
-        let (names, files) = PrefixedNames::beside(config, &self.server);
+        let (names, files) = PrefixedNames::beside(config, &self.server.name);
         (self.beside, self.beside_files) = (Arc::new(names), files);
         self
     }
@@ -122,25 +98,25 @@ impl Options {
     /// Returns the server's name.
     #[must_use]
     pub fn server_name(&self) -> &str {
-        &self.server
+        &self.server.name
     }
 
     /// Returns the name of the module.
     #[must_use]
     pub fn module_name(&self) -> String {
-        self.module.as_deref().map_or_else(|| server_module(&self.server), |module| Style::Snake.apply(module))
+        self.module.as_deref().map_or_else(|| server_module(&self.server.name), |module| Style::Snake.apply(module))
     }
 
     /// Sets the prefix of handlers and types.
     pub fn prefix(mut self, prefix: Prefix) -> Self {
-        self.prefix = prefix;
+        self.server.prefix = prefix;
         self
     }
 
     /// Sets the backend for types. [`Types::Typify`] needs feature `typify`; a tool that typify does not support gets
     /// the generator's own types, with a diagnostic.
     pub fn types(mut self, types: Types) -> Self {
-        self.types = types;
+        self.server.types = types;
         self
     }
 
@@ -158,49 +134,8 @@ impl Options {
 
     /// Sets the handling of properties that a schema neither declares nor mentions.
     pub fn unknown(mut self, unknown: UnknownKeys) -> Self {
-        self.unknown = unknown;
+        self.server.unknown = unknown;
         self
-    }
-
-    /// Adds derives: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on every type.
-    pub fn derive<S: Into<String>>(self, paths: impl IntoIterator<Item = S>) -> Self {
-        let derive = paths.into_iter().map(|path| Rule::in_code(String::new(), path)).collect();
-        self.rules(Rules { derive, ..Rules::default() })
-    }
-
-    /// Renames a tool (`"create_issue"`) or the field of a property (`"create_issue/labels"`,
-    /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). The JSON keeps the original names.
-    pub fn rename(self, place: impl Into<String>, name: impl Into<String>) -> Self {
-        self.rules(Rules { rename: vec![Rule::in_code(place, name)], ..Rules::default() })
-    }
-
-    /// Uses a type of the program, which implements serde's traits, for a definition: `"#/$defs/Money"`,
-    /// `"crate::Money"`.
-    pub fn extern_type(self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
-        self.rules(Rules { extern_types: vec![Rule::in_code(pointer, path)], ..Rules::default() })
-    }
-
-    /// Uses one type with this name for every place with the same shape as the given one: `"Entity"`,
-    /// `"create_entities/entities/*"`.
-    pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
-        self.rules(Rules { shared: vec![Rule::in_code(name, place)], ..Rules::default() })
-    }
-
-    /// Generates setters for the optional fields of parameters: `Params::new("title").labels(labels)`.
-    pub fn setters(self, on: bool) -> Self {
-        self.rules(Rules::switched(SETTERS, on))
-    }
-
-    /// Generates a builder instead of a positional `new`; its `build` is available once all required properties are
-    /// set: `Params::builder().title("t").build()`.
-    pub fn named(self, on: bool) -> Self {
-        self.rules(Rules::switched(NAMED, on))
-    }
-
-    /// Generates newtypes for strings and numbers of arguments with a pattern, a length or bounds: they cannot hold
-    /// invalid values. Results keep plain types.
-    pub fn checked(self, on: bool) -> Self {
-        self.rules(Rules::switched(CHECKED, on))
     }
 
     pub(crate) fn rules(mut self, more: Rules) -> Self {
@@ -237,7 +172,7 @@ impl Options {
 
     /// The tools that the options name in full.
     pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
-        let patterns = self.tools.iter().flatten().chain(&self.approve).chain(&self.remote_use);
+        let patterns = self.tools.iter().flatten().chain(&self.server.approve).chain(&self.server.remote_use);
         let renamed = self.rules.rename.iter().filter(|rule| !rule.key.contains('/'));
         let renamed = renamed.flat_map(|rule| [&rule.key, &rule.value]);
         patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?', '!']))
@@ -245,18 +180,19 @@ impl Options {
 
     /// The same for every tool that the server has.
     pub(crate) fn everything(&self) -> Self {
-        Self { tools: Vec::new(), exclude: Vec::new(), configured: (None, Vec::new()), ..self.clone() }
+        let mut options = Self { tools: Vec::new(), exclude: Vec::new(), ..self.clone() };
+        (options.server.tools, options.server.exclude) = (None, Vec::new());
+        options
     }
 
     /// Returns `true` if the configuration selects a tool, whatever macro or build script select of it: it has a name
     /// then.
     pub(crate) fn is_named(&self, tool: &str) -> bool {
-        let (tools, exclude) = &self.configured;
-        tools.as_deref().is_none_or(|tools| matches_globs(tools, tool)) && !matches_globs(exclude, tool)
+        self.server.selects(tool)
     }
 
     pub(crate) fn selects(&self, tool: &str) -> bool {
-        self.lists(tool) && !matches_globs(&self.exclude, tool)
+        self.left_out_by(tool).is_none()
     }
 
     /// Returns the key of the configuration that excludes a tool, if any: `tools` or `exclude`.
@@ -280,7 +216,7 @@ impl Options {
     /// Returns `true` if `approve` of the configuration names the tool (by its name on the server).
     #[must_use]
     pub fn needs_approval(&self, tool: &str) -> bool {
-        matches_globs(&self.approve, tool)
+        self.server.needs_approval(tool)
     }
 
     /// Returns `true` if every list of `tools` has it, whatever `exclude` says.
@@ -288,6 +224,8 @@ impl Options {
         self.tools.iter().all(|patterns| matches_globs(patterns, tool))
     }
 }
+
+rule_methods!(Options, rules);
 
 /// Returns `true` for valid names of modules: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
 #[must_use]

@@ -98,21 +98,21 @@ impl Options {
         let keyed = |key, patterns| std::iter::repeat(key).zip::<&Vec<String>>(patterns);
         let tools = self.tools.iter().flatten().filter_map(|pattern| self.idle_among(pattern, &names));
         let others = keyed("exclude", &self.exclude)
-            .chain(keyed("approve", &self.approve))
-            .chain(keyed("remote_use", &self.remote_use));
+            .chain(keyed("approve", &self.server.approve))
+            .chain(keyed("remote_use", &self.server.remote_use));
         let others = others.filter_map(|(key, pattern)| {
             let unused = !names.iter().any(|name| matches_glob(positive(pattern), name));
             unused.then(|| self.idle(key, pattern, Idle::NoTool, &names))
         });
         let prompts: Vec<&str> = snapshot.prompts.iter().filter_map(name_of).collect();
         let unused = |pattern: &&String| !prompts.iter().any(|name| matches_glob(positive(pattern), name));
-        let idle_prompts = self.prompts.iter().filter(unused);
+        let idle_prompts = self.server.prompts.iter().flatten().filter(unused);
         let idle_prompts = idle_prompts.map(|pattern| self.idle("prompts", pattern, Idle::NoPrompt, &prompts));
-        let policies = self.policies.iter().flat_map(|rule| self.idle_in(rule, snapshot));
+        let policies = self.server.policies.iter().flat_map(|rule| self.idle_in(rule, snapshot));
         let mut idle: Vec<IdlePattern> = tools.chain(others).chain(idle_prompts).chain(policies).collect();
         if idle.is_empty() && !names.is_empty() && !names.iter().any(|name| self.selects(name)) {
             let all = self.exclude.join("`, `");
-            let first = self.exclude.first().map(|first| self.pattern_places.of("exclude", first));
+            let first = self.exclude.first().map(|first| self.server.pattern_places.of("exclude", first));
             let all = self.idle("exclude", &all, Idle::Excluded, &names);
             idle.push(IdlePattern { place: first.unwrap_or_default(), ..all });
         }
@@ -181,10 +181,16 @@ impl Options {
                 }
             }
             Idle::Excluded | Idle::NotListed => {
-                format!("change `tools` or `exclude` of server `{}`", self.server)
+                format!("change `tools` or `exclude` of server `{}`", self.server.name)
             }
         };
-        IdlePattern { key, pattern: pattern.to_owned(), place: self.pattern_places.of(key, pattern), reason, help }
+        IdlePattern {
+            key,
+            pattern: pattern.to_owned(),
+            place: self.server.pattern_places.of(key, pattern),
+            reason,
+            help,
+        }
     }
 }
 

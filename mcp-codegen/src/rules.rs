@@ -150,9 +150,29 @@ impl From<&ServerConfig> for Rules {
 }
 
 impl Rules {
-    /// A switch that was set in code.
-    pub(crate) fn switched(key: &str, on: bool) -> Self {
-        Self { switches: vec![Rule::in_code(key, on.to_string())], ..Self::default() }
+    /// Adds derives that were set in code.
+    pub(crate) fn derive<S: Into<String>>(&mut self, paths: impl IntoIterator<Item = S>) {
+        self.derive.extend(paths.into_iter().map(|path| Rule::in_code(String::new(), path)));
+    }
+
+    /// Adds a name that was set in code.
+    pub(crate) fn rename(&mut self, place: impl Into<String>, name: impl Into<String>) {
+        put(&mut self.rename, vec![Rule::in_code(place, name)]);
+    }
+
+    /// Adds a type of the program that was set in code.
+    pub(crate) fn extern_type(&mut self, pointer: impl Into<String>, path: impl Into<String>) {
+        put(&mut self.extern_types, vec![Rule::in_code(pointer, path)]);
+    }
+
+    /// Adds a shared type that was set in code.
+    pub(crate) fn share(&mut self, name: impl Into<String>, place: impl Into<String>) {
+        put(&mut self.shared, vec![Rule::in_code(name, place)]);
+    }
+
+    /// Adds a switch that was set in code.
+    pub(crate) fn switch(&mut self, key: &str, on: bool) {
+        put(&mut self.switches, vec![Rule::in_code(key, on.to_string())]);
     }
 
     pub(crate) fn switches(&self) -> Switches {
@@ -178,12 +198,8 @@ impl Rules {
         }
     }
 
-    /// Adds rules. Of two for one key the later holds.
+    /// Adds rules.
     pub(crate) fn add(&mut self, more: Self) {
-        let put = |rules: &mut Vec<Rule>, more: Vec<Rule>| {
-            rules.retain(|rule| !more.iter().any(|later| later.key == rule.key));
-            rules.extend(more);
-        };
         self.derive.extend(more.derive);
         put(&mut self.rename, more.rename);
         put(&mut self.extern_types, more.extern_types);
@@ -191,3 +207,64 @@ impl Rules {
         put(&mut self.switches, more.switches);
     }
 }
+
+/// Adds rules. Of two for one key the later holds.
+fn put(rules: &mut Vec<Rule>, more: Vec<Rule>) {
+    rules.retain(|rule| !more.iter().any(|later| later.key == rule.key));
+    rules.extend(more);
+}
+
+/// Declares the methods that add rules, for a type with [`Rules`].
+macro_rules! rule_methods {
+    ($type:ty, $($rules:tt)+) => {
+        impl $type {
+            /// Adds derives: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on every type.
+            pub fn derive<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+                self.$($rules)+.derive(paths);
+                self
+            }
+
+            /// Renames a tool (`"create_issue"`) or the field of a property (`"create_issue/labels"`,
+            /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). The JSON keeps the original names.
+            pub fn rename(mut self, place: impl Into<String>, name: impl Into<String>) -> Self {
+                self.$($rules)+.rename(place, name);
+                self
+            }
+
+            /// Uses a type of the program, which implements serde's traits, for a definition: `"#/$defs/Money"`,
+            /// `"crate::Money"`.
+            pub fn extern_type(mut self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
+                self.$($rules)+.extern_type(pointer, path);
+                self
+            }
+
+            /// Uses one type with this name for every place with the same shape as the given one: `"Entity"`,
+            /// `"create_entities/entities/*"`.
+            pub fn shared(mut self, name: impl Into<String>, place: impl Into<String>) -> Self {
+                self.$($rules)+.share(name, place);
+                self
+            }
+
+            /// Generates setters for the optional fields of parameters: `Params::new("title").labels(labels)`.
+            pub fn setters(mut self, on: bool) -> Self {
+                self.$($rules)+.switch($crate::rules::SETTERS, on);
+                self
+            }
+
+            /// Generates a builder instead of a positional `new`; its `build` is available once all required properties
+            /// are set: `Params::builder().title("t").build()`.
+            pub fn named(mut self, on: bool) -> Self {
+                self.$($rules)+.switch($crate::rules::NAMED, on);
+                self
+            }
+
+            /// Generates newtypes for strings and numbers of arguments with a pattern, a length or bounds: they cannot
+            /// hold invalid values. Results keep plain types.
+            pub fn checked(mut self, on: bool) -> Self {
+                self.$($rules)+.switch($crate::rules::CHECKED, on);
+                self
+            }
+        }
+    };
+}
+pub(crate) use rule_methods;

@@ -6,7 +6,6 @@ pub(crate) mod docs;
 mod enums;
 mod module;
 mod offers;
-mod replaced;
 mod stand_in;
 mod structs;
 mod tool;
@@ -19,6 +18,7 @@ pub(crate) use module::{connect_bounds, server_spec};
 pub(crate) use stand_in::{fault, fault_of, stand_in};
 
 use proc_macro2::TokenStream;
+use quote::quote;
 
 use crate::names::ident;
 use crate::plan::{SchemaPlan, Spot};
@@ -44,6 +44,26 @@ impl TypeEmitter<'_, '_> {
         }
         for id in &self.schema.order {
             tokens.extend(self.named_type(*id));
+        }
+    }
+
+    /// The types of another backend: a module of their own, and the root's type under its public name.
+    fn replaced(&self, types: &Replacement) -> TokenStream {
+        let Replacement { module, items, root, .. } = types;
+        let name = self.name(self.schema.document.root);
+        // An attribute of a `use` would say nothing.
+        let doc = self.root_doc.clone().deprecated(false);
+        let module_doc = format!(" The types that [`{name}`] is made of.");
+        let export = if name == *root { quote!(#root) } else { quote!(#root as #name) };
+        quote! {
+            #[doc = #module_doc]
+            #[allow(missing_docs, clippy::all, clippy::pedantic, clippy::restriction)]
+            pub mod #module {
+                #items
+            }
+            #doc
+            #[doc(inline)]
+            pub use self::#module::#export;
         }
     }
 

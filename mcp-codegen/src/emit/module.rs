@@ -81,7 +81,7 @@ pub(crate) fn module(
 
 /// The specification of a server, whose tools are `TOOLS`.
 pub(crate) fn server_spec(snapshot: &mcp_bindgen_model::Snapshot, options: &Options) -> TokenStream {
-    let name = &options.server;
+    let name = &options.server.name;
     let config = options.config.as_ref().map(|config| {
         let config = config.to_string();
         quote!(.config(#config))

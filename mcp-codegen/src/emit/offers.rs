@@ -6,38 +6,37 @@ use quote::quote;
 use super::{TypeEmitter, docs};
 use crate::names::ident;
 use crate::options::Options;
-use crate::plan::{Offer, Plan, PromptPlan, SchemaPlan, TemplatePlan};
+use crate::plan::{Offer, OfferIdents, Plan, PromptPlan, SchemaPlan, TemplatePlan};
 use mcp_bindgen_schema::Role;
 use mcp_bindgen_schema::diagnostics::Reporter;
 
 /// Everything of prompts and resource templates; nothing where there are none.
 pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens: &mut TokenStream) {
-    let krate = &options.crate_path;
-    let client = ident(&plan.client_type);
-    if !plan.prompts.is_empty() {
-        let specs = plan.prompts.iter().map(|prompt| prompt.spec(krate));
-        let methods: TokenStream = plan.prompts.iter().map(|prompt| prompt.method(krate)).collect();
-        tokens.extend(quote! {
-            /// Every prompt that is bound, as the server declared it.
-            pub const PROMPTS: &[#krate::PromptSpec] = &[#(#specs),*];
+    let (krate, client) = (&options.crate_path, ident(&plan.client_type));
+    let mut list = |constant: TokenStream, capability: &str, specs: Vec<TokenStream>, methods: Vec<TokenStream>| {
+        if !specs.is_empty() {
+            let capability = ident(capability);
+            tokens.extend(quote! {
+                #constant = &[#(#specs),*];
 
-            impl<#through: #krate::GetPrompt> #client<#through> {
-                #methods
-            }
-        });
-    }
-    if !plan.templates.is_empty() {
-        let specs = plan.templates.iter().map(|template| template.spec(krate));
-        let methods: TokenStream = plan.templates.iter().map(|template| template.method(krate)).collect();
-        tokens.extend(quote! {
-            /// Every resource template that is bound, as the server declared it.
-            pub const RESOURCE_TEMPLATES: &[#krate::ResourceTemplateSpec] = &[#(#specs),*];
-
-            impl<#through: #krate::ReadResource> #client<#through> {
-                #methods
-            }
-        });
-    }
+                impl<#through: #krate::#capability> #client<#through> {
+                    #(#methods)*
+                }
+            });
+        }
+    };
+    let constant = quote! {
+        /// Every prompt that is bound, as the server declared it.
+        pub const PROMPTS: &[#krate::PromptSpec]
+    };
+    let (specs, methods) = plan.prompts.iter().map(|prompt| (prompt.spec(krate), prompt.method(krate))).unzip();
+    list(constant, "GetPrompt", specs, methods);
+    let constant = quote! {
+        /// Every resource template that is bound, as the server declared it.
+        pub const RESOURCE_TEMPLATES: &[#krate::ResourceTemplateSpec]
+    };
+    let (specs, methods) = plan.templates.iter().map(|template| (template.spec(krate), template.method(krate))).unzip();
+    list(constant, "ReadResource", specs, methods);
     plan.prompts.iter().for_each(|prompt| prompt.items(options, tokens));
     plan.templates.iter().for_each(|template| template.items(options, tokens));
 }
@@ -68,11 +67,24 @@ impl Offer<'_> {
         })
     }
 
-    fn titles(&self) -> TokenStream {
-        let title = self.title.map(|title| quote!(.title(#title)));
-        let description = self.description.map(|description| quote!(.description(#description)));
-        quote!(#title #description)
+    /// The method of the client type.
+    fn method(&self, doc: &docs::Docs, argument: &str, result: &TokenStream) -> TokenStream {
+        let OfferIdents { method, handler, params, .. } = &self.idents;
+        let [method, handler, params, argument] = [method.as_str(), handler, params, argument].map(ident);
+        quote! {
+            #doc
+            pub async fn #method(&self, #argument: #params) -> Result<#result, CallError> {
+                #handler(&self.client, #argument).await
+            }
+        }
     }
+}
+
+/// The title and the description of a specification.
+pub(super) fn titles(title: Option<&str>, description: Option<&str>) -> TokenStream {
+    let title = title.map(|title| quote!(.title(#title)));
+    let description = description.map(|description| quote!(.description(#description)));
+    quote!(#title #description)
 }
 
 impl PromptPlan<'_> {
@@ -81,15 +93,13 @@ impl PromptPlan<'_> {
     }
 
     fn spec(&self, krate: &TokenStream) -> TokenStream {
-        let (name, titles) = (self.offer.wire, self.offer.titles());
+        let (name, about) = (self.offer.wire, titles(self.offer.title, self.offer.description));
         let arguments = self.arguments.iter().map(|argument| {
-            let name = argument.name;
-            let title = argument.title.map(|title| quote!(.title(#title)));
-            let description = argument.description.map(|description| quote!(.description(#description)));
+            let (name, about) = (argument.name, titles(argument.title, argument.description));
             let required = argument.is_required.then(|| quote!(.required()));
-            quote!(#krate::PromptArgumentSpec::new(#name) #title #description #required)
+            quote!(#krate::PromptArgumentSpec::new(#name) #about #required)
         });
-        quote!(#krate::PromptSpec::new(#name) #titles .arguments(&[#(#arguments),*]))
+        quote!(#krate::PromptSpec::new(#name) #about .arguments(&[#(#arguments),*]))
     }
 
     fn items(&self, options: &Options, tokens: &mut TokenStream) {
@@ -109,15 +119,7 @@ impl PromptPlan<'_> {
     }
 
     fn method(&self, krate: &TokenStream) -> TokenStream {
-        let doc = self.doc();
-        let idents = &self.offer.idents;
-        let [method, handler, params] = [&idents.method, &idents.handler, &idents.params].map(|name| ident(name));
-        quote! {
-            #doc
-            pub async fn #method(&self, arguments: #params) -> Result<#krate::PromptResult, CallError> {
-                #handler(&self.client, arguments).await
-            }
-        }
+        self.offer.method(&self.doc(), "arguments", &quote!(#krate::PromptResult))
     }
 }
 
@@ -127,7 +129,8 @@ impl TemplatePlan<'_> {
     }
 
     fn spec(&self, krate: &TokenStream) -> TokenStream {
-        let (name, titles, uri_template) = (self.offer.wire, self.offer.titles(), self.uri_template);
+        let (name, titles, uri_template) =
+            (self.offer.wire, titles(self.offer.title, self.offer.description), self.uri_template);
         let mime_type = self.mime_type.map(|mime_type| quote!(.mime_type(#mime_type)));
         quote!(#krate::ResourceTemplateSpec::new(#name, #uri_template) #titles #mime_type)
     }
@@ -159,14 +162,6 @@ impl TemplatePlan<'_> {
     }
 
     fn method(&self, krate: &TokenStream) -> TokenStream {
-        let doc = self.doc();
-        let idents = &self.offer.idents;
-        let [method, handler, params] = [&idents.method, &idents.handler, &idents.params].map(|name| ident(name));
-        quote! {
-            #doc
-            pub async fn #method(&self, variables: #params) -> Result<#krate::ResourceResult, CallError> {
-                #handler(&self.client, variables).await
-            }
-        }
+        self.offer.method(&self.doc(), "variables", &quote!(#krate::ResourceResult))
     }
 }

@@ -5,6 +5,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
+use super::offers::titles;
 use super::{TypeEmitter, docs};
 use crate::names::ident;
 use crate::plan::ToolPlan;
@@ -55,8 +56,7 @@ impl ToolPlan<'_> {
         let (wire, prefixed) = (self.wire, &self.idents.prefixed);
         let input = json_literal(self.input_schema);
         let prefixed = (prefixed != wire).then(|| quote!(.prefixed(#prefixed)));
-        let title = self.title.map(|title| quote!(.title(#title)));
-        let description = self.description.map(|description| quote!(.description(#description)));
+        let titles = titles(self.title, self.description);
         let output = self.output_schema.map(|schema| {
             let schema = json_literal(schema);
             quote!(.output_schema(#schema))
@@ -78,7 +78,7 @@ impl ToolPlan<'_> {
             None => quote!(.with_declared_output_schema(Option::None)),
         });
         quote! {
-            ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)* #declared_input #declared_output #view
+            ToolSpec::new(#wire, #input) #prefixed #titles #output #(#hints)* #declared_input #declared_output #view
         }
     }
 

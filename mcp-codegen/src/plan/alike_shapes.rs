@@ -7,7 +7,7 @@ use mcp_bindgen_schema::{Class, Document, Field, Role, Shape, ShapeId, Unknown};
 
 use super::alike::{AlikeTypes, TypeAt};
 use super::located::locate;
-use super::own_names::{OwnNames, PRELUDE};
+use super::own_names::{OwnNames, reserved};
 use super::shared::is_type_name;
 use super::{Plan, ToolPlan};
 use crate::names::Style;
@@ -126,7 +126,7 @@ impl<'p> Names<'p> {
         let prefix = OwnNames::new(options).type_prefix();
         let types = plan.tools.iter().flat_map(ToolPlan::schemas).flat_map(|schema| schema.types.values());
         let own = [plan.client_type.as_str(), &plan.call_type];
-        let taken = types.map(|named| named.name.as_str()).chain(own).chain(PRELUDE.iter().copied()).map(Cow::Borrowed);
+        let taken = types.map(|named| named.name.as_str()).chain(own).chain(reserved()).map(Cow::Borrowed);
         let mut names = Self { taken: taken.collect(), prefix };
         shared.for_each(|name| names.take(name));
         names

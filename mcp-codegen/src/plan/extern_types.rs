@@ -7,6 +7,7 @@ use mcp_bindgen_schema::{Document, Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
 
+use super::located::listed;
 use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
@@ -23,6 +24,8 @@ struct ExternType {
     path: TokenStream,
 }
 
+/// So many definitions are told where none is near.
+const MOST_NAMED: usize = 8;
 const EXAMPLE: &str = "write `\"#/$defs/Money\" = \"crate::Money\"`";
 
 impl ExternTypes {
@@ -88,7 +91,7 @@ impl ExternTypes {
             let known = definitions(tools);
             let help = match (nearest(&rule.key, known.iter().map(String::as_str)).first(), known.is_empty()) {
                 (Some(near), _) => format!("did you mean `{}`?", printable(near)),
-                (None, false) => format!("there is {}", listed(&known)),
+                (None, false) => format!("there is {}", listed(&known, MOST_NAMED)),
                 (None, true) => "no schema of these tools has `$defs` or `definitions`".to_owned(),
             };
             rule.fault_of_key(format!("in `extern`: no bound tool has the definition `{shown}`"), help)
@@ -122,12 +125,6 @@ fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
     all.sort();
     all.dedup();
     all
-}
-
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 8;
-    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", printable(name))).collect();
-    format!("{}{}", shown.join(", "), if names.len() > MOST { ", .." } else { "" })
 }
 
 /// A path that leads from the crate's root, or from the module around the bindings, to a type; every token at `span`.

@@ -68,19 +68,21 @@ fn no_place(place: &Place, lost: &Lost) -> Nowhere {
     let step = place.steps.get(lost.followed).map(ToString::to_string).unwrap_or_default();
     let before = printable(&place.up_to(lost.followed).to_string());
     let near = nearest(&step, lost.known.iter().map(String::as_str));
-    let list =
-        |names: &[&str]| names.iter().map(|name| format!("`{}`", printable(name))).collect::<Vec<_>>().join(", ");
-    let all: Vec<&str> = lost.known.iter().map(String::as_str).take(MOST_NAMED).collect();
-    let more = if lost.known.len() > MOST_NAMED { ", .." } else { "" };
-    let help = match (near.is_empty(), all.is_empty()) {
-        (false, _) => format!("did you mean {}?", list(&near)),
-        (true, false) => format!("there is {}{more}", list(&all)),
+    let help = match (near.is_empty(), lost.known.is_empty()) {
+        (false, _) => format!("did you mean {}?", listed(&near, near.len())),
+        (true, false) => format!("there is {}", listed(&lost.known, MOST_NAMED)),
         (true, true) => "it has no named parts".to_owned(),
     };
     Nowhere {
         message: format!("`{}` not found: no `{}` in `{before}`", printable(&place.to_string()), printable(&step)),
         help,
     }
+}
+
+/// Lists names, and at most so many.
+pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
+    let shown: Vec<String> = names.iter().take(most).map(|name| format!("`{}`", printable(name.as_ref()))).collect();
+    format!("{}{}", shown.join(", "), if names.len() > most { ", .." } else { "" })
 }
 
 /// So many names are told where none is near.

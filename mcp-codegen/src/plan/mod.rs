@@ -7,6 +7,7 @@ mod can_derive;
 mod declared;
 mod derives;
 mod extern_types;
+mod keys;
 mod located;
 mod naming;
 mod offers;
@@ -17,9 +18,9 @@ mod schema_plan;
 mod shared;
 mod tool_idents;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
-use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, canonical_json, side_by_side};
+use mcp_bindgen_model::{Snapshot, Types, UnknownKeys, side_by_side};
 use mcp_bindgen_schema::Role;
 use mcp_bindgen_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
@@ -30,15 +31,16 @@ pub use alike_shapes::{AlikePlace, AlikeShapes};
 pub(crate) use declared::Declared;
 pub(crate) use derives::Standard;
 pub(crate) use extern_types::ExternTypes;
+use keys::unique_keys;
 pub(crate) use naming::Spot;
-pub(crate) use offers::{Offer, PromptPlan, TemplatePlan};
-use own_names::{OwnNames, PRELUDE};
+pub(crate) use offers::{Offer, OfferIdents, PromptPlan, TemplatePlan};
+use own_names::{OwnNames, reserved};
 use read_tool::{ReadTool, title};
 pub(crate) use schema_plan::SchemaPlan;
 use shared::{Sharing, Wish};
 pub(crate) use tool_idents::ToolIdents;
 
-use crate::names::{Identity, Wanted, fingerprint, renamed_types};
+use crate::names::{Identity, Wanted, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
 use crate::rules::RuleFault;
@@ -107,7 +109,7 @@ impl<'s> Plan<'s> {
         let extern_types = ExternTypes::new(extern_types, &mut faults);
         let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
         let around = extern_types.pointers();
-        let checked = options.rules.switches().checked && options.types == Types::Native;
+        let checked = options.rules.switches().checked && options.server.types == Types::Native;
         let read =
             side_by_side(&entries, WORTH_A_THREAD, |(entry, idents)| ReadTool::new(entry, idents, &around, checked));
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
@@ -126,15 +128,15 @@ impl<'s> Plan<'s> {
         if options.rules.switches().named {
             builders::name(&mut tools, &own);
         }
-        if options.unknown == UnknownKeys::Keep {
+        if options.server.unknown == UnknownKeys::Keep {
             tools.iter_mut().flat_map(ToolPlan::schemas_mut).for_each(SchemaPlan::keep_unknown);
         }
-        if !options.rules.is_empty() || options.unknown == UnknownKeys::Keep {
+        if !options.rules.is_empty() || options.server.unknown == UnknownKeys::Keep {
             rules::apply(options, &mut tools, &sharing, &every, &mut faults);
         }
         let (prompts, templates) = offers_beside(snapshot, &tools, prefix.as_deref(), &own, &mut diagnostics);
         Self {
-            server: options.server.clone(),
+            server: options.server.name.clone(),
             module: options.module_ident(),
             client_type,
             call_type,
@@ -188,34 +190,13 @@ impl<'s> Entry<'s> {
                 Some(entry) => entry.repeats.push(index),
                 None => {
                     twins.push(entries.len());
-                    entries.push(Self { index, repeats: Vec::new(), wire, key: wire.to_owned(), tool: map });
+                    entries.push(Self { index, repeats: Vec::new(), wire, key: String::new(), tool: map });
                 }
             }
         }
-        let twins: BTreeMap<&str, Vec<usize>> = by_name.into_iter().filter(|(_, twins)| twins.len() > 1).collect();
-        if !twins.is_empty() {
-            tell_apart(&mut entries, twins);
-        }
+        let keys = unique_keys(&entries.iter().map(|entry| (entry.wire, entry.tool)).collect::<Vec<_>>());
+        entries.iter_mut().zip(keys).for_each(|(entry, key)| entry.key = key);
         entries
-    }
-}
-
-/// Gives tools of one name keys of their own: the least keeps the name, whatever their order.
-fn tell_apart(entries: &mut [Entry<'_>], twins: BTreeMap<&str, Vec<usize>>) {
-    let mut taken: HashSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
-    for (wire, places) in twins {
-        let text = |place: &usize| entries.get(*place).map(|entry| canonical_json(&Value::Object(entry.tool.clone())));
-        let mut ranked: Vec<(Option<String>, usize)> = places.iter().map(|place| (text(place), *place)).collect();
-        ranked.sort();
-        for (text, place) in ranked.into_iter().skip(1) {
-            let mut key = format!("{wire} {}", fingerprint(&text.unwrap_or_default()));
-            while !taken.insert(key.clone()) {
-                key.push('x');
-            }
-            if let Some(entry) = entries.get_mut(place) {
-                entry.key = key;
-            }
-        }
     }
 }
 
@@ -253,7 +234,7 @@ impl<'s> ToolPlan<'s> {
         }
     }
 
-    fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
+    pub(crate) fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
         std::iter::once(&self.input).chain(&self.output)
     }
 
@@ -283,7 +264,7 @@ fn offers_beside<'s>(
     let taken = offers::Taken {
         prefix,
         methods: tools.iter().map(|tool| tool.idents.method.as_str()).collect(),
-        types: types.chain(PRELUDE.iter().copied()).chain(own.iter().copied()).collect(),
+        types: types.chain(reserved()).chain(own.iter().copied()).collect(),
     };
     offers::name(&mut prompts.iter_mut().map(|prompt| &mut prompt.offer).collect::<Vec<_>>(), &taken, diagnostics);
     offers::name(
@@ -321,7 +302,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], sharing: &Sharing, diagn
         };
         (depth, format!("{} {role} {path}", tool.key))
     };
-    let reserved: Vec<&str> = PRELUDE.iter().chain(own).copied().chain(names.iter().map(String::as_str)).collect();
+    let reserved: Vec<&str> = reserved().chain(own.iter().copied()).chain(names.iter().map(String::as_str)).collect();
     let mut renamed = renamed_types(&wanted, &reserved, identity);
     renamed.sort();
     let places: Vec<_> = renamed

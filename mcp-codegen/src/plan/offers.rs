@@ -1,6 +1,6 @@
 //! Prompts and resource templates, and their names in Rust.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 use mcp_bindgen_model::{TemplateVariable, UriTemplate, canonical_json};
 use mcp_bindgen_schema::diagnostics::{
@@ -9,8 +9,9 @@ use mcp_bindgen_schema::diagnostics::{
 use serde_json::{Map, Value, json};
 
 use super::builders::BUILDER;
+use super::keys::unique_keys;
 use crate::markdown::{first_sentence, is_in_name, sanitized};
-use crate::names::{self, Style, fingerprint, first_free, identifiers};
+use crate::names::{self, Style, first_free, identifiers};
 
 /// Nobody calls a function with more than so many arguments, and no compiler should have to.
 const MOST_VARIABLES: usize = 100;
@@ -22,8 +23,6 @@ pub(crate) struct Offer<'s> {
     /// The place in the snapshot's list.
     pub(crate) index: usize,
     pub(crate) wire: &'s str,
-    /// Its key, which no other of its list has: the wire name, with more where another has the same.
-    key: String,
     item: &'s Map<String, Value>,
     pub(crate) idents: OfferIdents,
     pub(crate) title: Option<&'s str>,
@@ -79,7 +78,6 @@ impl<'s> Offer<'s> {
             listed,
             index,
             wire,
-            key: wire.to_owned(),
             item,
             idents: OfferIdents::default(),
             title,
@@ -252,8 +250,8 @@ pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics
         Listed::Prompt => ("prompt", "Prompt", "PromptArguments"),
         _ => ("resource", "Resource", "ResourceVariables"),
     };
-    tell_apart(offers);
-    let keys: Vec<&str> = offers.iter().map(|offer| offer.key.as_str()).collect();
+    let keys = unique_keys(&offers.iter().map(|offer| (offer.wire, offer.item)).collect::<Vec<_>>());
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let bases = names::offers(word, &keys, taken.methods.iter().copied());
     let bases_read: Vec<&str> = bases.iter().map(String::as_str).collect();
     let types = identifiers(Style::Pascal, &bases_read, &[], word);
@@ -286,32 +284,6 @@ pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics
             let mut reporter = Reporter::of(listed, offer.wire, offer.index);
             reporter.say(RENAMED, "/name", format!("bound as `{}`", offer.idents.method));
             diagnostics.extend(reporter.finish());
-        }
-    }
-}
-
-/// Gives those of one name keys of their own: the least keeps the name, whatever their order.
-fn tell_apart(offers: &mut [&mut Offer<'_>]) {
-    let mut by_name: BTreeMap<&str, Vec<(String, usize)>> = BTreeMap::new();
-    for (place, offer) in offers.iter().enumerate() {
-        let content = canonical_json(&Value::Object(offer.item.clone()));
-        by_name.entry(offer.wire).or_default().push((content, place));
-    }
-    let mut taken: HashSet<String> = by_name.keys().map(|name| (*name).to_owned()).collect();
-    let mut keys: HashMap<usize, String> = HashMap::new();
-    for (name, mut twins) in by_name {
-        twins.sort();
-        for (content, place) in twins.into_iter().skip(1) {
-            let mut key = format!("{name} {}", fingerprint(&content));
-            while !taken.insert(key.clone()) {
-                key.push('x');
-            }
-            keys.insert(place, key);
-        }
-    }
-    for (place, key) in keys {
-        if let Some(offer) = offers.get_mut(place) {
-            offer.key = key;
         }
     }
 }

@@ -1,6 +1,6 @@
 use mcp_bindgen_model::Prefix;
 
-use crate::names::Style;
+use crate::names::{STANDARD, Style};
 use crate::options::Options;
 
 /// The names in a module beside its tools.
@@ -11,58 +11,25 @@ pub(super) struct OwnNames {
     pub(super) call_type: String,
 }
 
-/// Names that generated code takes from the library, and that no generated type may have.
-pub(super) const PRELUDE: &[&str] = &[
-    "BTreeMap",
-    "Box",
-    "CallError",
-    "CallTool",
-    "Client",
-    "Clone",
-    "ConnectError",
-    "Copy",
-    "Debug",
-    "Default",
-    "Eq",
-    "Err",
-    "From",
-    "Hash",
-    "Into",
-    "Map",
-    "None",
-    "Nullable",
-    "Ok",
-    "Option",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-    "Prefixed",
-    "Result",
-    "Self",
-    "Send",
-    "ServerSpec",
-    "Servers",
-    "Some",
-    "String",
-    "ToOwned",
-    "Tool",
-    "ToolCall",
-    "ToolResult",
-    "ToolSpec",
-    "Value",
-    "Vec",
-];
+/// Names that generated code takes from the library, beside those of the standard library.
+const LIBRARY: &str = "BTreeMap CallError CallTool Client ConnectError Map Nullable Prefixed Send ServerSpec Servers \
+                       Tool ToolCall ToolResult ToolSpec Value";
+
+/// Returns the names that no generated type may have.
+pub(super) fn reserved<'n>() -> impl Iterator<Item = &'n str> {
+    [STANDARD, LIBRARY].into_iter().flat_map(|names| names.split(' '))
+}
 
 impl OwnNames {
     pub(super) fn new(options: &Options) -> Self {
-        let prefix = match &options.prefix {
-            Prefix::ServerName => Some(Style::Snake.apply(&options.server)),
+        let prefix = match &options.server.prefix {
+            Prefix::ServerName => Some(Style::Snake.apply(&options.server.name)),
             Prefix::Named(prefix) => Some(Style::Snake.apply(prefix)),
             Prefix::None => None,
         };
-        let mut client_type = Style::Pascal.apply(prefix.as_deref().unwrap_or(&options.server));
+        let mut client_type = Style::Pascal.apply(prefix.as_deref().unwrap_or(&options.server.name));
         let call = |client_type: &str| format!("{client_type}Call");
-        while [client_type.as_str(), &call(&client_type)].iter().any(|name| PRELUDE.contains(name)) {
+        while [client_type.as_str(), &call(&client_type)].iter().any(|name| reserved().any(|known| known == *name)) {
             client_type.push_str("Server");
         }
         let call_type = call(&client_type);
@@ -80,8 +47,8 @@ impl Options {
     /// Returns `true` if a tool of this server can have this prefixed name.
     pub(crate) fn leads(&self, prefixed: &str) -> bool {
         let mut names = mcp_bindgen_schema::names::PrefixedNames::default();
-        names.add(&self.server, &self.prefix, []);
-        names.may_have(&self.server, prefixed)
+        names.add(&self.server.name, &self.server.prefix, []);
+        names.may_have(&self.server.name, prefixed)
     }
 }
 
@@ -98,7 +65,7 @@ mod tests {
         let mut exported: Vec<&str> = names.chain(["Self"]).collect();
         exported.sort_unstable();
         exported.dedup();
-        let mut known = PRELUDE.to_vec();
+        let mut known: Vec<&str> = reserved().collect();
         known.sort_unstable();
         assert_eq!(known, exported);
     }

@@ -18,7 +18,7 @@ use crate::rules::{Rule, RuleFault};
 
 /// The rules of `extern` and `shared`, which are about the generator's own types.
 pub(super) fn of_types(options: &Options) -> (&[Rule], &[Rule]) {
-    match options.types {
+    match options.server.types {
         Types::Native => (&options.rules.extern_types, &options.rules.shared),
         _ => (&[], &[]),
     }
@@ -91,7 +91,7 @@ pub(super) fn apply(
         schema.derives = Rc::clone(&asked);
         schema.switches = rules.switches();
     }
-    if options.types == Types::Typify {
+    if options.server.types == Types::Typify {
         faults.extend(without_effect(options));
     }
 }
@@ -220,7 +220,7 @@ fn without_effect(options: &Options) -> Vec<RuleFault> {
     let switches = rules.switched_on().map(|rule| (rule, rule.key.as_str()));
     let mut faults: Vec<RuleFault> =
         fields.chain(others).chain(switches).map(|(rule, key)| rule.fault_of_key(says(key), help)).collect();
-    if options.unknown == UnknownKeys::Keep {
+    if options.server.unknown == UnknownKeys::Keep {
         faults.push(RuleFault::of_options(says("unknown"), help));
     }
     faults

@@ -8,7 +8,7 @@ use mcp_bindgen_schema::{Class, Role, Shape, ShapeId, Unknown};
 use super::alike::{AlikeTypes, TypeAt};
 use super::located::locate;
 use super::naming::{NamedType, named_below, wire_path};
-use super::own_names::PRELUDE;
+use super::own_names::reserved;
 use super::schema_plan::Uses;
 use super::{SchemaPlan, ToolPlan};
 use crate::names::Style;
@@ -181,7 +181,7 @@ fn named<'w>(
             continue;
         }
         let name = format!("{}{}", wish.prefix, rule.key);
-        if PRELUDE.contains(&name.as_str()) || wish.own.contains(&name.as_str()) {
+        if reserved().any(|known| known == name) || wish.own.contains(&name.as_str()) {
             let message = format!("in `shared`: the bindings already have a `{name}`");
             faults.push(rule.fault_of_key(message, "choose another name"));
             continue;

@@ -62,8 +62,8 @@ impl ToolIdents {
 pub(super) fn prefixed(snapshot: &Snapshot, options: &Options, keys: &[&str], given: &[Option<String>]) -> Vec<String> {
     let mut names = PrefixedNames::clone(&options.beside);
     let renames = keys.iter().zip(given).filter_map(|(key, given)| Some((*key, given.as_deref()?)));
-    names.add(&options.server, &options.prefix, renames);
+    names.add(&options.server.name, &options.server.prefix, renames);
     let listed = tool_names(snapshot).into_iter().filter(|tool| options.is_named(tool));
-    names.add_snapshot(&options.server, keys.iter().copied().chain(listed));
-    names.tools(&options.server, keys)
+    names.add_snapshot(&options.server.name, keys.iter().copied().chain(listed));
+    names.tools(&options.server.name, keys)
 }

@@ -57,6 +57,7 @@ impl Project {
             shown_overrides: self.shown_overrides(&path),
             path,
             is_live: true,
+            has_checked_rules: false,
             warnings: warning.into_iter().collect(),
         })
     }

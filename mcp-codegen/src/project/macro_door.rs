@@ -9,7 +9,6 @@ use syn::LitStr;
 
 use super::macro_input::MacroInput;
 use super::{Project, Source, check_backend, check_excluded, check_pattern};
-use crate::bindings::Bindings;
 use crate::emit::{fault, fault_of};
 use crate::live::{Door, VARIABLE};
 use crate::options::Options;
@@ -40,7 +39,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         Err(error) => return without_config(&manifest_dir, &input, syn::Error::new(first, error)),
     };
     let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
-    if let Some(prefix) = &input.prefix {
+    if let Some(prefix) = &input.overlay.prefix {
         servers.iter().for_each(|server| project.set_prefix(&server.value(), prefix));
     }
     let mut sources: Vec<_> = servers.iter().map(|server| source(&project, server, &input)).collect();
@@ -50,10 +49,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         if let Some(error) = clash {
             return error.to_compile_error();
         }
-        let module = match source {
-            Ok(source) => check_rules(source, server.span()).and_then(|()| module(&project, server, source)),
-            Err(error) => Err(error.clone()),
-        };
+        let module = source.as_ref().map_err(Clone::clone).and_then(|source| module(&project, server, source));
         module.unwrap_or_else(|error| stand_in(&project, server, &input, &error, &mut reported))
     });
     let modules: Vec<TokenStream> = modules.collect();
@@ -97,8 +93,9 @@ fn stand_in(
     error: &syn::Error,
     reported: &mut Reported,
 ) -> TokenStream {
-    let options = with_options(project.salvaged_options(&server.value()), server, input);
-    let options = options.tools(input.tools.iter().map(LitStr::value));
+    let mut options = project.salvaged_options(&server.value());
+    options.rules.configured_at(server.span());
+    let options = input.overlay.apply(options).tools(input.overlay.tools.clone().unwrap_or_default());
     let fault = match reported.entry(error.to_compile_error().to_string()) {
         Entry::Occupied(entry) => fault_of(entry.get()),
         Entry::Vacant(entry) => {
@@ -106,7 +103,7 @@ fn stand_in(
             fault(error)
         }
     };
-    project.stand_in(input.path.as_ref().map(LitStr::value).as_deref(), &options, &fault)
+    project.stand_in(input.overlay.path.as_deref(), &options, &fault)
 }
 
 /// Leaves the tools that the patterns of the macro ask for. A pattern that does nothing is a fault of every server, unless
@@ -117,9 +114,9 @@ fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
     {
         sources.fill_with(|| Err(error.clone()));
     }
-    if !input.tools.is_empty() {
+    if let Some(tools) = &input.overlay.tools {
         for source in sources.iter_mut().flatten() {
-            source.options = source.options.clone().tools(input.tools.iter().map(LitStr::value));
+            source.options = source.options.clone().tools(tools.clone());
         }
     }
 }
@@ -127,23 +124,23 @@ fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
 fn check_patterns(sources: &[syn::Result<Source>], input: &MacroInput) -> syn::Result<()> {
     let at = |pattern: &LitStr, error: FileError| syn::Error::new(pattern.span(), error);
     let sources = || sources.iter().flatten();
-    each(&input.tools, |pattern| check_pattern(&pattern.value(), sources()).map_err(|error| at(pattern, error)))?;
-    each(&input.exclude, |pattern| check_excluded(&pattern.value(), sources()).map_err(|error| at(pattern, error)))?;
-    Ok(())
+    check_each(&input.tools, |pattern| check_pattern(&pattern.value(), sources()).map_err(|error| at(pattern, error)))?;
+    check_each(&input.exclude, |pattern| {
+        check_excluded(&pattern.value(), sources()).map_err(|error| at(pattern, error))
+    })
 }
 
-/// Returns the results for all items, or all the errors in one.
-pub(super) fn each<'i, I, T>(items: &'i [I], make: impl Fn(&'i I) -> syn::Result<T>) -> syn::Result<Vec<T>> {
-    let mut made = Vec::new();
-    let mut errors: Option<syn::Error> = None;
-    for item in items {
-        match (make(item), &mut errors) {
-            (Ok(one), _) => made.push(one),
-            (Err(error), Some(errors)) => errors.combine(error),
-            (Err(error), None) => errors = Some(error),
-        }
-    }
-    errors.map_or(Ok(made), Err)
+/// Checks all items, and returns all errors as one.
+pub(super) fn check_each<T>(items: &[T], check: impl Fn(&T) -> syn::Result<()>) -> syn::Result<()> {
+    combined(items.iter().filter_map(|item| check(item).err())).map_or(Ok(()), Err)
+}
+
+/// Combines errors to one.
+pub(super) fn combined(errors: impl Iterator<Item = syn::Error>) -> Option<syn::Error> {
+    errors.reduce(|mut all, one| {
+        all.combine(one);
+        all
+    })
 }
 
 fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
@@ -160,40 +157,15 @@ fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
 
 /// The snapshot of a server, with the options of the macro.
 fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result<Source> {
-    let path = input.path.as_ref().map(LitStr::value);
     let place = input.path.as_ref().unwrap_or(server).span();
-    let mut source = project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
-    source.check_configured(project).map_err(|error| syn::Error::new(server.span(), error))?;
-    if let Some((types, span)) = input.types {
-        check_backend(types, &source.options.server).map_err(|error| syn::Error::new(span, error))?;
-        source.options = source.options.types(types);
+    let at = |span: Span| move |error: FileError| syn::Error::new(span, error);
+    let mut source = project.read(&server.value(), input.overlay.path.as_deref()).map_err(at(place))?;
+    source.options.rules.configured_at(server.span());
+    source.overlay(project, &input.overlay).map_err(at(server.span()))?;
+    if let (Some(types), Some(span)) = (input.overlay.types, input.types) {
+        check_backend(types, &source.options.server.name).map_err(at(span))?;
     }
-    source.options = with_options(source.options, server, input);
     Ok(source)
-}
-
-/// Returns the options with those of the macro, except the backend and the tools.
-fn with_options(mut options: Options, server: &LitStr, input: &MacroInput) -> Options {
-    if let Some(module) = &input.module {
-        options = options.module(module.to_string());
-    }
-    if let Some(prefix) = &input.prefix {
-        options = options.prefix(prefix.clone());
-    }
-    if let Some(path) = &input.crate_path {
-        options = options.crate_path(path.clone());
-    }
-    if let Some(unknown) = input.unknown {
-        options = options.unknown(unknown);
-    }
-    options.rules.configured_at(server.span());
-    options.exclude(input.exclude.iter().map(LitStr::value)).rules(input.rules.clone())
-}
-
-/// The errors of rules that cannot hold, each at its literal.
-fn check_rules(source: &Source, server: Span) -> syn::Result<()> {
-    let faults = source.faults();
-    each(&faults, |fault| Err::<(), _>(syn::Error::new(fault.span.unwrap_or(server), &fault.error))).map(drop)
 }
 
 /// The errors of servers whose module another one before them has.
@@ -215,12 +187,13 @@ fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
 }
 
 fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<TokenStream> {
-    let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &source.options);
-    let denied = source.denied(project, &diagnostics);
+    let (planned, faults) = source.plan(project);
+    check_each(&faults, |fault| Err(syn::Error::new(fault.span.unwrap_or(server.span()), &fault.error)))?;
+    let denied = source.denied(project, planned.diagnostics());
     if !denied.is_empty() {
         return Err(syn::Error::new(server.span(), denied.join("\n")));
     }
-    Ok(tokens)
+    Ok(planned.module())
 }
 
 /// Makes rustc warn. A macro cannot on stable, but the use of a deprecated item does. `deny(warnings)` does not turn it

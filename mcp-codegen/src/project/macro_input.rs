@@ -9,21 +9,19 @@ use syn::punctuated::Punctuated;
 use syn::{LitBool, LitStr, Token, braced, bracketed};
 
 use crate::options::is_module_name;
-use crate::rules::{CHECKED, NAMED, Origin, Rule, Rules, SETTERS};
+use crate::overlay::Overlay;
+use crate::rules::{CHECKED, NAMED, Origin, Rule, SETTERS};
 
 /// `"github", "git", tools = ["create_issue", "list_*"], mod = gh, prefix = "gh", path = "...", crate = ...`
 #[derive(Default)]
 pub(super) struct MacroInput {
     pub(super) servers: Vec<LitStr>,
+    pub(super) overlay: Overlay,
+    /// The literals of the options, for errors.
     pub(super) tools: Vec<LitStr>,
     pub(super) exclude: Vec<LitStr>,
-    pub(super) module: Option<Ident>,
-    pub(super) prefix: Option<Prefix>,
     pub(super) path: Option<LitStr>,
-    pub(super) crate_path: Option<TokenStream>,
-    pub(super) types: Option<(Types, Span)>,
-    pub(super) unknown: Option<UnknownKeys>,
-    pub(super) rules: Rules,
+    pub(super) types: Option<Span>,
 }
 
 const OPTIONS: [&str; 15] = [
@@ -79,33 +77,46 @@ impl MacroInput {
             return Err(unknown_option(key, &OPTIONS));
         }
         input.parse::<Token![=]>()?;
+        let overlay = &mut self.overlay;
         match name.as_str() {
             "tools" => {
                 self.tools = list(input, "expected a list of patterns: `tools = [\"create_issue\", \"list_*\"]`")?;
                 if self.tools.is_empty() {
                     return Err(syn::Error::new(key.span(), "`tools` is empty; remove it to bind all"));
                 }
+                overlay.tools = Some(values(&self.tools));
             }
-            "exclude" => self.exclude = list(input, "expected a list of patterns: `exclude = [\"delete_*\"]`")?,
-            "mod" => self.module = Some(module(input)?),
+            "exclude" => {
+                self.exclude = list(input, "expected a list of patterns: `exclude = [\"delete_*\"]`")?;
+                overlay.exclude = values(&self.exclude);
+            }
+            "mod" => overlay.module = Some(module(input)?.to_string()),
             "prefix" if input.peek(LitBool) => {
                 let flag: LitBool = input.parse()?;
                 if flag.value() {
                     return Err(syn::Error::new(flag.span(), "`prefix` is a string, or `false` for none"));
                 }
-                self.prefix = Some(Prefix::None);
+                overlay.prefix = Some(Prefix::None);
             }
             "prefix" => {
                 let prefix: LitStr = input.parse()?;
                 if prefix.value().is_empty() {
                     return Err(syn::Error::new(prefix.span(), "use `prefix = false` for no prefix"));
                 }
-                self.prefix = Some(Prefix::Named(prefix.value()));
+                overlay.prefix = Some(Prefix::Named(prefix.value()));
             }
-            "path" => self.path = Some(input.parse()?),
-            "types" => self.types = Some(word(key, input, &Types::ALL.map(|types| (types.name(), types)))?),
+            "path" => {
+                let path: LitStr = input.parse()?;
+                overlay.path = Some(path.value());
+                self.path = Some(path);
+            }
+            "types" => {
+                let (types, span) = word(key, input, &Types::ALL.map(|types| (types.name(), types)))?;
+                (overlay.types, self.types) = (Some(types), Some(span));
+            }
             "unknown" => {
-                self.unknown = Some(word(key, input, &UnknownKeys::ALL.map(|unknown| (unknown.name(), unknown)))?.0);
+                let known = UnknownKeys::ALL.map(|unknown| (unknown.name(), unknown));
+                overlay.unknown = Some(word(key, input, &known)?.0);
             }
             "derive" => {
                 let paths = list(input, "expected a list of paths: `derive = [\"Eq\", \"crate::Traced\"]`")?;
@@ -114,23 +125,27 @@ impl MacroInput {
                     value: path.value(),
                     origin: Origin::Macro { key: path.span(), value: path.span() },
                 };
-                self.rules.derive = paths.into_iter().map(rule).collect();
+                overlay.rules.derive = paths.into_iter().map(rule).collect();
             }
-            "rename" => self.rules.rename = table(input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
-            "extern" => self.rules.extern_types = table(input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
-            "shared" => self.rules.shared = table(input, "shared = { Entity = \"create_entities/entities/*\" }")?,
+            "rename" => overlay.rules.rename = table(input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
+            "extern" => overlay.rules.extern_types = table(input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
+            "shared" => overlay.rules.shared = table(input, "shared = { Entity = \"create_entities/entities/*\" }")?,
             SETTERS | NAMED | CHECKED => {
                 if !input.peek(LitBool) {
                     return Err(input.error(format!("`{name}` is `true` or `false`")));
                 }
                 let flag: LitBool = input.parse()?;
                 let origin = Origin::Macro { key: key.span(), value: flag.span() };
-                self.rules.switches.push(Rule { key: name, value: flag.value().to_string(), origin });
+                overlay.rules.switches.push(Rule { key: name, value: flag.value().to_string(), origin });
             }
-            _ => self.crate_path = Some(path(input)?),
+            _ => overlay.crate_path = Some(path(input)?),
         }
         Ok(())
     }
+}
+
+fn values(literals: &[LitStr]) -> Vec<String> {
+    literals.iter().map(LitStr::value).collect()
 }
 
 /// The error of an option that there is not.

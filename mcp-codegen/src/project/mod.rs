@@ -19,9 +19,10 @@ pub use macro_door::expand_macro;
 #[cfg(feature = "templates")]
 pub use template_door::expand_template;
 
-use crate::bindings::Bindings;
+use crate::bindings::{Bindings, PlannedBindings};
 use crate::live::{Door, Live};
 use crate::options::Options;
+use crate::overlay::Overlay;
 use crate::overrides::snapshot_for_bindings;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
@@ -58,6 +59,8 @@ pub struct Source {
     shown_overrides: PathBuf,
     /// Whether the bindings are of what the server says now. `path` is then where its snapshot would be.
     is_live: bool,
+    /// Whether the rules of the configuration were checked, before other options were set.
+    has_checked_rules: bool,
     /// The warnings of reading it.
     pub(crate) warnings: Vec<String>,
 }
@@ -207,6 +210,7 @@ impl Project {
             shown_overrides: self.shown_overrides(&path),
             path,
             is_live: false,
+            has_checked_rules: false,
             warnings: Vec::new(),
         };
         self.overridden(source)
@@ -220,7 +224,7 @@ impl Project {
     fn overridden(&self, mut source: Source) -> Result<Source, FileError> {
         let named = |error| shown_from(&self.manifest_dir, error);
         source.overrides = Overrides::load_beside(&source.path).map_err(named)?;
-        let server = self.config.as_ref().and_then(|config| config.servers.get(&source.options.server));
+        let server = self.config.as_ref().and_then(|config| config.servers.get(&source.options.server.name));
         source.snapshot = snapshot_for_bindings(source.snapshot, source.overrides.as_ref(), server)
             .map_err(|faults| named(first(faults)))?;
         Ok(source)
@@ -272,10 +276,14 @@ impl Source {
     /// # Errors
     /// Fails if there is one.
     pub fn check_configured(&self, project: &Project) -> Result<(), FileError> {
-        let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else {
-            return self.check_rules(project);
-        };
-        let message = format!("in `{}` of server `{}` in the configuration: {idle}", idle.key, self.options.server);
+        self.check_patterns(project)?;
+        self.check_rules(project)
+    }
+
+    fn check_patterns(&self, project: &Project) -> Result<(), FileError> {
+        let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else { return Ok(()) };
+        let message =
+            format!("in `{}` of server `{}` in the configuration: {idle}", idle.key, self.options.server.name);
         Err(shown_from(&project.manifest_dir, idle.error(message, &self.shown)))
     }
 
@@ -288,12 +296,35 @@ impl Source {
         first.map_or(Ok(()), |fault| Err(shown_from(&project.manifest_dir, fault.error)))
     }
 
-    /// The rules of macro or build script that cannot hold; those of the configuration were looked at with what else it
-    /// says.
-    pub(crate) fn faults(&self) -> Vec<RuleFault> {
-        let mut faults = Bindings::faults(&self.snapshot, &self.options);
-        faults.retain(|fault| !fault.is_configured());
-        faults
+    /// Sets the options of a macro or build script, except `tools`, after checking those of the configuration.
+    ///
+    /// # Errors
+    /// As [`check_configured`](Self::check_configured). Rules are left to [`plan`](Self::plan) where the options do not
+    /// affect them: one plan then is enough.
+    pub(crate) fn overlay(&mut self, project: &Project, overlay: &Overlay) -> Result<(), FileError> {
+        self.check_patterns(project)?;
+        self.has_checked_rules = overlay.affects_rules();
+        if self.has_checked_rules {
+            self.check_rules(project)?;
+        }
+        self.options = overlay.apply(self.options.clone());
+        Ok(())
+    }
+
+    /// Plans the bindings. Returns the first rule of the configuration that cannot hold, or else those of the macro or
+    /// build script.
+    pub(crate) fn plan(&self, project: &Project) -> (PlannedBindings<'_>, Vec<RuleFault>) {
+        let planned = Bindings::plan(&self.snapshot, &self.options);
+        let (configured, others): (Vec<_>, Vec<_>) =
+            planned.faults().iter().cloned().partition(RuleFault::is_configured);
+        let faults = match configured.into_iter().next().filter(|_| !self.has_checked_rules) {
+            Some(mut fault) => {
+                fault.error = shown_from(&project.manifest_dir, fault.error);
+                vec![fault]
+            }
+            None => others,
+        };
+        (planned, faults)
     }
 
     fn idle(&self, idle: &IdlePattern) -> FileError {

@@ -26,7 +26,7 @@ impl Project {
 
     /// The module of a server at fault, with the names of its tools that the snapshot, its overrides and the options tell.
     pub(super) fn stand_in(&self, path: Option<&str>, options: &Options, fault: &TokenStream) -> TokenStream {
-        let path = self.snapshot_path(&options.server, path);
+        let path = self.snapshot_path(&options.server.name, path);
         let text = text_of(&path);
         let mut snapshot = Snapshot::parse(&text).unwrap_or_else(|_| readable_parts(&text));
         let overrides = parse_leniently(&text_of(&Overrides::beside(&path))).map(|read| read.value).unwrap_or_default();

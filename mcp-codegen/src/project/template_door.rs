@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::LitStr;
 
-use super::macro_door::{each, track, track_variable, warn};
+use super::macro_door::{check_each, combined, track, track_variable, warn};
 use super::template_input::TemplateInput;
 use super::{Project, Source};
 use crate::emit::{fault, stand_in};
@@ -120,12 +120,7 @@ impl TemplateFile {
             let shown = located(fault, Path::new(&self.shown), &self.text);
             syn::Error::new(self.literal, shown)
         });
-        errors
-            .reduce(|mut all, one| {
-                all.combine(one);
-                all
-            })
-            .unwrap_or_else(|| syn::Error::new(self.literal, "failed to read the template"))
+        combined(errors).unwrap_or_else(|| syn::Error::new(self.literal, "failed to read the template"))
     }
 }
 
@@ -203,7 +198,7 @@ impl Sources {
 
     /// The error of a snapshot that is given for a server that is not called.
     fn check_named(&self, input: &TemplateInput) -> syn::Result<()> {
-        each(&input.snapshots, |snapshot| match self.failed.get(&snapshot.key) {
+        check_each(&input.snapshots, |snapshot| match self.failed.get(&snapshot.key) {
             Some(error) => Err(syn::Error::new(snapshot.span(), error)),
             None if self.read.contains_key(&snapshot.key) => Ok(()),
             None => {
@@ -212,17 +207,15 @@ impl Sources {
                 Err(syn::Error::new(snapshot.span(), message))
             }
         })
-        .map(drop)
     }
 
     /// The diagnostics of the tools that are called, where the configuration makes errors of them.
     fn check_denied(&self, project: &Project, checked: &Checked<'_>, place: Span) -> syn::Result<()> {
         let servers: Vec<&Source> = self.read.values().collect();
-        each(&servers, |source| {
+        check_each(&servers, |source| {
             let denied = source.denied(project, &checked.diagnostics(source.options.server_name()));
             if denied.is_empty() { Ok(()) } else { Err(syn::Error::new(place, denied.join("\n"))) }
         })
-        .map(drop)
     }
 }
 

@@ -15,8 +15,8 @@ use crate::plan::{Plan, ToolPlan};
 /// A server whose tools a template may call.
 #[derive(Debug)]
 pub struct KnownServer<'s> {
-    snapshot: &'s Snapshot,
-    options: &'s Options,
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) options: &'s Options,
     plan: Plan<'s>,
     /// The wire names of all tools, those left out too, by their names with prefixes: once somebody asks.
     everything: OnceLock<BTreeMap<String, String>>,
@@ -40,16 +40,16 @@ impl<'s> KnownServer<'s> {
     }
 
     fn add_to(&self, tools: &mut Tools) {
-        tools.add_server(&self.options.server);
+        tools.add_server(&self.options.server.name);
         for tool in &self.plan.tools {
-            tools.add(&self.options.server, tool.wire, &tool.idents.prefixed, tool.input_schema);
+            tools.add(&self.options.server.name, tool.wire, &tool.idents.prefixed, tool.input_schema);
         }
     }
 
     /// Describes a tool that the server has, and that the configuration leaves out.
     fn left_out(&self, target: &Target) -> Option<String> {
         let name = match target {
-            Target::Tool { server, tool } if *server == self.options.server => {
+            Target::Tool { server, tool } if *server == self.options.server.name => {
                 let names = self.snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
                 names.into_iter().find(|name| name == tool)?.to_owned()
             }
@@ -63,11 +63,9 @@ impl<'s> KnownServer<'s> {
             }
             _ => return None,
         };
-        let server = &self.options.server;
-        let key = if self.options.lists(&name) { "exclude" } else { "tools" };
-        (!self.options.selects(&name)).then(|| {
-            format!("tool `{}` of server `{server}` is excluded by `{key}` in the configuration", printable(&name))
-        })
+        let server = &self.options.server.name;
+        let key = self.options.left_out_by(&name)?;
+        Some(format!("tool `{}` of server `{server}` is excluded by `{key}` in the configuration", printable(&name)))
     }
 }
 
@@ -84,8 +82,6 @@ pub struct Checked<'s> {
 #[derive(Debug)]
 pub(super) struct UsedServer<'s> {
     pub(super) known: &'s KnownServer<'s>,
-    pub(super) snapshot: &'s Snapshot,
-    pub(super) options: &'s Options,
     /// Sorted by their names.
     pub(super) tools: Vec<&'s ToolPlan<'s>>,
 }
@@ -150,12 +146,12 @@ impl Script {
             return Err(faults);
         }
         let used = servers.iter().filter_map(|known| {
-            let tools = called.get(known.options.server.as_str())?;
+            let tools = called.get(known.options.server.name.as_str())?;
             let tools = tools.iter().filter_map(|tool| known.tool(tool)).collect();
-            Some(UsedServer { known, snapshot: known.snapshot, options: known.options, tools })
+            Some(UsedServer { known, tools })
         });
         let mut servers: Vec<UsedServer<'s>> = used.collect();
-        servers.sort_by(|one, other| one.options.server.cmp(&other.options.server));
+        servers.sort_by(|one, other| one.known.options.server.name.cmp(&other.known.options.server.name));
         Ok(Checked { servers, fields: self.variables().map(|name| uses.field(name, self.is_optional(name))).collect() })
     }
 }
@@ -166,7 +162,7 @@ impl Script {
         let mut named = BTreeMap::new();
         for known in servers {
             for tool in &known.plan.tools {
-                named.entry(tool.idents.prefixed.as_str()).or_insert((known.options.server.as_str(), tool.wire));
+                named.entry(tool.idents.prefixed.as_str()).or_insert((known.options.server.name.as_str(), tool.wire));
             }
         }
         let found = |target: &'s Target| match target {
@@ -184,18 +180,18 @@ impl Script {
 impl Checked<'_> {
     /// Returns the names of the servers whose tools are called, sorted.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
-        self.servers.iter().map(|server| server.options.server.as_str())
+        self.servers.iter().map(|server| server.known.options.server.name.as_str())
     }
 
     /// Returns the called tools of a server, by their names there, sorted.
     pub fn tools<'c>(&'c self, server: &'c str) -> impl Iterator<Item = &'c str> {
-        let used = self.servers.iter().filter(move |used| used.options.server == server);
+        let used = self.servers.iter().filter(move |used| used.known.options.server.name == server);
         used.flat_map(|used| used.tools.iter().map(|tool| tool.wire))
     }
 
     /// Returns the diagnostics about the tools of a server that are called.
     pub(crate) fn diagnostics(&self, server: &str) -> Diagnostics {
-        let Some(used) = self.servers.iter().find(|used| used.options.server == server) else {
+        let Some(used) = self.servers.iter().find(|used| used.known.options.server.name == server) else {
             return Diagnostics::default();
         };
         let is_called = |name: &str| used.tools.iter().any(|tool| tool.wire == name);

@@ -70,7 +70,7 @@ pub(crate) fn names() -> TokenStream {
 }
 
 fn callers<'c>(servers: &'c [UsedServer<'c>]) -> Vec<Caller<'c>> {
-    let names: Vec<&str> = servers.iter().map(|server| server.options.server.as_str()).collect();
+    let names: Vec<&str> = servers.iter().map(|server| server.known.options.server.name.as_str()).collect();
     let fields = identifiers(Style::Snake, &names, &[], "client");
     let types = identifiers(Style::Pascal, &names, TYPES, "client");
     let constants = identifiers(Style::Snake, &names, CONSTANTS, "server");
@@ -89,7 +89,7 @@ impl Caller<'_> {
     /// The server with those of its tools that the template calls, as the snapshot has them.
     fn spec(&self, krate: &TokenStream) -> TokenStream {
         let (constant, server) = (&self.constant, self.server);
-        let spec = server_spec(server.snapshot, server.options);
+        let spec = server_spec(server.known.snapshot, server.known.options);
         let tools = server.tools.iter().map(|tool| tool.spec());
         quote! {
             const #constant: &#krate::ServerSpec = {
@@ -143,12 +143,12 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
     let types: Vec<&Ident> = callers.iter().map(|caller| &caller.type_name).collect();
     let constants: Vec<&Ident> = callers.iter().map(|caller| &caller.constant).collect();
     let said = callers.iter().map(|caller| {
-        let (server, first) = (docs::code(&caller.server.options.server), "Calls the tools of the server");
+        let (server, first) = (docs::code(&caller.server.known.options.server.name), "Calls the tools of the server");
         docs::lines(vec![format!("{first} {server}.")])
     });
     let generics = (!types.is_empty()).then(|| quote!(<#(#types = #krate::Client),*>));
     let derive_default = types.is_empty().then(|| quote!(#[derive(#private::Default)]));
-    let bounds = connect_bounds(callers.iter().map(|caller| caller.server.options), krate);
+    let bounds = connect_bounds(callers.iter().map(|caller| caller.server.known.options), krate);
     let connect = (!types.is_empty()).then(|| {
         quote! {
             impl Clients {

@@ -42,7 +42,7 @@ pub(crate) struct Replaced {
 
 /// Returns the replacements for the types of each tool of the plan, in their order.
 pub(crate) fn replace_types(plan: &Plan<'_>, options: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
-    match options.types {
+    match options.server.types {
         Types::Native => plan.tools.iter().map(|_| Replaced::default()).collect(),
         Types::Typify => by_typify(&plan.tools, options, diagnostics),
     }

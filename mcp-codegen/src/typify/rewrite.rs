@@ -12,37 +12,10 @@ use syn::{
 };
 
 use super::root::Facts;
+use crate::names::STANDARD;
 
-/// Names that typify's code, or a derive in it, takes from the prelude.
-const PRELUDE: &[&str] = &[
-    "AsRef",
-    "Box",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "Eq",
-    "Err",
-    "From",
-    "Hash",
-    "Into",
-    "Iterator",
-    "None",
-    "Ok",
-    "Option",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-    "Result",
-    "Self",
-    "Some",
-    "String",
-    "ToOwned",
-    "ToString",
-    "TryFrom",
-    "TryInto",
-    "Vec",
-];
+/// Names that typify's code, or a derive in it, takes from the prelude, beside those that our code takes too.
+const MORE_STANDARD: &str = "AsRef Iterator ToString TryFrom TryInto";
 
 /// Reads typify's code, and fails where names in it clash.
 pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
@@ -57,7 +30,7 @@ pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
         if !names.insert(name) {
             return Err(format!("it has two types `{name}`"));
         }
-        if PRELUDE.iter().any(|known| name == known) {
+        if [STANDARD, MORE_STANDARD].iter().any(|names| names.split(' ').any(|known| name == known)) {
             return Err(format!("it has a type `{name}`, which Rust has too"));
         }
         let mut seen = HashSet::new();

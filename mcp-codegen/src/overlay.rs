@@ -1,0 +1,64 @@
+//! The options that a macro or a build script sets on top of the configuration.
+
+use mcp_bindgen_model::{Prefix, Types, UnknownKeys};
+use proc_macro2::TokenStream;
+
+use crate::options::Options;
+use crate::rules::Rules;
+
+/// Options that replace those of the configuration where they are set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overlay {
+    pub(crate) tools: Option<Vec<String>>,
+    pub(crate) exclude: Vec<String>,
+    pub(crate) module: Option<String>,
+    pub(crate) prefix: Option<Prefix>,
+    /// The path of the snapshot.
+    pub(crate) path: Option<String>,
+    pub(crate) crate_path: Option<TokenStream>,
+    pub(crate) types: Option<Types>,
+    pub(crate) unknown: Option<UnknownKeys>,
+    pub(crate) rules: Rules,
+}
+
+impl Overlay {
+    /// Adds the options of `every`; those of `self` come first.
+    pub(crate) fn or(self, every: &Self) -> Self {
+        let every = every.clone();
+        let mut rules = every.rules;
+        rules.add(self.rules);
+        Self {
+            tools: self.tools.or(every.tools),
+            exclude: [every.exclude, self.exclude].concat(),
+            module: self.module.or(every.module),
+            prefix: self.prefix.or(every.prefix),
+            path: self.path.or(every.path),
+            crate_path: self.crate_path.or(every.crate_path),
+            types: self.types.or(every.types),
+            unknown: self.unknown.or(every.unknown),
+            rules,
+        }
+    }
+
+    /// Returns `true` if a rule of the configuration may fit with these options and not without them, or the other way
+    /// round.
+    pub(crate) fn affects_rules(&self) -> bool {
+        self.tools.is_some()
+            || !self.exclude.is_empty()
+            || self.prefix.is_some()
+            || self.types.is_some()
+            || self.unknown.is_some()
+            || !self.rules.is_empty()
+    }
+
+    /// Returns the options with these, except `tools`: a pattern is first checked against the others.
+    pub(crate) fn apply(&self, mut options: Options) -> Options {
+        let more = self.clone();
+        options.module = more.module.or(options.module);
+        options.server.prefix = more.prefix.unwrap_or(options.server.prefix);
+        options.crate_path = more.crate_path.unwrap_or(options.crate_path);
+        options.server.types = more.types.unwrap_or(options.server.types);
+        options.server.unknown = more.unknown.unwrap_or(options.server.unknown);
+        options.exclude(more.exclude).rules(more.rules)
+    }
+}
