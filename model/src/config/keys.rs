@@ -287,21 +287,6 @@ pub(super) static RUST: [Key; 7] = [
     key("checked", Form::Boolean, "false", "newtypes that check patterns, lengths, numbers of items and bounds"),
 ];
 
-pub(super) static VIEW: [Key; 7] = [
-    key("name", Form::Text, "", "the name instead of the tool's own, in snake case"),
-    key("title", Form::Text, "", "the title instead of the server's"),
-    key("description", Form::Text, "", "the description instead of the server's"),
-    key("hints", Form::Table(&HINTS), "", "hints that are stricter than the server's"),
-    key("fixed", Form::ValueMap, "{}", "arguments that every call has, with their values; nobody sees or changes them"),
-    key("default", Form::ValueMap, "{}", "values of arguments that a call does not have"),
-    key(
-        "hide",
-        Form::Texts,
-        "[]",
-        "arguments that nobody sees or sends; with a value in `default`, every call has that",
-    ),
-];
-
 pub(super) static HINTS: [Key; 4] = [
     key("read_only", Form::Boolean, "", "`false`: the tool may change something"),
     key("destructive", Form::Boolean, "", "`true`: it may delete or overwrite something"),

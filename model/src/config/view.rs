@@ -9,32 +9,28 @@ use super::key::Form;
 use super::keys;
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::table::ConfigValue;
+use super::table::{ConfigValue, Table};
 use crate::FileError;
 use crate::secrets::{quoted, without_secrets};
 use crate::server::{Hint, View};
 
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<View, FileError> {
     let mut view = View::new();
+    view.fill(reader, node, what, "in")?;
     view.at("", reader.place(node.at));
-    for entry in reader.table(node, what)? {
-        reader.check_key(entry, what, &keys::VIEW)?;
-        let inner = format!("`{}` in {what}", quoted(&entry.key));
-        view.at(&*entry.key, reader.place(entry.at));
-        match entry.key.as_str() {
-            "name" => view.name = Some(name(reader, &entry.value, &inner)?),
-            "title" => view.title = Some(reader.text(&entry.value, &inner)?),
-            "description" => view.description = Some(reader.text(&entry.value, &inner)?),
-            "hints" => hints(reader, &entry.value, &inner, &mut view)?,
-            "fixed" => view.fixed = values(reader, entry, &inner, &mut view)?,
-            "default" => view.default = values(reader, entry, &inner, &mut view)?,
-            "hide" => {
-                for (name, node) in reader.located_texts(&entry.value, &inner)? {
-                    view.at(format!("hide/{name}"), reader.place(node.at));
-                    view.hide.push(name);
-                }
+    for Entry { key, at, value } in reader.table(node, what)? {
+        view.at(&**key, reader.place(*at));
+        let members = if let Kind::Table(members) = &value.kind { members.as_slice() } else { &[] };
+        for member in members {
+            view.at(format!("{key}/{}", member.key), reader.place(member.at));
+        }
+        for element in value.elements() {
+            if let Kind::Text(text) = &element.kind {
+                view.at(format!("{key}/{text}"), reader.place(element.at));
             }
-            _ => {}
+        }
+        if let Some(name) = view.name.as_ref().filter(|_| key == "name") {
+            reader.check_snake_case(value.at, name, || format!("`name` in {what} is not a name in snake case"))?;
         }
     }
     if let Some(both) = view.default.keys().find(|argument| view.fixed.contains_key(*argument)) {
@@ -50,7 +46,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<View,
 }
 
 impl ConfigValue for BTreeMap<String, View> {
-    const FORM: Form = Form::TableMap(&keys::VIEW);
+    const FORM: Form = Form::TableMap(View::KEYS);
 
     fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
         let tools = reader.table(node, what)?.iter();
@@ -67,39 +63,54 @@ impl ConfigValue for BTreeMap<String, View> {
     }
 }
 
-/// A name that is an identifier and that every provider accepts.
-fn name(reader: &Reader<'_>, node: &Node, what: &str) -> Result<String, FileError> {
-    let name = reader.text(node, what)?;
-    reader.check_snake_case(node.at, &name, || format!("{what} is not a name in snake case"))?;
-    Ok(name)
-}
+impl ConfigValue for BTreeMap<Hint, bool> {
+    const FORM: Form = Form::Table(&keys::HINTS);
 
-fn hints(reader: &Reader<'_>, node: &Node, what: &str, view: &mut View) -> Result<(), FileError> {
-    for entry in reader.table(node, what)? {
-        reader.check_key(entry, what, &keys::HINTS)?;
-        let inner = format!("`{}` in {what}", entry.key);
-        let value = reader.boolean(&entry.value, &inner)?;
-        let Some(hint) = Hint::ALL.into_iter().find(|hint| hint.name() == entry.key) else { continue };
-        if value != hint.strict() {
-            let message = format!("{inner} cannot be `{value}`: retries and caches rely on it");
-            let help = format!("a view only makes hints stricter: remove it, or write `{}`", hint.strict());
-            return Err(reader.error(entry.value.at, message).with_help(help));
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let mut hints = Self::new();
+        for entry in reader.table(node, what)? {
+            reader.check_key(entry, what, &keys::HINTS)?;
+            let inner = format!("`{}` in {what}", entry.key);
+            let value = reader.boolean(&entry.value, &inner)?;
+            let Some(hint) = Hint::ALL.into_iter().find(|hint| hint.name() == entry.key) else { continue };
+            if value != hint.strict() {
+                let message = format!("{inner} cannot be `{value}`: retries and caches rely on it");
+                let help = format!("a view only makes hints stricter: remove it, or write `{}`", hint.strict());
+                return Err(reader.error(entry.value.at, message).with_help(help));
+            }
+            hints.insert(hint, value);
         }
-        view.at(format!("hints/{}", entry.key), reader.place(entry.at));
-        view.hints.insert(hint, value);
+        Ok(hints)
     }
-    Ok(())
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(hint, value)| (hint.name().to_owned(), Value::Bool(*value))).collect()
+    }
+
+    fn is_default(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 /// Values of arguments by name.
-fn values(reader: &Reader<'_>, entry: &Entry, what: &str, view: &mut View) -> Result<Map<String, Value>, FileError> {
-    let mut values = Map::new();
-    for member in reader.table(&entry.value, what)? {
-        let inner = format!("`{}` in {what}", quoted(&member.key));
-        view.at(format!("{}/{}", entry.key, member.key), reader.place(member.at));
-        values.insert(member.key.clone(), value(reader, &member.value, &inner, &member.key)?);
+impl ConfigValue for Map<String, Value> {
+    const FORM: Form = Form::ValueMap;
+
+    fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Self, FileError> {
+        let member = |member: &Entry| {
+            let inner = format!("`{}` in {what}", quoted(&member.key));
+            Ok((member.key.clone(), value(reader, &member.value, &inner, &member.key)?))
+        };
+        reader.table(node, what)?.iter().map(member).collect()
     }
-    Ok(values)
+
+    fn to_json(&self) -> Value {
+        self.clone().into()
+    }
+
+    fn is_default(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 pub(super) fn value(reader: &Reader<'_>, node: &Node, what: &str, key: &str) -> Result<Value, FileError> {

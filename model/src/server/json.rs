@@ -1,6 +1,6 @@
 //! Configurations as JSON, for generated code.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::values::LEFT_OUT;
 use super::{Transport, View};
@@ -75,24 +75,7 @@ impl View {
     /// Returns the view as a JSON object, in the form of `mcp.toml`.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut json = Map::new();
-        for (key, text) in [("name", &self.name), ("title", &self.title), ("description", &self.description)] {
-            json.extend(text.as_deref().map(|text| (key.to_owned(), text.into())));
-        }
-        if !self.hints.is_empty() {
-            let hints: Map<String, Value> =
-                self.hints.iter().map(|(hint, value)| (hint.name().to_owned(), json!(value))).collect();
-            json.insert("hints".to_owned(), hints.into());
-        }
-        for (key, values) in [("fixed", &self.fixed), ("default", &self.default)] {
-            if !values.is_empty() {
-                json.insert(key.to_owned(), values.clone().into());
-            }
-        }
-        if !self.hide.is_empty() {
-            json.insert("hide".to_owned(), self.hide.clone().into());
-        }
-        json.into()
+        self.members().into()
     }
 
     /// Parses the result of [`to_json`](Self::to_json).

@@ -7,41 +7,53 @@ use serde_json::{Map, Value};
 
 use super::ConfigPlace;
 use crate::FileError;
+use crate::config::table;
 
-/// A view of a tool: what programs and models see of it. The server never learns of it: calls have the tool's own name
-/// and all of its arguments.
-///
-/// ```
-/// use mcp_bindgen_model::{View, ServerConfig};
-///
-/// let mut view = View::new();
-/// view.name = Some("open_issue".to_owned());
-/// view.fixed.insert("owner".to_owned(), "rust-lang".into());
-/// let server = ServerConfig::stdio("github", "github-mcp").view("create_issue", view);
-///
-/// let mut arguments = serde_json::Map::from_iter([("title".to_owned(), "It broke".into())]);
-/// server.views["create_issue"].complete(&mut arguments).expect("nothing speaks against it");
-/// assert_eq!(arguments["owner"], "rust-lang");
-/// ```
-#[derive(Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct View {
-    /// The name instead of the tool's own, in snake case.
-    pub name: Option<String>,
-    /// The title instead of the server's.
-    pub title: Option<String>,
-    /// The description instead of the server's.
-    pub description: Option<String>,
-    /// The hints (`readOnlyHint` and the like) that are stricter than the server's.
-    pub hints: BTreeMap<Hint, bool>,
-    /// Arguments that every call has, with these values. They cannot be seen.
-    pub fixed: Map<String, Value>,
-    /// Values of arguments that a call does not have.
-    pub default: Map<String, Value>,
-    /// Arguments that cannot be seen or sent; one with a default always has that.
-    pub hide: Vec<String>,
-    /// The positions of its keys in the configuration, such as `fixed/owner`.
-    places: Places,
+table! {
+    /// A view of a tool: what programs and models see of it. The server never learns of it: calls have the tool's own name
+    /// and all of its arguments.
+    ///
+    /// ```
+    /// use mcp_bindgen_model::{View, ServerConfig};
+    ///
+    /// let mut view = View::new();
+    /// view.name = Some("open_issue".to_owned());
+    /// view.fixed.insert("owner".to_owned(), "rust-lang".into());
+    /// let server = ServerConfig::stdio("github", "github-mcp").view("create_issue", view);
+    ///
+    /// let mut arguments = serde_json::Map::from_iter([("title".to_owned(), "It broke".into())]);
+    /// server.views["create_issue"].complete(&mut arguments).expect("nothing speaks against it");
+    /// assert_eq!(arguments["owner"], "rust-lang");
+    /// ```
+    #[derive(Clone, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct View {
+        /// The name instead of the tool's own, in snake case.
+        pub name: Option<String> => "name", "",
+            "the name instead of the tool's own, in snake case";
+        /// The title instead of the server's.
+        pub title: Option<String> => "title", "",
+            "the title instead of the server's";
+        /// The description instead of the server's.
+        pub description: Option<String> => "description", "",
+            "the description instead of the server's";
+        /// The hints (`readOnlyHint` and the like) that are stricter than the server's.
+        pub hints: BTreeMap<Hint, bool> => "hints", "",
+            "hints that are stricter than the server's";
+        /// Arguments that every call has, with these values. They cannot be seen.
+        pub fixed: Map<String, Value> => "fixed", "{}",
+            "arguments that every call has, with their values; nobody sees or changes them";
+        /// Values of arguments that a call does not have.
+        pub default: Map<String, Value> => "default", "{}",
+            "values of arguments that a call does not have";
+        /// Arguments that cannot be seen or sent; one with a default always has that.
+        pub hide: Vec<String> => "hide", "[]",
+            "arguments that nobody sees or sends; with a value in `default`, every call has that";
+    }
+    with {
+        /// The positions of its keys in the configuration, such as `fixed/owner`.
+        places: Places = Places::default();
+    }
 }
 
 /// A hint about the behaviour of a tool.
