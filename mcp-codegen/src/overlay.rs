@@ -23,6 +23,7 @@ pub(crate) struct Overlay {
 
 impl Overlay {
     /// Adds the options of `every`; those of `self` come first.
+    #[cfg(feature = "build-script")]
     pub(crate) fn or(self, every: &Self) -> Self {
         let every = every.clone();
         let mut rules = every.rules;
