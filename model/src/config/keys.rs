@@ -224,9 +224,6 @@ table! {
         /// The purpose of the server.
         pub description: Option<String> => "description", "",
             "purpose of the server: `client.config().description`";
-        /// A page about the server.
-        pub homepage: Option<String> => "homepage", "",
-            "page about the server: `client.config().homepage`";
         /// The timeout of calls.
         pub timeout: Option<Duration> => "timeout", "of `[defaults]`",
             "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`";

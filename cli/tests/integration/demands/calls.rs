@@ -223,12 +223,3 @@ pub(crate) fn description() {
     assert_eq!(described(&format!("{SERVER}description = \"adds\"\n")).as_deref(), Some("adds"));
     assert_eq!(described(SERVER), None);
 }
-
-pub(crate) fn homepage() {
-    let page = |config: &str| {
-        let shown = async |client: &mcp_bindgen_runtime::Client| client.config().homepage.clone();
-        with_client(&Project::new(config), ClientOptions::new(), shown)
-    };
-    assert_eq!(page(&format!("{SERVER}homepage = \"https://x.org\"\n")).as_deref(), Some("https://x.org"));
-    assert_eq!(page(SERVER), None);
-}

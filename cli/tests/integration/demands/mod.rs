@@ -81,7 +81,6 @@ const ROWS: &[Row] = &[
     ("servers.*.rust.named", bindings::named),
     ("servers.*.rust.checked", bindings::checked),
     ("servers.*.description", calls::description),
-    ("servers.*.homepage", calls::homepage),
     ("servers.*.timeout", calls::timeout),
     ("servers.*.connect_timeout", calls::connect_timeout),
     ("servers.*.drift", calls::drift),
