@@ -1,6 +1,5 @@
 //! Whom calls are shown before they are made.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use serde_json::{Map, Value};
 use super::events::Observer;
 use super::wait;
 use crate::ground::contained::{Panicked, contained_async};
+use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
 use crate::{Annotations, CallError, Caller, ToolCall};
 
@@ -50,10 +50,9 @@ impl ApprovalRequest {
     /// ```
     #[must_use]
     pub fn shown_arguments(&self, longest: usize) -> Value {
+        let mut shown = Value::Object(self.arguments.clone());
         let mut lengths = Vec::new();
-        for value in self.arguments.values() {
-            lengths_of_texts(value, &mut lengths);
-        }
+        each_text(&mut shown, &mut |text| lengths.push(text.chars().count()));
         lengths.sort_unstable();
         let mut room = longest;
         let mut limit = usize::MAX;
@@ -65,33 +64,25 @@ impl ApprovalRequest {
             }
             room -= length;
         }
-        let mut shown = Value::Object(self.arguments.clone());
-        cut_texts(&mut shown, limit);
+        each_text(&mut shown, &mut |text| cut(text, limit));
         shown
     }
 }
 
-fn lengths_of_texts(value: &Value, lengths: &mut Vec<usize>) {
+fn each_text(value: &mut Value, act: &mut impl FnMut(&mut String)) {
     match value {
-        Value::String(text) => lengths.push(text.chars().count()),
-        Value::Array(items) => items.iter().for_each(|item| lengths_of_texts(item, lengths)),
-        Value::Object(map) => map.values().for_each(|value| lengths_of_texts(value, lengths)),
+        Value::String(text) => act(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, act)),
+        Value::Object(map) => map.values_mut().for_each(|value| each_text(value, act)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn cut_texts(value: &mut Value, limit: usize) {
-    match value {
-        Value::String(text) => {
-            if let Some((end, _)) = text.char_indices().nth(limit) {
-                let length = text.chars().count();
-                text.truncate(end);
-                text.push_str(&format!("… ({length} characters)"));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| cut_texts(item, limit)),
-        Value::Object(map) => map.values_mut().for_each(|value| cut_texts(value, limit)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+fn cut(text: &mut String, limit: usize) {
+    if let Some((end, _)) = text.char_indices().nth(limit) {
+        let length = text.chars().count();
+        text.truncate(end);
+        text.push_str(&format!("… ({length} characters)"));
     }
 }
 
@@ -148,11 +139,7 @@ impl Approver {
     }
 }
 
-impl fmt::Debug for Approver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Approver(..)")
-    }
-}
+debug_as!(Approver, "Approver(..)");
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,6 @@ mod encode;
 mod error;
 mod error_kind;
 pub(crate) mod events;
-mod evidence;
 mod input;
 mod offer;
 mod options;
@@ -39,9 +38,8 @@ pub use decode::{decode, decode_wrapped};
 pub use encode::{encode, encode_wrapped};
 #[cfg(feature = "validation")]
 pub(crate) use error::place;
-pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
+pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched, Evidence};
 pub use error_kind::CallErrorKind;
-pub use evidence::Evidence;
 #[doc(hidden)]
 pub use input::PassedInput;
 #[doc(hidden)]

@@ -230,11 +230,6 @@ impl CallOptions {
         }
     }
 
-    /// Returns `true` if the caller hears of progress.
-    pub(crate) fn want_progress(&self) -> bool {
-        self.given().progress.is_some()
-    }
-
     /// Returns the caller's data that a server's answer may depend on: its metadata, and whether the server may ask back.
     pub(crate) fn asker(&self) -> Option<Value> {
         let Given { capabilities, input, .. } = self.given();

@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_bindgen_model::canonical_json;
 use serde_json::{Map, Value};
 
 use crate::ground::deadline::Deadline;
+use crate::ground::sync::lock;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,7 +195,7 @@ impl Passage {
     /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
     pub(crate) fn is_granted(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) -> bool {
         self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
-            let grants = grants.lock().unwrap_or_else(PoisonError::into_inner);
+            let grants = lock(&grants);
             !grants.is_empty() && grants.contains(&(guard, approved_call(tool, arguments)))
         })
     }
@@ -202,7 +203,7 @@ impl Passage {
     /// Notes for later tries that the call was approved.
     pub(crate) fn grant(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) {
         if let Some(grants) = self.way().and_then(|way| way.grants.as_ref()) {
-            grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, approved_call(tool, arguments)));
+            lock(&grants).push((guard, approved_call(tool, arguments)));
         }
     }
 

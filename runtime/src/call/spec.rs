@@ -4,6 +4,15 @@ use mcp_bindgen_model::{Hint, View};
 
 /// Defines builder methods, each of which sets one field.
 macro_rules! setters {
+    (owned: $($(#[$attribute:meta])* $name:ident($value:ident: $type:ty): $($field:ident).+ = $set:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            pub fn $name(mut self, $value: $type) -> Self {
+                self.$($field).+ = $set;
+                self
+            }
+        )*
+    };
     ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty): $($field:ident).+ = $set:expr;)*) => {
         $(
             $(#[$doc])*

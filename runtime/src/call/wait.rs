@@ -1,10 +1,10 @@
 //! Waiting before a call is made.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::{Pin, pin};
-use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ pub(crate) async fn aside<F: Future>(
     future: F,
 ) -> Result<Option<F::Output>, CallError> {
     let mut future = pin!(future);
-    if let Some(given) = at_once(call, future.as_mut()).await? {
+    if let Some(given) = at_once(call, future.as_mut())? {
         return Ok(Some(given));
     }
     // Boxed because it is rare: otherwise the futures of all calls would be several times as large.
@@ -40,7 +40,7 @@ pub(crate) async fn within<F: Future>(
     future: F,
 ) -> Result<Option<F::Output>, CallError> {
     let mut future = pin!(future);
-    if let Some(given) = at_once(call, future.as_mut()).await? {
+    if let Some(given) = at_once(call, future.as_mut())? {
         return Ok(Some(given));
     }
     Box::pin(async {
@@ -58,15 +58,11 @@ pub(crate) async fn within<F: Future>(
 }
 
 /// Polls once without a clock or a timer: most futures are ready at once.
-async fn at_once<F: Future>(call: &ToolCall, mut future: Pin<&mut F>) -> Result<Option<F::Output>, CallError> {
+fn at_once<F: Future>(call: &ToolCall, future: Pin<&mut F>) -> Result<Option<F::Output>, CallError> {
     if call.options.cancellation().is_some_and(CancellationToken::is_cancelled) {
         return Err(given_up(call));
     }
-    Ok(poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(given) => Poll::Ready(Some(given)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await)
+    Ok(future.now_or_never())
 }
 
 async fn bounded<F: Future>(call: &ToolCall, end: Deadline, future: F) -> Result<Option<F::Output>, CallError> {

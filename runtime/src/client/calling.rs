@@ -1,8 +1,10 @@
 //! Calls a tool: connects, limits the time, and returns the outcome as a result or a [`CallError`].
 
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tower::Service;
 use tracing::Instrument;
 
 use super::Client;
@@ -10,7 +12,7 @@ use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
 use crate::call::events::{Invocation, Try};
-use crate::call::{Limit, Offer, wait};
+use crate::call::{Limit, Offer, ServiceFuture, wait};
 use crate::client::catalog::drift::Bound;
 use crate::connect::ask::Ask;
 use crate::connect::connection::Connection;
@@ -35,7 +37,7 @@ impl CallTool for Client {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
         let mut call = self.viewed(call)?;
         call.passage.forget_if_over();
-        let observer = self.observer();
+        let observer = &self.supervisor.status.observer;
         // A stack around this client tells of the call as a whole.
         if call.passage.is_observed_by(observer) {
             return self.try_once(call, false).await;
@@ -52,11 +54,27 @@ impl CallTool for Client {
     fn offer(&self) -> Offer {
         let (config, remote) = (self.supervisor.config.clone(), self.supervisor.config.clone());
         Offer::of(self.clone())
-            .observed_by(self.observer().clone())
+            .observed_by(self.supervisor.status.observer.clone())
             .if_admitted(move |tool| {
                 config.selects(tool) && !config.policies.iter().any(|rule| rule.always_denies(tool))
             })
             .if_remote(move |tool| remote.lets_remote_use(tool))
+    }
+}
+
+/// It is always ready; what cannot be sent at once waits within the time of its call.
+impl Service<ToolCall> for Client {
+    type Response = ToolResult;
+    type Error = CallError;
+    type Future = ServiceFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ToolCall) -> ServiceFuture {
+        let client = self.clone();
+        Box::pin(async move { client.call_tool(call).await })
     }
 }
 
@@ -82,7 +100,7 @@ impl Client {
         match (options.given().timeout, options.given().cap) {
             (Some(timeout), None) => Some(Patience::strictly(timeout)),
             (Some(timeout), Some(cap)) => Some(Patience::renewed_by_progress(timeout, cap)),
-            (None, Some(cap)) => Some(Patience::renewed_by_progress(self.call_timeout(), cap)),
+            (None, Some(cap)) => Some(Patience::renewed_by_progress(self.patience().timeout, cap)),
             (None, None) => None,
         }
     }
@@ -153,7 +171,7 @@ impl Client {
 
     /// Makes a call, as a span of its own.
     async fn try_once(&self, mut call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
-        let attempt = Try::begin(self.observer(), &call, is_all);
+        let attempt = Try::begin(&self.supervisor.status.observer, &call, is_all);
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot, nearest, printable};
+use mcp_bindgen_model::{Config, Drift, ServerConfig, Snapshot, Transport, nearest, printable};
 
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 
@@ -124,5 +124,30 @@ impl Client {
         let server = config.with_defaults(server);
         let known = (server.drift == Some(Drift::Deny)).then(|| snapshot_of(config, &server.name)).flatten();
         known.into_iter().fold(Self::with_options(server, options), Self::known_by)
+    }
+
+    /// Creates a client to take a snapshot with. It declares the capabilities of the `known` snapshot, because the
+    /// list may depend on them. If the configuration rejects changed tools, calls are compared with it. A child
+    /// process starts in the folder of the configuration.
+    #[doc(hidden)]
+    pub fn for_snapshot(
+        config: &Config,
+        server: &ServerConfig,
+        known: Option<&Snapshot>,
+        options: ClientOptions,
+    ) -> Self {
+        let mut options = options.timeout(config.defaults.timeout);
+        if let Some(capabilities) = known.and_then(|known| known.client_capabilities.clone()) {
+            options = options.capabilities(capabilities);
+        }
+        let mut server = config.with_defaults(server);
+        // Where it is isolated, it may not see that folder, and nobody asked for it.
+        let has_cwd = !matches!(&server.transport, Transport::Stdio { cwd: None, .. });
+        if server.folder.is_some() && server.isolation.is_none() && !has_cwd {
+            server = server.cwd(".");
+        }
+        let is_compared = server.drift == Some(Drift::Deny);
+        let client = Self::with_options(server, options);
+        known.filter(|_| is_compared).cloned().into_iter().fold(client, Self::known_by)
     }
 }

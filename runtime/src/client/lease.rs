@@ -1,13 +1,14 @@
 //! A connection in use, to detect idle connections.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::client::catalog::drift::LiveTools;
 use crate::connect::connection::Connection;
+use crate::ground::sync::lock;
 
 /// How long a new connection stays at least for those whom it was opened for.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
@@ -39,7 +40,7 @@ impl Opened {
         if !self.connection.is_open() {
             return None;
         }
-        let mut activity = self.activity();
+        let mut activity = lock(&self.activity);
         if activity.is_retired {
             return None;
         }
@@ -51,7 +52,7 @@ impl Opened {
 
     /// Takes the connection out of use, where nobody has used it for so long; else says when to ask again.
     pub(super) fn retire_after(&self, idle: Duration) -> Result<(), Duration> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.activity);
         let idle = if activity.was_used { idle } else { idle.max(TIME_FOR_FIRST_USE) };
         let left = if activity.users > 0 { idle } else { idle.saturating_sub(activity.since.elapsed()) };
         if !left.is_zero() || activity.users > 0 {
@@ -62,19 +63,15 @@ impl Opened {
     }
 
     pub(super) fn is_in_use(&self) -> bool {
-        self.activity().users > 0
+        lock(&self.activity).users > 0
     }
 
     pub(super) fn was_used(&self) -> bool {
-        self.activity().was_used
+        lock(&self.activity).was_used
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.connection, &other.connection)
-    }
-
-    fn activity(&self) -> MutexGuard<'_, Activity> {
-        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,7 +94,7 @@ impl Deref for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let mut activity = self.0.activity();
+        let mut activity = lock(&self.0.activity);
         activity.users = activity.users.saturating_sub(1);
         activity.since = Instant::now();
     }

@@ -9,23 +9,18 @@ mod lease;
 mod pool;
 mod requesting;
 mod servers;
-mod service;
 mod state;
 mod supervisor;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Snapshot};
 
 use self::lease::Lease;
 use self::supervisor::Supervisor;
 use crate::call::events::{Events, Observer, subscribe_to_all};
-use crate::client::catalog::changes::Changes;
 use crate::client::catalog::drift::Baseline;
-use crate::rpc::notices::Notices;
-use crate::rpc::subscriptions::Subscriptions;
 
 use crate::ground::deadline::Patience;
 use crate::{CallTool, ClientOptions, ConnectError, ConnectionState, DynCallTool, ServerSpec};
@@ -49,7 +44,7 @@ pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> 
     let mut observers: Vec<Arc<Observer>> = Vec::new();
     for offer in callers.into_iter().map(DynCallTool::offer_dyn) {
         if let Some(client) = offer.client::<Client>() {
-            client.changes().watch();
+            client.supervisor.status.tools.watch();
         }
         let observer = offer.observer().filter(|new| !observers.iter().any(|known| Arc::ptr_eq(known, new)));
         observers.extend(observer.cloned());
@@ -268,34 +263,9 @@ impl Client {
         self.supervisor.options.call_patience(self.supervisor.config.timeout)
     }
 
-    pub(crate) fn call_timeout(&self) -> Duration {
-        self.supervisor.options.call_timeout(self.supervisor.config.timeout)
-    }
-
     /// The open connection; whoever comes while it is being opened waits for the same one.
     pub(crate) async fn connection(&self) -> Result<Lease, ConnectError> {
         self.supervisor.lease(false).await
-    }
-
-    /// Waits until the server cannot be reached any more, and says why.
-    pub(crate) async fn lost(&self) -> ConnectError {
-        self.supervisor.lost().await
-    }
-
-    pub(crate) fn observer(&self) -> &Arc<Observer> {
-        &self.supervisor.status.observer
-    }
-
-    pub(crate) fn changes(&self) -> &Changes {
-        &self.supervisor.status.tools
-    }
-
-    pub(crate) fn notices(&self) -> &Arc<Notices> {
-        &self.supervisor.status.notices
-    }
-
-    pub(crate) fn subscriptions(&self) -> &Arc<Subscriptions> {
-        &self.supervisor.status.resources
     }
 }
 

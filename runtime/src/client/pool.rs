@@ -1,7 +1,7 @@
 //! Shares one connection between bindings with equal configurations.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use mcp_bindgen_model::{SecretRef, ServerConfig, Transport, digest};
 use serde_json::json;
@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 
 use super::supervisor::Supervisor;
 use crate::connect::options::ClientOptions;
+use crate::ground::sync::lock;
 
 /// The last of those who share a supervisor ends it: nothing is kept alive here.
 static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
@@ -20,7 +21,7 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
     let Some(key) = key(&config, &options) else {
         return Arc::new(Supervisor::new(config, options));
     };
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = lock(&SHARED);
     let shared = shared.get_or_insert_default();
     shared.retain(|_, supervisor| supervisor.strong_count() > 0);
     if let Some(found) = shared.get(&key).and_then(Weak::upgrade).filter(|found| !found.is_shut_down()) {

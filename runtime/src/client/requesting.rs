@@ -12,22 +12,9 @@ use crate::{CallError, CallOptions, Dispatched};
 
 /// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
 /// a door of its own; handshakes, tasks and streams are the client's.
-const METHODS: [&str; 14] = [
-    "completion/complete",
-    "logging/setLevel",
-    "ping",
-    "prompts/get",
-    "prompts/list",
-    "resources/directory/read",
-    "resources/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/templates/list",
-    "resources/unsubscribe",
-    "skills/get",
-    "skills/list",
-    "tools/list",
-];
+const METHODS: &str = "completion/complete, logging/setLevel, ping, prompts/get, prompts/list, resources/directory/read, \
+    resources/list, resources/read, resources/subscribe, resources/templates/list, resources/unsubscribe, \
+    skills/get, skills/list, tools/list";
 
 const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 
@@ -69,12 +56,12 @@ impl Client {
         mut params: Map<String, Value>,
         options: CallOptions,
     ) -> Result<Value, CallError> {
-        if is_of_protocol(method) && !METHODS.contains(&method) {
+        if is_of_protocol(method) && !METHODS.split(", ").any(|known| known == method) {
             let message = match method {
                 "tools/call" => {
                     "`tools/call` must be sent with `CallTool::call_tool`, which applies policies".to_owned()
                 }
-                _ => format!("unsupported method; supported are {}, and those of extensions", METHODS.join(", ")),
+                _ => format!("unsupported method; supported are {METHODS}, and those of extensions"),
             };
             return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
         }
@@ -90,9 +77,7 @@ impl Client {
             Err(error) => Err(self.call_error(&connection, method, patience.timeout, error)),
         }
     }
-}
 
-impl Client {
     /// Sends a notification with a method that is not the protocol's, for extensions, or
     /// `notifications/roots/list_changed`. Servers do not answer notifications. Only the cancellation of the options
     /// and the time given with them apply.
@@ -133,9 +118,7 @@ impl Client {
         };
         outcome.map_err(|error| self.call_error(&connection, method, patience.timeout, error))
     }
-}
 
-impl Client {
     /// Whether the configuration lets a request of the protocol name what it names.
     fn admit_request(&self, method: &str, params: &Map<String, Value>) -> Result<(), CallError> {
         if !is_of_protocol(method) {

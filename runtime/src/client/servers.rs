@@ -1,10 +1,8 @@
 //! The servers of a program.
 
-use std::future::poll_fn;
 use std::path::Path;
-use std::pin::Pin;
-use std::task::Poll;
 
+use futures_util::future::join_all;
 use mcp_bindgen_model::{Config, FileError, ServerConfig, nearest};
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
@@ -158,24 +156,12 @@ impl Servers {
 
     /// Closes all connections side by side.
     pub async fn close(&self) {
-        side_by_side(self.clients.iter(), |client| {
-            Box::pin(async {
-                client.close().await;
-                Ok(())
-            })
-        })
-        .await;
+        join_all(self.clients.iter().map(Client::close)).await;
     }
 
     /// Closes all connections for good, side by side; see [`Client::shutdown`].
     pub async fn shutdown(&self) {
-        side_by_side(self.clients.iter(), |client| {
-            Box::pin(async {
-                client.shutdown().await;
-                Ok(())
-            })
-        })
-        .await;
+        join_all(self.clients.iter().map(Client::shutdown)).await;
     }
 }
 
@@ -200,36 +186,12 @@ impl ConnectReport {
 
 async fn connect(clients: impl Iterator<Item = &Client>) -> ConnectReport {
     let mut report = ConnectReport::default();
-    for (client, outcome) in side_by_side(clients, |client| Box::pin(client.connect())).await {
+    let connecting = clients.map(async |client| (client, client.connect().await));
+    for (client, outcome) in join_all(connecting).await {
         match outcome {
             Ok(()) => report.active.push(client.name().to_owned()),
             Err(error) => report.failed.push(error),
         }
     }
     report
-}
-
-type Acting<'c> = Pin<Box<dyn Future<Output = Result<(), ConnectError>> + Send + 'c>>;
-
-/// Acts on all clients at once, and gives the outcomes in the order of the clients.
-/// Dropping the future drops what has not ended.
-async fn side_by_side<'c>(
-    clients: impl Iterator<Item = &'c Client>,
-    act: fn(&'c Client) -> Acting<'c>,
-) -> Vec<(&'c Client, Result<(), ConnectError>)> {
-    let mut acting: Vec<_> = clients.map(|client| (client, Some(act(client)))).collect();
-    let mut outcomes: Vec<_> = acting.iter().map(|(client, _)| (*client, Ok(()))).collect();
-    poll_fn(|context| {
-        let mut is_done = true;
-        for ((_, future), (_, outcome)) in acting.iter_mut().zip(&mut outcomes) {
-            match future.as_mut().map(|future| future.as_mut().poll(context)) {
-                Some(Poll::Ready(ready)) => (*future, *outcome) = (None, ready),
-                Some(Poll::Pending) => is_done = false,
-                None => {}
-            }
-        }
-        if is_done { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    outcomes
 }

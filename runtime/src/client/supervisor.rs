@@ -1,7 +1,7 @@
 //! Owns a client's connection: one keeper at a time opens it, for all callers.
 
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
@@ -17,6 +17,7 @@ use crate::ConnectionState;
 use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::connect::options::ClientOptions;
+use crate::ground::sync::lock;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -113,7 +114,7 @@ impl Supervisor {
                 Ok(Progress::Opening | Progress::Ended) => {}
                 // Not closed by anybody, it went with the runtime that it was in.
                 Err(_) if !has_begun_again && self.is_current(kept.number) => has_begun_again = true,
-                Err(_) if self.slot().is_shut_down => return Err(self.shut_down_error()),
+                Err(_) if lock(&self.slot).is_shut_down => return Err(self.shut_down_error()),
                 Err(_) => return Err(self.error(Kind::Transport, "the client was closed while it was connecting")),
             }
         }
@@ -126,7 +127,7 @@ impl Supervisor {
 
     /// Returns the connection, if it is open.
     pub(super) fn open_connection(&self) -> Option<Arc<Connection>> {
-        let slot = self.slot();
+        let slot = lock(&self.slot);
         let kept = slot.kept.as_ref().filter(|kept| kept.is_usable())?;
         match &*kept.progress.borrow() {
             Progress::Open(opened) if opened.connection.is_open() => Some(opened.connection.clone()),
@@ -136,7 +137,7 @@ impl Supervisor {
 
     /// Returns `true` if the last attempt to connect failed.
     pub(super) fn has_failed(&self) -> bool {
-        self.slot().kept.as_ref().and_then(Kept::failed).is_some()
+        lock(&self.slot).kept.as_ref().and_then(Kept::failed).is_some()
     }
 
     /// Waits until a connection was lost and could not be opened again, or one could not be opened at all: why. One that was
@@ -144,7 +145,7 @@ impl Supervisor {
     pub(super) async fn lost(&self) -> ConnectError {
         let mut states = self.status.watch();
         loop {
-            let kept = self.slot().kept.clone();
+            let kept = lock(&self.slot).kept.clone();
             if let Some(mut kept) = kept {
                 let is_over = |progress: &Progress| matches!(progress, Progress::Failed(_) | Progress::Ended);
                 let over = kept.progress.wait_for(is_over).await.map(|progress| progress.clone());
@@ -160,7 +161,7 @@ impl Supervisor {
     }
 
     pub(super) fn is_shut_down(&self) -> bool {
-        self.slot().is_shut_down
+        lock(&self.slot).is_shut_down
     }
 
     /// Ends the connection, also one that is being opened, and waits for its end.
@@ -170,7 +171,7 @@ impl Supervisor {
 
     async fn close_within(&self, patience: Duration) {
         let mut at_work = {
-            let mut slot = self.slot();
+            let mut slot = lock(&self.slot);
             let mut at_work = slot.before.clone();
             if let Some(kept) = &mut slot.kept {
                 kept.is_closing = true;
@@ -195,13 +196,13 @@ impl Supervisor {
 
     /// Ends the connection for good.
     pub(super) async fn shut_down(&self) {
-        self.slot().is_shut_down = true;
+        lock(&self.slot).is_shut_down = true;
         self.close().await;
         self.status.publish(u64::MAX, ConnectionState::ShutDown, None);
     }
 
     fn kept(&self, asks_for_attempt: bool) -> Result<Kept, ConnectError> {
-        let mut slot = self.slot();
+        let mut slot = lock(&self.slot);
         if slot.is_shut_down {
             return Err(self.shut_down_error());
         }
@@ -237,7 +238,7 @@ impl Supervisor {
     }
 
     fn is_current(&self, number: u64) -> bool {
-        self.slot().kept.as_ref().is_some_and(|kept| kept.number == number && !kept.is_closing)
+        lock(&self.slot).kept.as_ref().is_some_and(|kept| kept.number == number && !kept.is_closing)
     }
 
     fn shut_down_error(&self) -> ConnectError {
@@ -246,10 +247,6 @@ impl Supervisor {
 
     fn error(&self, kind: Kind, message: &str) -> ConnectError {
         ConnectError::new(&self.config.name, kind, message)
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -273,7 +270,7 @@ mod tests {
         let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
         let keepers = [stuck(1), stuck(2), stuck(3)];
         {
-            let mut slot = supervisor.slot();
+            let mut slot = lock(&supervisor.slot);
             let [first, second, third] = keepers.clone();
             slot.before = vec![first, second];
             slot.kept = Some(third);

@@ -3,7 +3,7 @@
 //! Dropping `answers`, `set_subscription` or `list_page` gives up the request, as `Session::request` does; dropping
 //! `listen_to_resources`, `listen_to_tools` or `listen_to_lists` ends the subscription.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::model::SubscriptionFilter;
@@ -14,6 +14,7 @@ use crate::connect::handshake::{Agreed, known_version};
 use crate::connect::kept_lists::KeptLists;
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
+use crate::ground::sync::lock;
 use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
@@ -126,7 +127,7 @@ impl Connection {
 
     /// Returns the receiving side, once. Dropping it ends the connection.
     pub(crate) fn take_receiving(&self) -> Option<Receiving> {
-        self.receiving.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.receiving).take()
     }
 
     /// Returns `true` if the protocol version is one without a handshake.

@@ -6,7 +6,7 @@
 //! it); `HandshakeState` says how far it came. The session cannot be used then: the server may have begun it.
 
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rmcp::model::{
@@ -18,6 +18,7 @@ use tokio::time::timeout;
 
 use crate::Dispatched;
 use crate::ground::deadline::Patience;
+use crate::ground::sync::lock;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
@@ -58,25 +59,21 @@ pub(crate) struct HandshakeState(Mutex<(Option<HandshakeMethod>, Option<Handshak
 
 impl HandshakeState {
     fn asks(&self, method: HandshakeMethod) {
-        self.lock().0 = Some(method);
+        lock(&self.0).0 = Some(method);
     }
 
     fn refused(&self, refusal: &HandshakeError) {
-        self.lock().1 = Some(refusal.clone());
+        lock(&self.0).1 = Some(refusal.clone());
     }
 
     /// The request that was sent last.
     pub(crate) fn last(&self) -> HandshakeMethod {
-        self.lock().0.unwrap_or(HandshakeMethod::Initialize)
+        lock(&self.0).0.unwrap_or(HandshakeMethod::Initialize)
     }
 
     /// The server's refusal of `initialize`.
     pub(crate) fn refusal(&self) -> Option<HandshakeError> {
-        self.lock().1.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (Option<HandshakeMethod>, Option<HandshakeError>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).1.clone()
     }
 }
 

@@ -1,10 +1,12 @@
 //! Lists that a server lets clients keep (2026-07-28, `ttlMs` and `cacheScope`).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::ground::sync::lock;
 
 /// No list is kept longer.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -53,19 +55,19 @@ struct Kept {
 impl KeptLists {
     /// Returns a list that is still good; `news` is how often it has changed.
     pub(crate) fn get(&self, method: &str, news: u64) -> Option<Vec<Value>> {
-        self.lists().get(method).filter(|kept| kept.is_good(news)).map(|kept| kept.items.clone())
+        lock(&self.0).get(method).filter(|kept| kept.is_good(news)).map(|kept| kept.items.clone())
     }
 
     /// Returns how long a list may still be kept.
     pub(crate) fn terms(&self, method: &str, news: u64) -> Option<ListTerms> {
-        let lists = self.lists();
+        let lists = lock(&self.0);
         let kept = lists.get(method).filter(|kept| kept.is_good(news))?;
         Some(ListTerms { ttl: kept.until.saturating_duration_since(Instant::now()), is_public: kept.is_public })
     }
 
     /// Keeps a list, where its terms allow it.
     pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, news: u64) {
-        let mut lists = self.lists();
+        let mut lists = lock(&self.0);
         match terms.ttl {
             Some(ttl) => {
                 let (until, is_public) = (terms.begun + ttl, terms.is_public);
@@ -73,10 +75,6 @@ impl KeptLists {
             }
             None => drop(lists.remove(method)),
         }
-    }
-
-    fn lists(&self) -> MutexGuard<'_, HashMap<&'static str, Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,22 +1,21 @@
 //! The limits of a server: calls in a time, calls at once, failing starts.
 
-use std::collections::VecDeque;
-use std::fmt;
 use std::future::Future;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use lru::LruCache;
 
 use mcp_bindgen_model::Rate;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::Instant;
 
 use super::starts::Starts;
 use crate::ground::limiter::Limiter;
-use crate::ground::recent::recent;
+use crate::ground::recent::{Moments, recent};
+use crate::ground::redact::debug_as;
+use crate::ground::sync::lock;
+use crate::ground::task::Boxed;
 
 /// The limits of one server for several clients, which then count together: `limit` of its configuration,
 /// [`ClientOptions::max_concurrent_requests`](crate::ClientOptions::max_concurrent_requests), and the starts of a child
@@ -36,7 +35,7 @@ use crate::ground::recent::recent;
 pub struct SharedLimits(Arc<Limits>);
 
 /// The answer of a counter: how long it takes until the next turn, if there is none, or why nobody knows.
-type Counting = Pin<Box<dyn Future<Output = Result<Result<(), Duration>, String>> + Send>>;
+type Counting = Boxed<Result<Result<(), Duration>, String>>;
 type Counter = dyn Fn(String, Rate) -> Counting + Send + Sync;
 
 /// Of so many callers the turns are remembered.
@@ -58,7 +57,7 @@ struct Limits {
     /// Counts in place of these limits.
     counter: OnceLock<Box<Counter>>,
     /// The turns that callers took, by rule and principal.
-    turns: Mutex<LruCache<(usize, String), VecDeque<Instant>>>,
+    turns: Mutex<LruCache<(usize, String), Moments>>,
 }
 
 impl SharedLimits {
@@ -100,24 +99,10 @@ impl SharedLimits {
     ) -> Result<Result<(), Duration>, String> {
         match self.0.counter.get() {
             Some(counter) => counter(format!("{server}:{rule}:{caller}"), rate).await,
-            None => Ok(self.try_own_turn((rule, caller), rate)),
-        }
-    }
-
-    fn try_own_turn(&self, (rule, caller): (usize, &str), rate: Rate) -> Result<(), Duration> {
-        let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = turns.get_or_insert_mut((rule, caller.to_owned()), VecDeque::new);
-        let now = Instant::now();
-        while taken.front().is_some_and(|first| now.duration_since(*first) >= rate.period()) {
-            taken.pop_front();
-        }
-        match taken.front() {
-            Some(first) if u32::try_from(taken.len()).is_ok_and(|taken| taken >= rate.calls()) => {
-                Err(rate.period().saturating_sub(now.duration_since(*first)))
-            }
-            _ => {
-                taken.push_back(now);
-                Ok(())
+            None => {
+                let mut turns = lock(&self.0.turns);
+                let taken = turns.get_or_insert_mut((rule, caller.to_owned()), Moments::default);
+                Ok(taken.note(rate))
             }
         }
     }
@@ -151,8 +136,4 @@ impl SharedLimits {
     }
 }
 
-impl fmt::Debug for SharedLimits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedLimits(..)")
-    }
-}
+debug_as!(SharedLimits, "SharedLimits(..)");

@@ -4,15 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 #[cfg(feature = "http")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
+#[cfg(feature = "http")]
+use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "stdio")]
 use super::process::isolation::Sandbox;
 use crate::ConnectErrorKind as Kind;
 use crate::ground::redact::Redactor;
+#[cfg(feature = "http")]
+use crate::ground::sync::lock;
 #[cfg(feature = "http")]
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Limits};
@@ -32,7 +36,7 @@ use crate::rpc::transports::http::param_headers::ParamHeaders;
 #[cfg(feature = "http")]
 use crate::rpc::transports::http::reach::exposes_headers;
 #[cfg(feature = "http")]
-use crate::rpc::transports::http::{HttpClient, Life, streamable};
+use crate::rpc::transports::http::{HttpClient, streamable};
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
 use crate::rpc::transports::{self, Sender, Sides};
@@ -157,21 +161,18 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
         #[cfg(feature = "http")]
         Transport::Http { url, headers } => {
             warn_of_exposed_headers(config);
-            let (life, until) = Life::new();
-            let client = http_client(config, (url, headers), link, until)?;
+            let client = http_client(config, (url, headers), link)?;
             let param_headers = link.param_headers.clone().unwrap_or_default();
             let url = reqwest::Url::parse(url)
                 .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
-            let (sender, transport) =
-                streamable::connect(url, client, param_headers, link.max_concurrent_requests, life);
+            let (sender, transport) = streamable::connect(url, client, param_headers, link.max_concurrent_requests);
             Ok(Opened::new(sender, transport))
         }
         #[cfg(feature = "http")]
         Transport::Sse { url, headers } => {
             warn_of_exposed_headers(config);
-            let (life, until) = Life::new();
-            let client = http_client(config, (url, headers), link, until)?;
-            let sides = SseTransport::connect(url, client, life).await;
+            let client = http_client(config, (url, headers), link)?;
+            let sides = SseTransport::connect(url, client).await;
             let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
             Ok(Opened::new(sender, transport))
         }
@@ -201,7 +202,7 @@ pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Er
 fn warn_of_exposed_headers(config: &ServerConfig) {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let server = &config.name;
-    if exposes_headers(config) && WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(server.clone()) {
+    if exposes_headers(config) && lock(&WARNED).insert(server.clone()) {
         tracing::warn!(server, "secret headers are sent over unencrypted HTTP; use `https://` in `url`");
     }
 }
@@ -211,7 +212,6 @@ fn http_client(
     config: &ServerConfig,
     (url, headers): (&str, &BTreeMap<String, String>),
     link: &Link,
-    until: crate::rpc::transports::http::Until,
 ) -> Result<HttpClient, OpenError> {
     let wrong = |message| OpenError::Start(Kind::Config, message);
     if !(url.starts_with("http://") || url.starts_with("https://")) {
@@ -229,7 +229,7 @@ fn http_client(
         authorizer: link.authorizer.clone(),
         ledger: link.ledger.clone(),
         notes: link.notes.clone(),
-        until,
+        until: CancellationToken::new(),
     })
 }
 

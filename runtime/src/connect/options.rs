@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::limits::SharedLimits;
 use super::secrets::{SecretSource, Secrets};
+use crate::call::spec::setters;
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
 use crate::ground::deadline::Patience;
 use crate::rpc::handlers::{
@@ -71,63 +72,94 @@ impl ClientOptions {
         Self::default()
     }
 
-    /// Sets the timeout of a call on an open connection, unless the server's configuration sets one; 30 seconds by
-    /// default. Progress of the server restarts it, up to [`max_total_timeout`](Self::max_total_timeout).
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
+    setters! { owned:
+        /// Sets the timeout of a call on an open connection, unless the server's configuration sets one; 30 seconds by
+        /// default. Progress of the server restarts it, up to [`max_total_timeout`](Self::max_total_timeout).
+        timeout(timeout: Duration): timeout = Some(timeout);
 
-    /// Sets the limit for calls with progress, and for listings with all pages; ten times the timeout by default.
-    pub fn max_total_timeout(mut self, timeout: Duration) -> Self {
-        self.max_total_timeout = Some(timeout);
-        self
-    }
+        /// Sets the limit for calls with progress, and for listings with all pages; ten times the timeout by default.
+        max_total_timeout(timeout: Duration): max_total_timeout = Some(timeout);
 
-    /// Sets the timeout of connecting, unless the server's configuration sets one; 60 seconds by default.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
-        self
-    }
+        /// Sets the timeout of connecting, unless the server's configuration sets one; 60 seconds by default.
+        connect_timeout(timeout: Duration): connect_timeout = Some(timeout);
 
-    /// Closes a connection that is unused for this long; the next call opens another. By default it stays open.
-    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = Some(timeout);
-        self
-    }
+        /// Closes a connection that is unused for this long; the next call opens another. By default it stays open.
+        idle_timeout(timeout: Duration): idle_timeout = Some(timeout);
 
-    /// Pings an idle server at this interval. If it does not answer within the timeout of a call, the connection is
-    /// replaced. By default only calls detect a dead server.
-    pub fn health_check(mut self, every: Duration) -> Self {
-        self.health_check = Some(every);
-        self
-    }
+        /// Pings an idle server at this interval. If it does not answer within the timeout of a call, the connection is
+        /// replaced. By default only calls detect a dead server.
+        health_check(every: Duration): health_check = Some(every);
 
-    /// Limits the calls of one client that are under way at once, over any transport; at least one. Further calls wait,
-    /// in the time that was given with them: a handler of the server's requests that calls the same client needs a
-    /// place too. Over HTTP it also limits all requests that wait for a response, which are 16 by default.
-    pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
-        self.max_concurrent_requests = Some(requests);
-        self
-    }
+        /// Limits the calls of one client that are under way at once, over any transport; at least one. Further calls wait,
+        /// in the time that was given with them: a handler of the server's requests that calls the same client needs a
+        /// place too. Over HTTP it also limits all requests that wait for a response, which are 16 by default.
+        max_concurrent_requests(requests: usize): max_concurrent_requests = Some(requests);
 
-    /// Counts the calls and the failing starts of this client together with those of others; see
-    /// [`SharedLimits`](crate::SharedLimits).
-    pub fn shared_limits(mut self, limits: SharedLimits) -> Self {
-        self.limits = Some(limits);
-        self
-    }
+        /// Counts the calls and the failing starts of this client together with those of others; see
+        /// [`SharedLimits`](crate::SharedLimits).
+        shared_limits(limits: SharedLimits): limits = Some(limits);
 
-    /// The protocol version to try first.
-    pub fn protocol_version(mut self, version: impl Into<String>) -> Self {
-        self.protocol_version = Some(version.into());
-        self
-    }
+        /// The protocol version to try first.
+        protocol_version(version: impl Into<String>): protocol_version = Some(version.into());
 
-    /// Sets the client capabilities to declare, as JSON; the list of tools may depend on them.
-    pub fn capabilities(mut self, capabilities: Value) -> Self {
-        self.capabilities = Some(capabilities);
-        self
+        /// Sets the client capabilities to declare, as JSON; the list of tools may depend on them.
+        capabilities(capabilities: Value): capabilities = Some(capabilities);
+
+        /// Sets the timeout of an answer to a request of the server; five minutes by default. Meanwhile the timeout of
+        /// the call is paused, for at most ten times as long in total. A late answer is declined.
+        answer_timeout(timeout: Duration): handlers.patience = Some(timeout);
+
+        /// Limits elicitation and sampling requests of a server, to this number of each in a minute; 60 by default.
+        /// Further requests are rejected. Requests for roots are not limited.
+        ///
+        /// ```
+        /// use mcp_bindgen_runtime::{ClientOptions, SamplingAnswer};
+        ///
+        /// let options = ClientOptions::new()
+        ///     .on_sampling(async |_| SamplingAnswer::text("my-model", "an answer that costs something"))
+        ///     .answers_per_minute(5);
+        /// # let _ = options;
+        /// ```
+        answers_per_minute(answers: usize): handlers.per_minute = Some(answers);
+
+        /// Sets the source of placeholder values, instead of [`LocalSecrets`](crate::LocalSecrets): the environment and,
+        /// with feature `keyring`, the keyring of the operating system. It is used each time a connection is opened.
+        secrets(source: impl SecretSource + 'static): secrets = Some(Secrets::new(source));
+
+        /// Includes arguments and results in [`events`](crate::events) and spans, up to 16 KiB of each. Secrets of the
+        /// configuration, values under secret keys (`password`, `apiKey`) and values with the form of secrets (`ghp_..`)
+        /// are left out. By default neither is included.
+        ///
+        /// A client whose configuration has placeholders knows its secrets from the first connection on, and includes
+        /// nothing before.
+        record_content(yes: bool): records_content = yes;
+
+        /// Records the session with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette
+        /// holds the connections of one server.
+        #[cfg(feature = "cassette")]
+        cassette(cassette: Cassette): cassette = Some(cassette);
+
+        /// Opens connections by a [`Connector`](crate::Connector), instead of the `command` or `url` of the
+        /// configuration. Everything else of it applies: `tools`, `approve`, `timeout`, and so on. For a server without a
+        /// configuration use [`Client::connected_by`](crate::Client::connected_by).
+        ///
+        /// ```
+        /// # #[cfg(unix)]
+        /// # {
+        /// use mcp_bindgen_runtime::ClientOptions;
+        ///
+        /// let options = ClientOptions::new()
+        ///     .connector(async || Ok(tokio::net::UnixStream::connect("/run/files.sock").await?.into_split()));
+        /// # let _ = options;
+        /// # }
+        /// ```
+        #[cfg(feature = "stdio")]
+        connector(connector: impl crate::Connector): streams = Some(Streams::by(connector));
+
+        /// Sets the OAuth authorization of requests to a server over HTTP. `auth` of the server's configuration takes
+        /// the place of the same settings.
+        #[cfg(feature = "auth")]
+        authorization(oauth: crate::OAuth): authorization = Some(oauth);
     }
 
     /// Handles elicitation: requests of the server to the user during a call. Declares the capability.
@@ -184,36 +216,6 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the timeout of an answer to a request of the server; five minutes by default. Meanwhile the timeout of
-    /// the call is paused, for at most ten times as long in total. A late answer is declined.
-    pub fn answer_timeout(mut self, timeout: Duration) -> Self {
-        self.handlers.patience = Some(timeout);
-        self
-    }
-
-    /// Limits elicitation and sampling requests of a server, to this number of each in a minute; 60 by default.
-    /// Further requests are rejected. Requests for roots are not limited.
-    ///
-    /// ```
-    /// use mcp_bindgen_runtime::{ClientOptions, SamplingAnswer};
-    ///
-    /// let options = ClientOptions::new()
-    ///     .on_sampling(async |_| SamplingAnswer::text("my-model", "an answer that costs something"))
-    ///     .answers_per_minute(5);
-    /// # let _ = options;
-    /// ```
-    pub fn answers_per_minute(mut self, answers: usize) -> Self {
-        self.handlers.per_minute = Some(answers);
-        self
-    }
-
-    /// Sets the source of placeholder values, instead of [`LocalSecrets`](crate::LocalSecrets): the environment and,
-    /// with feature `keyring`, the keyring of the operating system. It is used each time a connection is opened.
-    pub fn secrets(mut self, source: impl SecretSource + 'static) -> Self {
-        self.secrets = Some(Secrets::new(source));
-        self
-    }
-
     /// Lets bindings without an embedded configuration use `mcp.toml` or `.mcp.json` of the working directory, or of
     /// its workspace root. They start its `command` and send secrets to its `url`: use this only in programs that run
     /// in trusted folders.
@@ -257,22 +259,10 @@ impl ClientOptions {
         self
     }
 
-    /// Includes arguments and results in [`events`](crate::events) and spans, up to 16 KiB of each. Secrets of the
-    /// configuration, values under secret keys (`password`, `apiKey`) and values with the form of secrets (`ghp_..`)
-    /// are left out. By default neither is included.
-    ///
-    /// A client whose configuration has placeholders knows its secrets from the first connection on, and includes
-    /// nothing before.
-    pub fn record_content(mut self, yes: bool) -> Self {
-        self.records_content = yes;
-        self
-    }
-
-    /// Records the session with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette
-    /// holds the connections of one server.
-    #[cfg(feature = "cassette")]
-    pub fn cassette(mut self, cassette: Cassette) -> Self {
-        self.cassette = Some(cassette);
+    /// Sets the name and the version of the program, as servers see them (`clientInfo`); `mcp-bindgen` and its version
+    /// by default.
+    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.client_info = Some((name.into(), version.into()));
         self
     }
 
@@ -309,33 +299,6 @@ impl ClientOptions {
             let _ = config;
             false
         }
-    }
-
-    /// Opens connections by a [`Connector`](crate::Connector), instead of the `command` or `url` of the
-    /// configuration. Everything else of it applies: `tools`, `approve`, `timeout`, and so on. For a server without a
-    /// configuration use [`Client::connected_by`](crate::Client::connected_by).
-    ///
-    /// ```
-    /// # #[cfg(unix)]
-    /// # {
-    /// use mcp_bindgen_runtime::ClientOptions;
-    ///
-    /// let options = ClientOptions::new()
-    ///     .connector(async || Ok(tokio::net::UnixStream::connect("/run/files.sock").await?.into_split()));
-    /// # let _ = options;
-    /// # }
-    /// ```
-    #[cfg(feature = "stdio")]
-    pub fn connector(mut self, connector: impl crate::Connector) -> Self {
-        self.streams = Some(Streams::by(connector));
-        self
-    }
-
-    /// Sets the name and the version of the program, as servers see them (`clientInfo`); `mcp-bindgen` and its version
-    /// by default.
-    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.client_info = Some((name.into(), version.into()));
-        self
     }
 
     /// Declares an extension of the protocol with its settings, by its id: `com.example/feature`. What belongs to it is
@@ -402,14 +365,6 @@ impl ClientOptions {
         change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
     ) -> Self {
         self.customize = Some(Customize::new(change));
-        self
-    }
-
-    /// Sets the OAuth authorization of requests to a server over HTTP. `auth` of the server's configuration takes
-    /// the place of the same settings.
-    #[cfg(feature = "auth")]
-    pub fn authorization(mut self, oauth: crate::OAuth) -> Self {
-        self.authorization = Some(oauth);
         self
     }
 

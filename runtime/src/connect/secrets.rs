@@ -1,11 +1,11 @@
 //! Sources of placeholder values.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
 use mcp_bindgen_model::SecretRef;
 
+use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
 
 /// Returns the values of placeholders when a connection is opened: see
@@ -87,7 +87,8 @@ impl SecretSource for LocalSecrets {
 }
 
 /// The error of a source of secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct SecretError {
     message: String,
     is_unsupported: bool,
@@ -104,14 +105,6 @@ impl SecretError {
         self.is_unsupported
     }
 }
-
-impl fmt::Display for SecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for SecretError {}
 
 type Found = Result<Option<String>, SecretError>;
 
@@ -141,8 +134,4 @@ impl Default for Secrets {
     }
 }
 
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secrets(..)")
-    }
-}
+debug_as!(Secrets, "Secrets(..)");

@@ -1,12 +1,11 @@
 //! Limits how often a child process is started that ends each time.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::ConnectError;
+use crate::ground::recent::Moments;
+use crate::ground::sync::lock;
 
 /// How many starts in [`WINDOW`] may fail.
 const MOST: usize = 5;
@@ -18,7 +17,7 @@ pub(crate) struct Starts(Mutex<Failing>);
 
 #[derive(Default)]
 struct Failing {
-    starts: VecDeque<Instant>,
+    starts: Moments,
     last: Option<ConnectError>,
 }
 
@@ -28,36 +27,26 @@ impl Starts {
     /// # Errors
     /// Why there is none now: the error of the last one, and when the next one is due.
     pub(crate) fn begin(&self) -> Result<(), ConnectError> {
-        let (mut failing, now) = (self.lock(), Instant::now());
-        while failing.starts.front().is_some_and(|start| now - *start >= WINDOW) {
-            failing.starts.pop_front();
-        }
-        if let (Some(last), Some(first), true) = (&failing.last, failing.starts.front(), failing.starts.len() >= MOST) {
-            let left = WINDOW.saturating_sub(now - *first);
-            let mut error = last.clone();
-            error.message = format!(
-                "not started again for {} s, because it ended at each of the last {MOST} starts: {}",
-                left.as_secs() + 1,
-                error.message
-            );
-            return Err(error.with_retry_after(Some(left)));
-        }
-        failing.starts.push_back(now);
-        Ok(())
+        let failing = &mut *lock(&self.0);
+        let most = if failing.last.is_some() { MOST } else { usize::MAX };
+        let Err(left) = failing.starts.note_within(most, WINDOW) else { return Ok(()) };
+        let Some(mut error) = failing.last.clone() else { return Ok(()) };
+        error.message = format!(
+            "not started again for {} s, because it ended at each of the last {MOST} starts: {}",
+            left.as_secs() + 1,
+            error.message
+        );
+        Err(error.with_retry_after(Some(left)))
     }
 
     /// Keeps the error of a start for those who come later.
     pub(crate) fn failed(&self, error: &ConnectError) {
-        self.lock().last = Some(error.clone());
+        lock(&self.0).last = Some(error.clone());
     }
 
     /// The server has worked: the next start is the first one.
     pub(crate) fn worked(&self) {
-        *self.lock() = Failing::default();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Failing> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0) = Failing::default();
     }
 }
 

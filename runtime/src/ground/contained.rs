@@ -1,9 +1,9 @@
 //! Closures of the program's, which may panic.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
+
+use futures_util::FutureExt;
 
 /// That it panicked. What it said then is in the hands of the program's panic hook; it may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +17,7 @@ pub(crate) fn contained<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
 
 /// Runs a closure's future, and returns a panic of the one or the other as an error.
 pub(crate) async fn contained_async<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
-    let mut future = pin!(contained(begin)?);
-    poll_fn(|context| match contained(|| future.as_mut().poll(context)) {
-        Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(given)) => Poll::Ready(Ok(given)),
-        Err(Panicked) => Poll::Ready(Err(Panicked)),
-    })
-    .await
+    AssertUnwindSafe(contained(begin)?).catch_unwind().await.map_err(|_| Panicked)
 }
 
 #[cfg(test)]

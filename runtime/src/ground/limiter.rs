@@ -1,17 +1,17 @@
 //! Waits until a rate allows another call.
 
-use std::collections::VecDeque;
-
 use mcp_bindgen_model::Rate;
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep;
+
+use super::recent::Moments;
 
 /// Lets through as many callers in a time as a rate allows, in the order in which they come.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     rate: Rate,
-    /// When the last ones were let through, as many as are allowed.
-    passed: Mutex<VecDeque<Instant>>,
+    /// When the last ones were let through.
+    passed: Mutex<Moments>,
 }
 
 impl Limiter {
@@ -26,12 +26,9 @@ impl Limiter {
     /// Waits for its turn. Cancel safe: whoever gives up takes no turn.
     pub(crate) async fn turn(&self) {
         let mut passed = self.passed.lock().await;
-        let is_full = u32::try_from(passed.len()).is_ok_and(|passed| passed >= self.rate.calls());
-        if let (Some(first), true) = (passed.front(), is_full) {
-            sleep_until(*first + self.rate.period()).await;
-            passed.pop_front();
+        while let Err(wait) = passed.note(self.rate) {
+            sleep(wait).await;
         }
-        passed.push_back(Instant::now());
     }
 }
 
@@ -39,6 +36,8 @@ impl Limiter {
 mod tests {
     use std::sync::Arc;
     use std::time::Duration;
+
+    use tokio::time::Instant;
 
     use super::*;
 

@@ -6,5 +6,6 @@ pub(crate) mod limiter;
 pub(crate) mod percent;
 pub(crate) mod recent;
 pub(crate) mod redact;
+pub(crate) mod sync;
 pub(crate) mod task;
 pub(crate) mod wire;

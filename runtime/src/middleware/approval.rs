@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallFacts;
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place, approved_call};
 use crate::ground::contained::contained;

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::layer::Around;
-use super::layer::Called;
-use crate::call::Place;
+use super::layer::{Around, Called};
 use crate::{CallError, Client, ToolCall, ToolResult};
 
 /// `view`; the outermost of all, so that layers see the arguments that are sent.
@@ -25,16 +23,12 @@ pub(super) struct Consent(pub(super) Client);
 pub(super) struct Sameness(pub(super) Client);
 
 impl Around for Views {
-    const PLACE: Option<Place> = None;
-
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         below.call(self.0.viewed(call)?).await
     }
 }
 
 impl Around for Admission {
-    const PLACE: Option<Place> = None;
-
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         // There is one server, and what stands below goes by its name.
         if call.server != self.0.name() {
@@ -46,8 +40,6 @@ impl Around for Admission {
 }
 
 impl Around for Consent {
-    const PLACE: Option<Place> = None;
-
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         self.0.ask_approval(&call).await?;
         below.call(call).await
@@ -55,8 +47,6 @@ impl Around for Consent {
 }
 
 impl Around for Sameness {
-    const PLACE: Option<Place> = None;
-
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let begun = Instant::now();
         self.0.check_drift(&call).await?;

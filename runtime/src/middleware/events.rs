@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use tracing::Instrument;
 
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use crate::call::Place;
 use crate::call::events::{CallSpan, Invocation, Observer};
 use crate::{CallError, ToolCall, ToolResult};

@@ -9,7 +9,7 @@ use crate::{CallError, CallTool, ToolCall, ToolResult};
 /// The work of one layer around the calls below it.
 pub(super) trait Around: Send + Sync + 'static {
     /// Where it stands among the others, where that matters.
-    const PLACE: Option<Place>;
+    const PLACE: Option<Place> = None;
 
     fn around(
         self: Arc<Self>,

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use crate::call::{Limit, Place};
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 

@@ -3,18 +3,16 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::wait;
-use crate::call::{Passage, Place};
+use crate::call::{Passage, Place, wait};
 use crate::ground::contained::{Panicked, contained, contained_async};
+use crate::ground::task::Boxed;
 use crate::{Annotations, CallError, Caller, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,12 +73,12 @@ impl Verdict {
     }
 }
 
-type Judging = Pin<Box<dyn Future<Output = Verdict> + Send>>;
-
 #[derive(Clone)]
 enum Rule {
+    Allow(Globs),
+    Deny(Globs),
     Sync(Arc<dyn Fn(&CallFacts<'_>) -> Verdict + Send + Sync>),
-    Async(Arc<dyn Fn(ToolCall) -> Judging + Send + Sync>),
+    Async(Arc<dyn Fn(ToolCall) -> Boxed<Verdict> + Send + Sync>),
 }
 
 /// Allows calls, or denies them with [`CallError::Denied`]. A policy that panics or exceeds its timeout denies the
@@ -105,22 +103,12 @@ enum Rule {
 pub struct Policy {
     rule: Rule,
     patience: Duration,
-    by_name: ByName,
-}
-
-/// The verdict of a policy by the name of a tool alone, for lists of tools.
-#[derive(Clone, Default)]
-enum ByName {
-    #[default]
-    Unknown,
-    Allows(Globs),
-    Denies(Globs),
 }
 
 impl Policy {
     /// Creates a policy from a rule. The rule runs where the call is made, and must not block.
     pub fn new(rule: impl Fn(&CallFacts<'_>) -> Verdict + Send + Sync + 'static) -> Self {
-        Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE, by_name: ByName::Unknown }
+        Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE }
     }
 
     /// Creates a policy from an asynchronous rule, which may take up to [`patience`](Self::patience). That time does
@@ -142,33 +130,17 @@ impl Policy {
         F: Fn(ToolCall) -> V + Send + Sync + 'static,
         V: Future<Output = Verdict> + Send + 'static,
     {
-        Self {
-            rule: Rule::Async(Arc::new(move |call| Box::pin(rule(call)))),
-            patience: PATIENCE,
-            by_name: ByName::Unknown,
-        }
+        Self { rule: Rule::Async(Arc::new(move |call| Box::pin(rule(call)))), patience: PATIENCE }
     }
 
     /// Allows the tools that the globs name, and no others.
     pub fn allow(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let globs = Globs::new(globs);
-        let by_name = ByName::Allows(globs.clone());
-        let policy = Self::new(move |call| match globs.name(call.tool) {
-            true => Verdict::Allow,
-            false => Verdict::deny(format!("the policy only allows {}", globs.listed())),
-        });
-        Self { by_name, ..policy }
+        Self { rule: Rule::Allow(Globs::new(globs)), patience: PATIENCE }
     }
 
     /// Denies the tools that the globs name.
     pub fn deny(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let globs = Globs::new(globs);
-        let by_name = ByName::Denies(globs.clone());
-        let policy = Self::new(move |call| match globs.name(call.tool) {
-            true => Verdict::deny(format!("the policy denies {}", globs.listed())),
-            false => Verdict::Allow,
-        });
-        Self { by_name, ..policy }
+        Self { rule: Rule::Deny(Globs::new(globs)), patience: PATIENCE }
     }
 
     /// Allows only tools that the bindings mark as read-only (`readOnlyHint`).
@@ -186,15 +158,22 @@ impl Policy {
 
     /// Returns `true` if it may allow a call of this tool, as far as the name says.
     pub(super) fn admits(&self, tool: &str) -> bool {
-        match &self.by_name {
-            ByName::Unknown => true,
-            ByName::Allows(globs) => globs.name(tool),
-            ByName::Denies(globs) => !globs.name(tool),
+        match &self.rule {
+            Rule::Allow(globs) => globs.name(tool),
+            Rule::Deny(globs) => !globs.name(tool),
+            Rule::Sync(_) | Rule::Async(_) => true,
         }
     }
 
     async fn verdict(&self, call: &ToolCall) -> Result<Verdict, CallError> {
         let verdict = match &self.rule {
+            Rule::Allow(globs) if !globs.name(&call.tool) => {
+                Ok(Verdict::deny(format!("the policy only allows {}", globs.listed())))
+            }
+            Rule::Deny(globs) if globs.name(&call.tool) => {
+                Ok(Verdict::deny(format!("the policy denies {}", globs.listed())))
+            }
+            Rule::Allow(_) | Rule::Deny(_) => Ok(Verdict::Allow),
             Rule::Sync(rule) => contained(|| rule(&CallFacts::of(call))),
             Rule::Async(rule) => {
                 let mut shown = call.clone();

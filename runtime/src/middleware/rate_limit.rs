@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_bindgen_model::Rate;
 
 use super::layer::{Around, Called};
-use crate::call::{Place, wait};
+use crate::call::wait;
 use crate::ground::limiter::Limiter;
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -34,8 +34,6 @@ impl RateLimit {
 }
 
 impl Around for RateLimit {
-    const PLACE: Option<Place> = None;
-
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         wait::within(&mut call, Duration::MAX, self.0.turn()).await?;
         below.call(call).await

@@ -7,8 +7,7 @@ use tokio::time::Instant;
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
 use tower::util::rng::HasherRng;
 
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::Place;
 use crate::ground::task::cancelled;

@@ -2,17 +2,17 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use lru::LruCache;
+use mcp_bindgen_model::matches_glob;
 
 use super::CallFacts;
-use super::layer::Around;
-use super::layer::Called;
-use super::tools::names;
+use super::layer::{Around, Called};
 use crate::call::Place;
 use crate::ground::contained::contained;
 use crate::ground::recent::recent;
+use crate::ground::sync::lock;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// How many scopes are remembered.
@@ -104,7 +104,7 @@ impl SequentialDependency {
 
     /// The places in `after` of what this tool is.
     fn waited_for(&self, tool: &str) -> Vec<usize> {
-        let is_it = |(_, glob): &(usize, &String)| names(glob, tool);
+        let is_it = |(_, glob): &(usize, &String)| matches_glob(glob, tool);
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
     }
 
@@ -116,10 +116,6 @@ impl SequentialDependency {
     fn remembered(&self, key: &(String, String), otherwise: impl FnOnce() -> Known) -> Known {
         lock(&self.seen).get_or_insert_ref(key, otherwise).clone()
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for SequentialDependency {
@@ -164,7 +160,7 @@ impl Around for SequentialDependency {
     const PLACE: Option<Place> = Some(Place::SequentialDependency);
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let (waits, indices) = (names(&self.tool, &call.tool), self.waited_for(&call.tool));
+        let (waits, indices) = (matches_glob(&self.tool, &call.tool), self.waited_for(&call.tool));
         if !waits && indices.is_empty() {
             return below.call(call).await;
         }

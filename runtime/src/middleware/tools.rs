@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_bindgen_model::matches_glob;
+use mcp_bindgen_model::matches_globs;
 
 /// Lists of globs of wire names; a tool that one of the lists selects is selected.
 #[derive(Clone, Debug, Default)]
@@ -14,11 +14,7 @@ impl Globs {
     }
 
     pub(super) fn name(&self, tool: &str) -> bool {
-        self.0.iter().any(|globs| {
-            let last = globs.iter().rev().find(|glob| names(glob.strip_prefix('!').unwrap_or(glob), tool));
-            let selects = |glob: &String| !glob.starts_with('!');
-            last.map_or_else(|| globs.first().is_some_and(|first| !selects(first)), selects)
-        })
+        self.0.iter().any(|globs| matches_globs(globs, tool))
     }
 
     /// Returns the tools that either names.
@@ -30,14 +26,5 @@ impl Globs {
     /// The globs as a sentence has them.
     pub(super) fn listed(&self) -> String {
         self.0.iter().flatten().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// Returns `true` if a glob names a tool; what most globs are costs a call no more than a comparison.
-pub(super) fn names(glob: &str, tool: &str) -> bool {
-    match glob.find(['*', '?']) {
-        None => glob == tool,
-        Some(0) if glob == "*" => true,
-        Some(_) => matches_glob(glob, tool),
     }
 }

@@ -1,15 +1,14 @@
 //! State of the program that is as it was before where a call fails.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::Place;
-use crate::call::wait;
+use crate::call::{Place, wait};
 use crate::ground::contained::contained;
+use crate::ground::sync::lock;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
 /// How long a call waits for its turn at most.
@@ -63,8 +62,8 @@ impl Transaction {
     /// Over a value that is shared, which is cloned before each call.
     pub fn over<T: Clone + Send + 'static>(state: &Arc<Mutex<T>>) -> Self {
         let (read, written) = (state.clone(), state.clone());
-        let snapshot = move || read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let restore = move |before| *written.lock().unwrap_or_else(PoisonError::into_inner) = before;
+        let snapshot = move || lock(&read).clone();
+        let restore = move |before| *lock(&written) = before;
         Self::new(snapshot, restore)
     }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use crate::call::Place;
 use crate::call::validate::{arguments, result};
 use crate::{CallError, ToolCall, ToolResult, ToolSpec};

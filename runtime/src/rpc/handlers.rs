@@ -1,17 +1,18 @@
 //! Requests of a server to the program and its user, and their handlers.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 use super::messages::is_of_protocol;
+use crate::ground::recent::Moments;
+use crate::ground::sync::lock;
 use crate::ground::task::{Boxed, task};
 
 /// How long an answer may take where nothing else is said.
@@ -74,12 +75,13 @@ impl SamplingAnswer {
 }
 
 /// A folder that a server may use (`roots/list`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Root {
     /// Its URI: `file:///home/me/project`.
     pub uri: String,
     /// Its name, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
@@ -122,7 +124,7 @@ pub(crate) struct Handlers {
     pub(crate) patience: Option<Duration>,
     pub(crate) per_minute: Option<usize>,
     /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.
-    asked: Arc<Mutex<[VecDeque<Instant>; 2]>>,
+    asked: Arc<Mutex<[Moments; 2]>>,
 }
 
 /// The kinds of questions that cannot be answered.
@@ -141,17 +143,10 @@ pub(crate) enum Unanswered {
 impl Handlers {
     /// Counts a request that costs somebody something.
     fn admit(&self, method: &str) -> Result<(), Unanswered> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = lock(&self.asked);
         let [elicitations, samplings] = &mut *asked;
         let asked = if method == "elicitation/create" { elicitations } else { samplings };
-        while asked.front().is_some_and(|first| first.elapsed() >= MINUTE) {
-            asked.pop_front();
-        }
-        if asked.len() >= self.per_minute.unwrap_or(DEFAULT_PER_MINUTE) {
-            return Err(Unanswered::TooMany);
-        }
-        asked.push_back(Instant::now());
-        Ok(())
+        asked.note_within(self.per_minute.unwrap_or(DEFAULT_PER_MINUTE), MINUTE).map_err(|_| Unanswered::TooMany)
     }
 
     /// How long one answer may take.
@@ -190,7 +185,7 @@ impl Handlers {
             }
             "roots/list" => match &self.roots {
                 Some(answer) => match self.in_time(answer, ()).await {
-                    Some(roots) => Ok(json!({ "roots": listed(&roots) })),
+                    Some(roots) => Ok(json!({ "roots": roots })),
                     None => Err(Unanswered::Declined),
                 },
                 None => Ok(json!({ "roots": [] })),
@@ -235,14 +230,6 @@ impl Handlers {
         }));
         tokio::time::timeout(self.longest_answer(), answered).await.ok()?.ok()
     }
-}
-
-fn listed(roots: &[Root]) -> Vec<Value> {
-    let listed = roots.iter().map(|root| match &root.name {
-        Some(name) => json!({ "uri": root.uri, "name": name }),
-        None => json!({ "uri": root.uri }),
-    });
-    listed.collect()
 }
 
 impl fmt::Debug for Handlers {

@@ -26,7 +26,6 @@ pub(crate) fn parse(text: &[u8]) -> Option<Value> {
 }
 
 /// The messages of a text; a batch is several.
-#[cfg(feature = "http")]
 pub(crate) fn parse_all(text: &[u8]) -> Vec<Value> {
     match parse(text) {
         Some(Value::Array(batch)) => batch,
@@ -63,27 +62,13 @@ pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
 /// Returns `true` if a method belongs to the protocol, by its first part, so that later versions are covered too. Others are
 /// for extensions.
 pub(crate) fn is_of_protocol(method: &str) -> bool {
-    const FAMILIES: [&str; 15] = [
-        "completion",
-        "elicitation",
-        "initialize",
-        "logging",
-        "ping",
-        "prompts",
-        "resources",
-        "roots",
-        "sampling",
-        "server",
-        "skills",
-        "subscriptions",
-        "tasks",
-        "tools",
-        "rpc",
-    ];
+    const FAMILIES: &str = "completion elicitation initialize logging ping prompts resources roots sampling server skills \
+        subscriptions tasks tools rpc";
     const NOTIFICATIONS: [&str; 4] = ["cancelled", "initialized", "message", "progress"];
     let notification = method.strip_prefix("notifications/");
     let family = notification.unwrap_or(method).split(['/', '.']).next().unwrap_or_default();
-    FAMILIES.contains(&family) || (notification.is_some() && NOTIFICATIONS.contains(&family))
+    FAMILIES.split_whitespace().any(|known| known == family)
+        || (notification.is_some() && NOTIFICATIONS.contains(&family))
 }
 
 pub(super) fn error_data(error: &Value) -> ErrorData {

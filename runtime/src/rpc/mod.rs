@@ -1,6 +1,5 @@
 //! A session with a server, and the outcome of each request.
 
-mod background;
 mod clock;
 pub(crate) mod failure;
 pub(crate) mod handlers;
@@ -15,7 +14,6 @@ pub(crate) mod request;
 pub(crate) mod sent;
 pub(crate) mod server_requests;
 pub(crate) mod session;
-mod silence;
 #[cfg(feature = "stdio")]
 #[cfg(test)]
 mod simulation;
@@ -23,4 +21,3 @@ pub(crate) mod subscriptions;
 pub(crate) mod ticket;
 pub(crate) mod transports;
 pub(crate) mod unknown;
-pub(crate) mod witness;

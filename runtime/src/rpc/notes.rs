@@ -1,10 +1,11 @@
 //! Facts about a server besides its messages, for errors.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::Evidence;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::sync::lock;
 
 const LINES_KEPT: usize = 20;
 const LINE_LENGTH_KEPT: usize = 500;
@@ -45,48 +46,46 @@ impl Notes {
     pub(crate) fn stderr_line(&self, line: &str) {
         let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
         tracing::debug!(target: "mcp_bindgen::server_stderr", server = &*self.server, "{line}");
-        keep(&mut self.lock().stderr, line);
+        keep(&mut lock(&self.inner).stderr, line);
     }
 
     /// A line on stdout that is no protocol message.
     pub(crate) fn noise_line(&self, line: &str) {
         let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
         tracing::debug!(server = &*self.server, "ignoring a line on stdout that is not JSON-RPC: {line}");
-        keep(&mut self.lock().noise, line);
+        keep(&mut lock(&self.inner).noise, line);
     }
 
     /// How the server's process ended.
     pub(crate) fn exited(&self, status: String) {
-        self.lock().exit = Some(status);
+        lock(&self.inner).exit = Some(status);
     }
 
     /// Why the connection cannot go on.
     pub(crate) fn problem(&self, problem: String) {
         let problem = self.redact(&problem);
-        self.lock().problem = Some(problem);
+        lock(&self.inner).problem = Some(problem);
     }
 
     /// The connection goes on after all.
-    #[cfg(feature = "http")]
     pub(crate) fn problem_is_over(&self) {
-        self.lock().problem = None;
+        lock(&self.inner).problem = None;
     }
 
     /// Returns `true` if the server's process is known to have ended.
     pub(crate) fn has_exited(&self) -> bool {
-        self.lock().exit.is_some()
+        lock(&self.inner).exit.is_some()
     }
 
     /// The last lines that the server wrote to stderr.
-    #[cfg(feature = "stdio")]
     pub(crate) fn stderr(&self) -> String {
-        self.lock().stderr.iter().fold(String::new(), |text, line| text + line + "\n")
+        lock(&self.inner).stderr.iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
     /// `message`, without secrets, followed by what was noted.
     pub(crate) fn explain(&self, message: &str) -> String {
         let mut text = self.redact(message);
-        let inner = self.lock();
+        let inner = lock(&self.inner);
         if let Some(problem) = inner.problem.as_ref().filter(|problem| !text.contains(problem.as_str())) {
             text.push_str(": ");
             text.push_str(problem);
@@ -103,17 +102,13 @@ impl Notes {
 
     /// Returns the notes about the server, without secrets.
     pub(crate) fn evidence(&self) -> Evidence {
-        let inner = self.lock();
+        let inner = lock(&self.inner);
         Evidence {
             exit_status: inner.exit.clone(),
             stderr: inner.stderr.iter().cloned().collect(),
             stray_output: inner.noise.iter().cloned().collect(),
             http_status: None,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, pending};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
@@ -177,7 +177,7 @@ impl Questions {
     pub(super) fn send(&mut self, size: usize, mut sending: Sending) {
         self.on_their_way += 1;
         // Most have left already. The task that waits for another one asks again, and is woken then.
-        if let Poll::Ready(outcome) = sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if let Some(outcome) = sending.as_mut().now_or_never() {
             return self.sent(size, outcome.is_ok());
         }
         let sending: Boxed<_> = Box::pin(async move { Done::Sent { size, has_left: sending.await.is_ok() } });

@@ -10,15 +10,19 @@ use crate::rpc::clock::Questions;
 use crate::rpc::failure::Failure;
 
 /// Why a request has no result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum RequestError {
     /// No answer came in time.
+    #[error("timed out")]
     Timeout(Dispatched),
     /// The caller's token was cancelled.
+    #[error("it was cancelled")]
     Cancelled(Dispatched),
     /// It failed below the protocol; [`Dispatched::Yes`] where the server answered with what is no answer.
+    #[error("{}", .0.message)]
     Failed(Failure),
     /// The server answered with an error.
+    #[error("JSON-RPC error {}: {}", .0.code.0, .0.message)]
     Rpc(ErrorData),
 }
 
@@ -37,17 +41,6 @@ impl RequestError {
                 Self::Failed(Failure { dispatched: Dispatched::Unknown, ..failure })
             }
             other => other,
-        }
-    }
-}
-
-impl std::fmt::Display for RequestError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Timeout(_) => f.write_str("timed out"),
-            Self::Cancelled(_) => f.write_str("it was cancelled"),
-            Self::Failed(failure) => f.write_str(&failure.message),
-            Self::Rpc(error) => write!(f, "JSON-RPC error {}: {}", error.code.0, error.message),
         }
     }
 }

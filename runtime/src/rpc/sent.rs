@@ -57,7 +57,6 @@ impl MethodCall {
     }
 
     /// The protocol version that a request says by itself, where there was no handshake.
-    #[cfg(feature = "http")]
     pub(crate) fn version(&self) -> Option<&str> {
         self.params.get(META)?.get(VERSION)?.as_str()
     }
@@ -101,7 +100,6 @@ pub enum Message {
 
 impl Message {
     /// The id and the method of a request.
-    #[cfg(feature = "http")]
     pub(crate) fn as_request(&self) -> Option<(&RequestId, &MethodCall)> {
         match self {
             Self::Request { id, call } => Some((id, call)),

@@ -1,14 +1,14 @@
 //! Requests to the other side, from the caller to the transport and back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::model::{RequestId, RequestMetaObject, SubscriptionFilter};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
-use super::background::Background;
 use super::clock::run_out;
 use super::failure::{CLOSED, Failure};
 use super::ledger::Ledger;
@@ -19,7 +19,8 @@ use super::transports::{Sender, Sending};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::deadline::Patience;
-use crate::ground::task::{cancelled, task};
+use crate::ground::sync::lock;
+use crate::ground::task::{Boxed, cancelled, task};
 
 /// The request that a session begins with, before anything is agreed on: it is not cancelled.
 const HANDSHAKE: &str = "initialize";
@@ -235,5 +236,32 @@ impl Drop for Pending {
         if !self.ticket.is_settled() {
             self.give_up();
         }
+    }
+}
+
+/// Background tasks of a connection; it takes none after the connection has ended.
+struct Background {
+    tasks: Mutex<Option<JoinSet<()>>>,
+    runtime: Handle,
+}
+
+impl Background {
+    /// Tasks of this runtime.
+    fn new(runtime: Handle) -> Self {
+        Self { tasks: Mutex::new(Some(JoinSet::new())), runtime }
+    }
+
+    /// Begins a task, unless the connection has ended.
+    fn begin(&self, work: Boxed<()>) {
+        if let Some(tasks) = &mut *lock(&self.tasks) {
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn_on(work, &self.runtime);
+        }
+    }
+
+    /// Ends those that are under way, and begins no others.
+    fn end(&self) {
+        let tasks = lock(&self.tasks).take();
+        drop(tasks);
     }
 }

@@ -1,10 +1,11 @@
 //! The resources of one server that somebody watches, over all its connections.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use tokio::sync::watch;
 
+use crate::ground::sync::lock;
 use crate::rpc::request::RequestError;
 
 /// The watchers of each resource, and its state.
@@ -49,7 +50,7 @@ pub(crate) enum Refusal {
 impl Subscriptions {
     /// Watches a resource, until [`unwatch`](Self::unwatch). Of one that was refused the server is asked again.
     pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<News> {
-        let mut watched = self.watched();
+        let mut watched = lock(&self.watched);
         let entry =
             watched.entry(uri.to_owned()).or_insert_with(|| Watched { watchers: 0, news: watch::Sender::default() });
         entry.watchers += 1;
@@ -64,7 +65,7 @@ impl Subscriptions {
     }
 
     pub(crate) fn unwatch(&self, uri: &str) {
-        let mut watched = self.watched();
+        let mut watched = lock(&self.watched);
         let Some(entry) = watched.get_mut(uri) else { return };
         entry.watchers = entry.watchers.saturating_sub(1);
         if entry.watchers == 0 {
@@ -82,12 +83,12 @@ impl Subscriptions {
     /// The resources that are watched, and whether the server's answer is awaited.
     pub(crate) fn wanted(&self) -> Vec<(String, bool)> {
         let is_asked = |entry: &Watched| matches!(entry.news.borrow().standing, Standing::Asked);
-        self.watched().iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()
+        lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()
     }
 
     /// The server says that a resource changed: it may be one that belongs to a watched one.
     pub(crate) fn note(&self, uri: &str) {
-        for (watched, entry) in self.watched().iter() {
+        for (watched, entry) in lock(&self.watched).iter() {
             if is_or_is_inside(uri, watched) {
                 entry.news.send_modify(|news| news.count += 1);
             }
@@ -96,17 +97,13 @@ impl Subscriptions {
 
     /// The server tells of a resource from now on, or does not. What changed before, nobody may have said.
     pub(crate) fn settle(&self, uri: &str, outcome: Result<(), Refusal>) {
-        let Some(news) = self.watched().get(uri).map(|entry| entry.news.clone()) else { return };
+        let Some(news) = lock(&self.watched).get(uri).map(|entry| entry.news.clone()) else { return };
         news.send_modify(|news| {
             if outcome.is_ok() && !matches!(news.standing, Standing::Asked) {
                 news.count += 1;
             }
             news.standing = outcome.map_or_else(Standing::Refused, |()| Standing::Told);
         });
-    }
-
-    fn watched(&self) -> MutexGuard<'_, HashMap<String, Watched>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -141,6 +138,6 @@ mod tests {
         subscriptions.unwatch("file:///a");
         assert_eq!(subscriptions.wanted().len(), 1, "one of two still watches");
         subscriptions.unwatch("file:///a");
-        assert!(subscriptions.wanted().is_empty() && subscriptions.watched().is_empty());
+        assert!(subscriptions.wanted().is_empty() && lock(&subscriptions.watched).is_empty());
     }
 }

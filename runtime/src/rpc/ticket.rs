@@ -1,6 +1,6 @@
 //! A request, from admission until its outcome is final.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{ErrorData, RequestId};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::Dispatched;
 use crate::call::Listener;
 use crate::ground::deadline::Deadline;
+use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
 
 /// The state of a request.
@@ -98,7 +99,7 @@ impl Ticket {
 
     /// When the server last said that it gets on with it.
     pub(crate) fn last_progress(&self) -> Option<Instant> {
-        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0.progress)
     }
 
     /// Waits until nothing can become of it any more.
@@ -134,7 +135,7 @@ impl Ticket {
 
     /// The server says what it tells of from now on.
     pub(super) fn acknowledge(&self, told: Value) {
-        let acknowledged = self.0.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let acknowledged = lock(&self.0.acknowledged).take();
         // The receiver may be gone.
         let _ = acknowledged.map(|acknowledged| acknowledged.send(told));
     }
@@ -175,12 +176,12 @@ impl Ticket {
     }
 
     pub(super) fn answer(&self, answer: Result<Value, ErrorData>) {
-        *self.0.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        *lock(&self.0.answer) = Some(answer);
     }
 
     /// Takes the server's answer.
     pub(super) fn take_answer(&self) -> Option<Result<Value, ErrorData>> {
-        self.0.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0.answer).take()
     }
 
     /// Returns the listener of its progress.
@@ -189,6 +190,6 @@ impl Ticket {
     }
 
     pub(super) fn progressed(&self) {
-        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *lock(&self.0.progress) = Some(Instant::now());
     }
 }

@@ -1,16 +1,17 @@
 //! A server that is not there.
 
 use std::fmt;
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::sync::{Arc, Mutex};
 
+use futures_util::FutureExt;
 use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Answer;
 use crate::ground::deadline::Deadline;
+use crate::ground::sync::lock;
 use crate::ground::task::cancelled;
 use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
 
@@ -66,7 +67,7 @@ impl Fake {
         let answer = Mutex::new(answer);
         self.handle::<P>(move |params| {
             // A closure that panicked in one call answers the next one all the same.
-            let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answer = lock(&answer);
             Box::pin(ready((*answer)(params).into_result()))
         })
     }
@@ -87,7 +88,7 @@ impl Fake {
 
     fn handle<P: Tool>(self, begin: impl Fn(P) -> Answering + Send + Sync + 'static) -> Self {
         let handler: Handler = Arc::new(move |arguments| Ok(begin(parse_arguments(arguments).map_err(as_the_server)?)));
-        let mut inner = self.inner();
+        let mut inner = lock(&self.inner);
         let names = (P::SERVER.name, P::NAME);
         inner.handlers.retain(|(known, _)| *known != names);
         let at = inner.handlers.partition_point(|(known, _)| *known < names);
@@ -99,7 +100,7 @@ impl Fake {
     /// The arguments of the calls of one tool so far, in the order in which they came.
     #[must_use]
     pub fn calls<P: Tool>(&self) -> Vec<P> {
-        let inner = self.inner();
+        let inner = lock(&self.inner);
         let of_tool = inner.calls.iter().filter(|call| call.server == P::SERVER.name && call.tool == P::NAME);
         of_tool.filter_map(|call| parse_arguments(&call.arguments).ok()).collect()
     }
@@ -107,27 +108,23 @@ impl Fake {
     /// Every call so far, in the order in which they came, also those that were refused.
     #[must_use]
     pub fn tool_calls(&self) -> Vec<ToolCall> {
-        self.inner().calls.clone()
+        lock(&self.inner).calls.clone()
     }
 
     /// Why the fake refused calls so far: nobody expected them, or their arguments do not fit.
     #[must_use]
     pub fn refused(&self) -> Vec<CallError> {
-        self.inner().refused.clone()
+        lock(&self.inner).refused.clone()
     }
 
     fn begin(&self, call: &ToolCall) -> Result<Answering, CallError> {
         let handler = {
-            let mut inner = self.inner();
+            let mut inner = lock(&self.inner);
             inner.calls.push(call.clone());
             inner.handler(call)
         };
         let begun = handler.and_then(|handler| handler(&call.arguments));
-        begun.inspect_err(|error| self.inner().refused.push(error.clone()))
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        begun.inspect_err(|error| lock(&self.inner).refused.push(error.clone()))
     }
 }
 
@@ -176,7 +173,7 @@ fn unique(mut names: Vec<&str>) -> Vec<&str> {
 
 impl fmt::Debug for Fake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = self.inner();
+        let inner = lock(&self.inner);
         let tools: Vec<String> = inner.names().map(|(server, tool)| format!("{server}/{tool}")).collect();
         f.debug_struct("Fake").field("answers", &tools).field("calls", &inner.calls.len()).finish()
     }
@@ -196,8 +193,7 @@ fn as_the_server(error: CallError) -> CallError {
 /// Waits for the answer as long as the call says.
 async fn within(call: &ToolCall, mut answering: Answering) -> Result<ToolResult, CallError> {
     // A result that is ready needs no clock, which a test without a runtime lacks.
-    let at_once = poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
-    if let Poll::Ready(outcome) = at_once {
+    if let Some(outcome) = answering.as_mut().now_or_never() {
         return outcome;
     }
     let given = |options: &CallOptions| options.given().timeout.or(options.given().cap);

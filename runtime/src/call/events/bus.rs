@@ -1,12 +1,13 @@
 //! Delivers events to subscribers. A slow subscriber blocks nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::event::{Event, Lagged};
+use crate::ground::sync::{read, write};
 
 /// How many events wait for a listener; of more the oldest go.
 const UNREAD: usize = 1024;
@@ -34,7 +35,7 @@ impl Bus {
         }
         let event = Arc::new(event());
         let mut is_anybody_gone = false;
-        for ear in &*self.ears.read().unwrap_or_else(PoisonError::into_inner) {
+        for ear in &*read(&self.ears) {
             is_anybody_gone |= ear.send(event.clone()).is_err();
         }
         if is_anybody_gone {
@@ -48,7 +49,7 @@ impl Bus {
 
     /// Changes who listens, and forgets those who have gone.
     fn change(&self, change: impl FnOnce(&mut Vec<Ear>)) {
-        let mut ears = self.ears.write().unwrap_or_else(PoisonError::into_inner);
+        let mut ears = write(&self.ears);
         ears.retain(|ear| ear.receiver_count() > 0);
         change(&mut ears);
         self.is_heard.store(!ears.is_empty(), Ordering::Relaxed);

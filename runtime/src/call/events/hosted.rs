@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::bus::Events;
 use super::event::{CallKind, CallOutcome, CallSource, Event, ToolInvoked};
 use super::observer::Observer;
+use crate::ground::redact::debug_as;
 
 /// Reports the calls that a provider made itself, as its responses show them. Clones share their subscribers.
 #[doc(hidden)]
@@ -21,7 +22,7 @@ impl HostedObserver {
 
     /// Reports a call; `source` is the name of the provider.
     pub fn called(&self, source: &str, server: &str, tool: &str, is_error: bool) {
-        self.0.publish(|| {
+        self.0.bus.publish(|| {
             let outcome = if is_error { CallOutcome::ToolError } else { CallOutcome::Success };
             Event::ToolInvoked(ToolInvoked {
                 server: self.0.name(server),
@@ -38,8 +39,4 @@ impl HostedObserver {
     }
 }
 
-impl std::fmt::Debug for HostedObserver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("HostedObserver")
-    }
-}
+debug_as!(HostedObserver, "HostedObserver");

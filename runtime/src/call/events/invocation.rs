@@ -3,75 +3,67 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Span;
 
-use super::event::{CallKind, CallOutcome, CallSource, Event, ToolInvoked};
+use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
 use super::metrics::{self, Timing};
 use super::observer::Observer;
 use super::spans::CallSpan;
-use crate::{CallError, Caller, ToolCall, ToolResult};
+use crate::{CallError, ToolCall, ToolResult};
 
 /// A call of the program, of which whoever watches is told once, also where nobody waits for its end.
 pub(crate) struct Invocation {
     observer: Arc<Observer>,
-    server: String,
-    tool: String,
     is_bound: bool,
-    kind: CallKind,
-    source: CallSource,
-    caller: Option<Arc<Caller>>,
-    arguments: Option<Map<String, Value>>,
     begun: Instant,
-    is_over: bool,
+    /// What is told at the end, until then with the outcome of a dropped call.
+    event: Option<ToolInvoked>,
 }
 
 impl Invocation {
     /// None where nobody would hear of it.
     pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
-        let is_heard = observer.is_heard();
+        let is_heard = observer.bus.is_heard();
         (is_heard || metrics::ARE_KEPT).then(|| Self {
             observer: observer.clone(),
-            server: observer.server_of(call).to_owned(),
-            tool: observer.name(&call.tool),
             is_bound: call.spec.is_some(),
-            kind: observer.kind_of(call),
-            source: match CallSource::of(call) {
-                CallSource::Named(name) => CallSource::Named(observer.name(&name)),
-                other => other,
-            },
-            caller: call.caller().cloned(),
-            arguments: if is_heard { observer.arguments(&call.arguments) } else { None },
             begun: Instant::now(),
-            is_over: false,
+            event: Some(ToolInvoked {
+                server: observer.server_of(call).to_owned(),
+                tool: observer.name(&call.tool),
+                kind: observer.kind_of(call),
+                source: match CallSource::of(call) {
+                    CallSource::Named(name) => CallSource::Named(observer.name(&name)),
+                    other => other,
+                },
+                caller: call.caller().cloned(),
+                duration: Duration::ZERO,
+                outcome: CallOutcome::Dropped,
+                arguments: if is_heard { observer.arguments(&call.arguments) } else { None },
+                result: None,
+            }),
         })
     }
 
     pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
         let result = || self.observer.result(outcome.as_ref().ok()?);
-        let result = if self.observer.is_heard() { result() } else { None };
+        let result = if self.observer.bus.is_heard() { result() } else { None };
         self.tell(CallOutcome::of(outcome), result);
     }
 
     fn tell(&mut self, outcome: CallOutcome, result: Option<Value>) {
-        self.is_over = true;
-        metrics::call_ended(&self.server, &self.tool, self.is_bound, outcome);
-        let duration: Duration = self.begun.elapsed();
-        let (server, tool) = (std::mem::take(&mut self.server), std::mem::take(&mut self.tool));
-        let source = std::mem::replace(&mut self.source, CallSource::Untyped);
-        let (kind, caller, arguments) = (self.kind, self.caller.take(), self.arguments.take());
-        self.observer.publish(|| {
-            Event::ToolInvoked(ToolInvoked { server, tool, kind, source, caller, duration, outcome, arguments, result })
-        });
+        let Some(event) = self.event.take() else { return };
+        metrics::call_ended(&event.server, &event.tool, self.is_bound, outcome);
+        let duration = self.begun.elapsed();
+        self.observer.bus.publish(|| Event::ToolInvoked(ToolInvoked { duration, outcome, result, ..event }));
     }
 }
 
 impl Drop for Invocation {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.tell(CallOutcome::Dropped, None);
-        }
+        self.tell(CallOutcome::Dropped, None);
     }
 }
 

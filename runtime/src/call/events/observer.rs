@@ -1,6 +1,6 @@
 //! Reports the events of a client.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
@@ -12,6 +12,7 @@ use super::endpoint::Endpoint;
 use super::event::{ApprovalAsked, CallKind, DriftDetected, Event, ServerStateChanged, ToolsChanged};
 use super::metrics;
 use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
+use crate::ground::sync::{read, write};
 use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
 
 /// The longest part of tools' and callers' names that is recorded, in characters.
@@ -24,7 +25,7 @@ pub(crate) struct Observer {
     /// Where there is none, calls say.
     server: Option<String>,
     kind: CallKind,
-    bus: Bus,
+    pub(super) bus: Bus,
     records_content: bool,
     /// Knows the secrets of the last connection, or of a configuration that has all of them itself.
     redactor: RwLock<Option<Redactor>>,
@@ -54,17 +55,13 @@ impl Observer {
         listen(std::iter::once(&self.bus))
     }
 
-    pub(super) fn bus(&self) -> &Bus {
-        &self.bus
-    }
-
     /// Adds the secrets of a connection, which no event shows.
     pub(crate) fn redact_with(&self, redactor: &Redactor) {
-        *self.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor.clone());
+        *write(&self.redactor) = Some(redactor.clone());
     }
 
     fn redactor(&self) -> Option<Redactor> {
-        self.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
+        read(&self.redactor).clone()
     }
 
     /// The server of a call.
@@ -101,17 +98,9 @@ impl Observer {
         Some(content::shown(&redactor, &result.to_json()))
     }
 
-    pub(super) fn is_heard(&self) -> bool {
-        self.bus.is_heard()
-    }
-
-    pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
-        self.bus.publish(event);
-    }
-
     pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {
         metrics::state_changed(self.server(), state);
-        self.publish(|| {
+        self.bus.publish(|| {
             let (server, error) = (self.server().to_owned(), error.map(|error| error.message.clone()));
             Event::ServerStateChanged(ServerStateChanged { server, state, error })
         });
@@ -123,11 +112,11 @@ impl Observer {
     }
 
     pub(crate) fn tools_changed(&self) {
-        self.publish(|| Event::ToolsChanged(ToolsChanged { server: self.server().to_owned() }));
+        self.bus.publish(|| Event::ToolsChanged(ToolsChanged { server: self.server().to_owned() }));
     }
 
     pub(crate) fn approval_asked(&self, call: &ToolCall) {
-        self.publish(|| {
+        self.bus.publish(|| {
             Event::ApprovalAsked(ApprovalAsked {
                 server: self.server_of(call).to_owned(),
                 tool: self.name(&call.tool),
@@ -138,7 +127,7 @@ impl Observer {
 
     /// `change` is what changed, in words.
     pub(crate) fn drift_detected(&self, tool: &str, change: &str, is_breaking: bool, is_refused: bool) {
-        self.publish(|| {
+        self.bus.publish(|| {
             Event::DriftDetected(DriftDetected {
                 server: self.server().to_owned(),
                 tool: self.name(tool),
@@ -152,7 +141,7 @@ impl Observer {
 
 /// Listens to what these tell.
 pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o Observer>) -> Events {
-    listen(observers.map(Observer::bus))
+    listen(observers.map(|observer| &observer.bus))
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The validators of the bound tools: each is compiled when it is first used.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, RwLock};
 
 use serde_json::Value;
 
 use super::{Refusal, UnusableSchema, Validator};
 use crate::ground::redact::Redactor;
+use crate::ground::sync::{read, write};
 
 type Compiled = Arc<Result<Validator, UnusableSchema>>;
 
@@ -25,10 +26,10 @@ pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &
 
 fn compiled(tool: &str, schema: &'static str) -> Compiled {
     let place = (schema.as_ptr().addr(), schema.len());
-    let known = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+    let known = read(&COMPILED).get(&place).cloned();
     known.unwrap_or_else(|| {
         let compiled = compile(schema);
-        let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = write(&COMPILED);
         let kept = all.entry(place).or_insert_with(|| {
             warn(tool, &compiled);
             Arc::new(compiled)

@@ -25,7 +25,8 @@ impl fmt::Display for Skipped {
 }
 
 /// A schema that cannot be used, because a part of it is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", place(.pointer))]
 #[non_exhaustive]
 pub struct UnusableSchema {
     /// The position in the schema, as a JSON pointer (RFC 6901); empty if unknown.
@@ -40,14 +41,6 @@ impl UnusableSchema {
     }
 }
 
-impl fmt::Display for UnusableSchema {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.pointer.is_empty() {
-            formatter.write_str(&self.message)
-        } else {
-            write!(formatter, "{} (at `{}`)", self.message, mcp_bindgen_model::printable(&self.pointer))
-        }
-    }
+fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" (at `{}`)", mcp_bindgen_model::printable(pointer)) }
 }
-
-impl std::error::Error for UnusableSchema {}

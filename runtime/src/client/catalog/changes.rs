@@ -5,11 +5,11 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
-use super::pauses::Pauses;
+use super::pauses::listen_again;
 use crate::call::events::Observer;
 use crate::connect::connection::Connection;
+use crate::ground::sync::awaited;
 use crate::{Client, ConnectError};
 
 /// The state of one server's list of tools, over all its connections.
@@ -76,12 +76,8 @@ impl ToolChanges {
         let seen = self.seen;
         let count = tokio::select! {
             biased;
-            count = self.count.wait_for(|count| *count != seen) => count.map(|count| *count),
-            error = self.client.lost() => return Err(error),
-        };
-        let count = match count {
-            Ok(count) => count,
-            Err(_) => pending().await,
+            count = awaited(&mut self.count, |count| *count != seen) => count,
+            error = self.client.supervisor.lost() => return Err(error),
         };
         let tools = self.client.list_tools_raw().await?;
         self.seen = count;
@@ -93,7 +89,7 @@ impl Client {
     /// Watches the list of tools from now on.
     #[must_use]
     pub fn tool_changes(&self) -> ToolChanges {
-        let changes = self.changes();
+        let changes = &self.supervisor.status.tools;
         changes.watch();
         let count = changes.count.subscribe();
         let seen = *count.borrow();
@@ -126,14 +122,5 @@ pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Inf
     if !tells_on_request(connection) || !is_watched {
         return pending().await;
     }
-    let mut pauses = Pauses::default();
-    loop {
-        let begun = Instant::now();
-        if let Err(error) = connection.listen_to_tools().await {
-            tracing::debug!("cannot receive changes to the tool list: {error}");
-        }
-        pauses.after(begun.elapsed()).await;
-        // Changes in between were not reported.
-        changes.note();
-    }
+    listen_again("the tool list", || connection.listen_to_tools(), || changes.note()).await
 }

@@ -1,6 +1,5 @@
 //! The lists of a server, as it sends them.
 
-mod capture;
 pub(crate) mod changes;
 pub(crate) mod declared;
 pub(crate) mod drift;
@@ -68,6 +67,11 @@ impl Client {
         tools(self.name(), &connection, self.patience()).await
     }
 
+    async fn declared_list(&self, listing: Listing) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        declared_list(self, &connection, listing).await
+    }
+
     /// Returns how long the last list of a method may be kept: `tools/list`, `prompts/list`, `resources/list`,
     /// `resources/templates/list` or `skills/list`. `None` if the server does not say so, or its list has changed. Until then
     /// the client does not ask for the list again.
@@ -84,9 +88,7 @@ impl Client {
     #[must_use]
     pub fn list_terms(&self, method: &str) -> Option<ListTerms> {
         let connection = self.supervisor.open_connection()?;
-        let listings =
-            [Listing::Tools, Listing::Prompts, Listing::Resources, Listing::ResourceTemplates, Listing::Skills];
-        let listing = listings.into_iter().find(|listing| listing.method() == method)?;
+        let listing = Listing::of_method(method)?;
         connection.kept.terms(method, connection.news_of(listing))
     }
 
@@ -182,11 +184,7 @@ fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Ve
     tools
 }
 
-pub(crate) async fn declared_list(
-    client: &Client,
-    connection: &Connection,
-    listing: Listing,
-) -> Result<Vec<Value>, ConnectError> {
+async fn declared_list(client: &Client, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
     let (_, capability) = listing.key();
     if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
         return Ok(Vec::new());

@@ -6,9 +6,8 @@ use std::future::pending;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::Instant;
 
-use super::pauses::Pauses;
+use super::pauses::listen_again;
 use crate::Client;
 use crate::connect::connection::Connection;
 use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
@@ -72,7 +71,7 @@ impl Client {
     /// [`subscribe`](Self::subscribe).
     #[must_use]
     pub fn notifications(&self) -> Notifications {
-        Notifications { heard: self.notices().subscribe(), missed: 0 }
+        Notifications { heard: self.supervisor.status.notices.subscribe(), missed: 0 }
     }
 }
 
@@ -98,13 +97,5 @@ pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another:
         return pending().await;
     }
     notices.wanted().await;
-    let mut pauses = Pauses::default();
-    loop {
-        let begun = Instant::now();
-        if let Err(error) = connection.listen_to_lists(&lists).await {
-            tracing::debug!("cannot receive changes to prompts and resources: {error}");
-        }
-        pauses.after(begun.elapsed()).await;
-        may_have_changed();
-    }
+    listen_again("prompts and resources", || connection.listen_to_lists(&lists), may_have_changed).await
 }

@@ -1,8 +1,11 @@
 //! Pauses between attempts to subscribe.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
+
+use crate::rpc::request::RequestError;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
@@ -29,10 +32,25 @@ impl Pauses {
     }
 }
 
+/// Listens again and again, with pauses, and runs `ended` after each: changes in between were not reported.
+pub(super) async fn listen_again<L: Future<Output = Result<(), RequestError>>>(
+    what: &str,
+    listen: impl Fn() -> L,
+    ended: impl Fn(),
+) -> Infallible {
+    let mut pauses = Pauses::default();
+    loop {
+        let begun = Instant::now();
+        if let Err(error) = listen().await {
+            tracing::debug!("cannot receive changes to {what}: {error}");
+        }
+        pauses.after(begun.elapsed()).await;
+        ended();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tokio::time::Instant;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]

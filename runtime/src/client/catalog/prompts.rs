@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{declared_list, passed_on};
+use super::passed_on;
 use crate::call::{object, string, take, take_list};
 use crate::connect::ask::Ask;
 use crate::connect::connection::Listing;
@@ -108,8 +108,7 @@ impl Client {
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_prompts_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        let connection = self.connection().await?;
-        declared_list(self, &connection, Listing::Prompts).await
+        self.declared_list(Listing::Prompts).await
     }
 }
 

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{declared_list, passed_on};
+use super::passed_on;
 use crate::call::{object, string, take, take_list};
 use crate::connect::ask::Ask;
 use crate::connect::connection::{Connection, Listing};
@@ -114,8 +114,7 @@ impl Client {
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resources_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        let connection = self.connection().await?;
-        declared_list(self, &connection, Listing::Resources).await
+        self.declared_list(Listing::Resources).await
     }
 
     /// Returns the resource templates as the server sent them; none if it does not declare the capability.
@@ -123,8 +122,7 @@ impl Client {
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resource_templates_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        let connection = self.connection().await?;
-        declared_list(self, &connection, Listing::ResourceTemplates).await
+        self.declared_list(Listing::ResourceTemplates).await
     }
 
     /// The skills (SEP-2640), each entry as the server sent it; none if the server does not declare the extension.
@@ -132,8 +130,7 @@ impl Client {
     /// # Errors
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_skills_raw(&self) -> Result<Vec<Value>, ConnectError> {
-        let connection = self.connection().await?;
-        declared_list(self, &connection, Listing::Skills).await
+        self.declared_list(Listing::Skills).await
     }
 }
 

@@ -14,6 +14,7 @@ use super::pauses::Pauses;
 use super::resources::resource_error;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::{Deadline, Patience};
+use crate::ground::sync::awaited;
 use crate::rpc::request::RequestError;
 use crate::rpc::session::Subscription;
 use crate::rpc::subscriptions::{News, Refusal, Standing, Subscriptions};
@@ -54,7 +55,7 @@ impl std::fmt::Debug for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.client.subscriptions().unwatch(&self.uri);
+        self.client.supervisor.status.resources.unwatch(&self.uri);
     }
 }
 
@@ -76,11 +77,7 @@ impl ResourceUpdates {
         let seen = self.seen;
         // Its sender lives as long as this watches.
         let is_news = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));
-        let news = news.wait_for(is_news).await.map(|news| news.clone());
-        let news = match news {
-            Ok(news) => news,
-            Err(_) => pending().await,
-        };
+        let news = awaited(news, is_news).await;
         if let Standing::Refused(refusal) = news.standing {
             return Err(client.refused(uri, refusal).await);
         }
@@ -103,16 +100,9 @@ impl Client {
         if !connection.is_modern() && tells != Some(true) {
             return Err(CallError::not_offered(self.name(), uri, UPDATES));
         }
-        let news = self.subscriptions().watch(&uri);
+        let news = self.supervisor.status.resources.watch(&uri);
         let mut watch = Watch { client: self.clone(), uri, news };
-        let settled = async {
-            let news =
-                watch.news.wait_for(|news| !matches!(news.standing, Standing::Asked)).await.map(|news| news.clone());
-            match news {
-                Ok(news) => news,
-                Err(_) => pending().await,
-            }
-        };
+        let settled = awaited(&mut watch.news, |news| !matches!(news.standing, Standing::Asked));
         let Some(news) = Deadline::after(patience.timeout).bound(settled).await else {
             let error = RequestError::Timeout(Dispatched::Unknown);
             return Err(self.call_error(&connection, &watch.uri, patience.timeout, error));

@@ -1,24 +1,17 @@
 //! Why there is no authorization, for a person.
 
-use std::fmt;
-
 use crate::ground::redact::Redactor;
 
 const LONGEST_QUOTE: usize = 200;
 
 /// A message that says what happened and what to do; never a secret.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
 pub(super) struct AuthError(String);
 
 impl AuthError {
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
-    }
-}
-
-impl fmt::Display for AuthError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -12,9 +12,10 @@ use url::{Host, Url};
 
 use super::error::{AuthError, quoted};
 use crate::ground::redact::Redactor;
+use crate::rpc::transports::http::client;
+use crate::rpc::transports::http::documents::exchange;
 use crate::rpc::transports::http::network::Network;
 use crate::rpc::transports::http::refusals::describe;
-use crate::rpc::transports::http::{bodies, client};
 
 const LONGEST_BODY: usize = 128 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -119,38 +120,27 @@ impl Fetch {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
-        let exchange = async {
-            let response = request.send().await.map_err(|error| match error.is_redirect() {
-                true => "it redirects, which is not followed".to_owned(),
-                false => describe(&error),
-            })?;
-            let status = response.status();
-            let body = bodies::within(LONGEST_BODY, response).await?.ok_or("the response is too long")?;
-            Ok((status, body))
+        let failed = |error: &reqwest::Error| match error.is_redirect() {
+            true => "it redirects, which is not followed".to_owned(),
+            false => describe(error),
         };
-        let answer = tokio::time::timeout(PATIENCE, exchange).await;
-        answer.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
+        exchange(request, LONGEST_BODY, PATIENCE, failed).await
     }
 }
 
 fn near(host: Host<&str>) -> Nearness {
-    match host {
+    let address = match host {
         Host::Domain(name) => {
             let name = name.trim_end_matches('.').to_ascii_lowercase();
-            if name == "localhost" || name.ends_with(".localhost") { Nearness::Loopback } else { Nearness::Public }
+            let is_loopback = name == "localhost" || name.ends_with(".localhost");
+            return if is_loopback { Nearness::Loopback } else { Nearness::Public };
         }
-        Host::Ipv4(address) => near_address(IpAddr::V4(address)),
-        Host::Ipv6(address) => near_address(IpAddr::V6(address)),
-    }
-}
-
-fn near_address(address: IpAddr) -> Nearness {
+        Host::Ipv4(address) => IpAddr::V4(address),
+        Host::Ipv6(address) => IpAddr::V6(address).to_canonical(),
+    };
     let is_private = match address {
         IpAddr::V4(address) => is_private_v4(address),
-        IpAddr::V6(address) => match address.to_ipv4_mapped() {
-            Some(mapped) => return near_address(IpAddr::V4(mapped)),
-            None => address.is_unique_local() || address.is_unicast_link_local(),
-        },
+        IpAddr::V6(address) => address.is_unique_local() || address.is_unicast_link_local(),
     };
     if address.is_loopback() || address.is_unspecified() {
         Nearness::Loopback

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{AuthConfig, ServerConfig, Transport};
@@ -12,6 +12,7 @@ use super::secret::Secret;
 use super::session::Session;
 use super::settings::{Grant, IdentityProvider, Registered, Settings, source};
 use super::store::TokenStore;
+use crate::ground::sync::lock;
 use crate::rpc::transports::http::network::Network;
 use crate::{ConnectError, ConnectErrorKind};
 
@@ -220,10 +221,7 @@ impl OAuth {
         let session = self.session_of(server)?;
         let forgotten = session.forget().await.map_err(|error| wrong(server, error.to_string()))?;
         // What this value knows of the tokens goes too.
-        self.sessions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|kept| !Arc::ptr_eq(&kept.session, &session));
+        lock(&self.sessions).retain(|kept| !Arc::ptr_eq(&kept.session, &session));
         Ok(forgotten)
     }
 
@@ -254,7 +252,7 @@ impl OAuth {
         auth: Option<&AuthConfig>,
         network: Network,
     ) -> Result<Arc<Session>, String> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = lock(&self.sessions);
         let is_same = |kept: &&Kept| kept.url == url && kept.auth.as_ref() == auth && kept.network == network;
         if let Some(kept) = sessions.iter().find(is_same) {
             return Ok(kept.session.clone());

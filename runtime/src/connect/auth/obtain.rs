@@ -5,7 +5,7 @@
 //! begun runs to its end, so that a `write` is whole.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use tokio::time::{Instant, sleep};
@@ -24,6 +24,7 @@ use super::secret::Secret;
 use super::settings::Settings;
 use super::store::{StoreLock, TokenStore, TokenStoreError};
 use crate::ground::redact::Redactor;
+use crate::ground::sync::lock;
 use crate::rpc::transports::http::network::Network;
 
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -92,9 +93,9 @@ impl Core {
 
     /// Reads what is kept, once.
     pub(super) async fn load(&self) -> Result<(), AuthError> {
-        if !self.state().is_loaded {
+        if !lock(&self.state).is_loaded {
             let entry = self.read().await?;
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             if !state.is_loaded {
                 state.adopt(entry, &self.fetch.redactor);
             }
@@ -104,12 +105,12 @@ impl Core {
 
     /// The token that a request can be sent with.
     pub(super) fn token(&self) -> Option<Secret> {
-        self.state().entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
+        lock(&self.state).entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
     }
 
     /// Returns the stored tokens without their values.
     pub(super) fn stored(&self) -> Option<StoredAuthorization> {
-        let state = self.state();
+        let state = lock(&self.state);
         let tokens = state.entry.tokens()?;
         Some(StoredAuthorization {
             issuer: state.entry.current.clone()?,
@@ -123,13 +124,13 @@ impl Core {
     pub(super) async fn forget(&self) -> Result<(), AuthError> {
         let _lock = self.lock().await?;
         self.with_store(|store, key| store.remove(key)).await?;
-        self.state().adopt(Entry::default(), &self.fetch.redactor);
+        lock(&self.state).adopt(Entry::default(), &self.fetch.redactor);
         Ok(())
     }
 
     /// Returns `true` if the token ends, and there is what it is renewed with.
     pub(super) fn may_renew(&self) -> bool {
-        let state = self.state();
+        let state = lock(&self.state);
         let pauses = state.renewal_failed.is_some_and(|failed| failed.elapsed() < RENEWAL_PAUSE);
         let ends = |tokens: &Tokens| !tokens.is_fresh() && tokens.refresh.is_some() && !(pauses && tokens.is_usable());
         state.entry.tokens().is_some_and(ends)
@@ -137,11 +138,11 @@ impl Core {
 
     pub(super) fn renewal_failed(&self, error: &AuthError) {
         tracing::warn!("failed to renew the tokens: {error}");
-        self.state().renewal_failed = Some(Instant::now());
+        lock(&self.state).renewal_failed = Some(Instant::now());
     }
 
     pub(super) fn has_what(&self, need: &Need) -> bool {
-        self.state().entry.tokens().is_some_and(|tokens| need.is_met_by(tokens))
+        lock(&self.state).entry.tokens().is_some_and(|tokens| need.is_met_by(tokens))
     }
 
     pub(super) fn has_other_than(&self, sent: Option<&Secret>) -> bool {
@@ -149,11 +150,11 @@ impl Core {
     }
 
     pub(super) fn waits_for(&self) -> Option<String> {
-        self.state().waits_for.clone()
+        lock(&self.state).waits_for.clone()
     }
 
     pub(super) fn wait_for(&self, what: Option<String>) {
-        self.state().waits_for = what;
+        lock(&self.state).waits_for = what;
     }
 
     /// Gets tokens. Nobody else does so at the same time, in any process that shares the store.
@@ -162,7 +163,7 @@ impl Core {
         let mut entry = self.read().await?;
         if entry.tokens().is_some_and(|tokens| need.is_met_by(tokens)) {
             // Somebody else was faster.
-            self.state().adopt(entry, &self.fetch.redactor);
+            lock(&self.state).adopt(entry, &self.fetch.redactor);
             return Ok(());
         }
         let before = entry.clone();
@@ -170,7 +171,7 @@ impl Core {
             Need::Renewal => self.renew(&mut entry).await,
             Need::Refusal { challenge, is_step_up, .. } => self.answer(&mut entry, challenge, *is_step_up).await,
         };
-        self.state().adopt(entry.clone(), &self.fetch.redactor);
+        lock(&self.state).adopt(entry.clone(), &self.fetch.redactor);
         if entry != before {
             self.write(&entry).await?;
         }
@@ -179,13 +180,13 @@ impl Core {
 
     async fn renew(&self, entry: &mut Entry) -> Result<(), AuthError> {
         let Some(issuer) = entry.current.clone() else { return Ok(()) };
-        let known = self.state().servers.get(&issuer).cloned();
+        let known = lock(&self.state).servers.get(&issuer).cloned();
         let server = match known {
             Some(server) => server,
             None => authorization_server(&self.fetch, &issuer).await?,
         };
         self.refresh(entry.issued(&issuer), &server).await?;
-        self.state().servers.insert(issuer, server);
+        lock(&self.state).servers.insert(issuer, server);
         Ok(())
     }
 
@@ -236,7 +237,7 @@ impl Core {
         // Each time anew: a server may have moved to another authorization server.
         let found = discover(&self.fetch, challenge, self.settings.issuer.as_deref()).await?;
         let issuer = found.server.issuer.clone();
-        self.state().servers.insert(issuer.clone(), found.server.clone());
+        lock(&self.state).servers.insert(issuer.clone(), found.server.clone());
         entry.current = Some(issuer.clone());
         let issued = entry.issued(&issuer);
         let granted = issued.tokens.as_ref().map(|tokens| tokens.scopes.clone()).unwrap_or_default();
@@ -269,7 +270,7 @@ impl Core {
                 "the server rejected the token's scopes (insufficient_scope), but requires no other scope",
             ));
         }
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.step_ups += 1;
         if state.step_ups > STEP_UPS {
             return Err(AuthError::new(format!(
@@ -314,10 +315,6 @@ impl Core {
         let run = tokio::task::spawn_blocking(move || run(store.as_ref(), &key));
         let failed = |why: String| AuthError::new(format!("the token store failed: {why}"));
         run.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

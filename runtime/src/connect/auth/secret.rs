@@ -1,7 +1,5 @@
 //! Values that no message may show, and random ones.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::digest;
@@ -9,6 +7,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use super::error::AuthError;
+use crate::ground::redact::debug_as;
 
 const RANDOM_BYTES: usize = 32;
 const HASH_BYTES: usize = 16;
@@ -27,11 +26,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
+debug_as!(Secret, "[redacted]");
 
 /// 256 bits nobody can guess, fit for a URL.
 pub(super) fn random() -> Result<String, AuthError> {

@@ -1,6 +1,6 @@
 //! The authorization of the requests to one server: one task at a time gets tokens, and everybody waits for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -16,6 +16,7 @@ use super::obtain::{Core, Need};
 use super::secret::Secret;
 use super::settings::Settings;
 use crate::ground::redact::Redactor;
+use crate::ground::sync::lock;
 use crate::rpc::transports::http::authorization::{Authorizer, Challenge};
 use crate::rpc::transports::http::network::Network;
 
@@ -68,7 +69,7 @@ impl Session {
     async fn obtain(&self, need: Need) -> Result<(), AuthError> {
         let is_renewal = matches!(need, Need::Renewal);
         let (mut outcome, is_of_others) = {
-            let mut slot = self.attempt();
+            let mut slot = lock(&self.attempt);
             match slot.as_ref().filter(|attempt| attempt.is_running()) {
                 Some(attempt) => (attempt.outcome.clone(), attempt.is_renewal && !is_renewal),
                 None => (slot.insert(self.begin(need)).outcome.clone(), false),
@@ -92,10 +93,6 @@ impl Session {
             sender.send_replace(Some(settled));
         });
         Attempt { is_renewal, outcome, task: task.abort_handle() }
-    }
-
-    fn attempt(&self) -> MutexGuard<'_, Option<Attempt>> {
-        self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn next_header(&self) -> Result<Option<HeaderValue>, AuthError> {
@@ -168,7 +165,7 @@ impl Authorizer for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(attempt) = self.attempt().take() {
+        if let Some(attempt) = lock(&self.attempt).take() {
             attempt.task.abort();
         }
     }

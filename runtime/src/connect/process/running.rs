@@ -1,26 +1,23 @@
 //! The servers that this process started and that may still run.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::descendants::{self, Mark, VARIABLE};
+use crate::ground::sync::lock;
 
 /// The process groups of the servers and the marks of their starts; none once they were killed.
 static SERVERS: Mutex<Option<Vec<(Pid, Mark)>>> = Mutex::new(Some(Vec::new()));
-
-fn servers() -> MutexGuard<'static, Option<Vec<(Pid, Mark)>>> {
-    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Starts a server with a mark, as the leader of a process group, and notes both.
 ///
 /// # Errors
 /// If the server does not start, and after [`kill_all`].
 pub(super) fn start(mut command: Command, mark: &Mark) -> io::Result<(Child, Option<Pid>)> {
-    let mut servers = servers();
+    let mut servers = lock(&SERVERS);
     let Some(known) = servers.as_mut() else { return Err(io::Error::other("the program is ending")) };
     let child = command.env(VARIABLE, mark.value()).process_group(0).kill_on_drop(true).spawn()?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
@@ -30,14 +27,14 @@ pub(super) fn start(mut command: Command, mark: &Mark) -> io::Result<(Child, Opt
 
 /// Forgets a group of which nothing is left.
 pub(super) fn forget(group: Option<Pid>) {
-    if let (Some(known), Some(group)) = (servers().as_mut(), group) {
+    if let (Some(known), Some(group)) = (lock(&SERVERS).as_mut(), group) {
         known.retain(|(known, _)| *known != group);
     }
 }
 
 /// Kills all servers with their descendants. No server starts afterwards.
 pub(super) fn kill_all() {
-    let known = servers().take().unwrap_or_default();
+    let known = lock(&SERVERS).take().unwrap_or_default();
     for (group, _) in &known {
         // One that is gone is what is wanted.
         let _ = kill_process_group(*group, Signal::KILL);

@@ -7,18 +7,19 @@ mod values;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use mcp_bindgen_model::{pointer_key, pointer_segment, printable};
 use serde_json::{Map, Value};
 
 use self::matcher::{Matcher, Skeleton};
+
 pub(crate) use self::values::PrivateValues;
+use crate::ground::sync::{read, write};
 
 /// The text in the place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 /// A server may repeat a token that was replaced since, but not for long.
-#[cfg(feature = "http")]
 const MOST_LEARNED: usize = 16;
 /// Longer words of strangers are cut in messages.
 pub(crate) const LONGEST_MESSAGE: usize = 2000;
@@ -40,7 +41,6 @@ struct Shared {
 }
 
 impl Shared {
-    #[cfg(feature = "http")]
     fn update(&mut self) {
         let mut values = self.configured.clone();
         self.learned.iter().for_each(|learned| values.secret(learned));
@@ -74,13 +74,12 @@ impl Redactor {
     }
 
     /// Adds what is secret from now on, a token or the name of a session; of several the last few are known.
-    #[cfg(feature = "http")]
     pub(crate) fn learn(&self, secret: &str) {
         let is_known = |shared: &Shared| shared.learned.iter().any(|learned| learned == secret);
-        if is_known(&self.shared.read().unwrap_or_else(PoisonError::into_inner)) {
+        if is_known(&read(&self.shared)) {
             return;
         }
-        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = write(&self.shared);
         if is_known(&shared) {
             return;
         }
@@ -92,20 +91,19 @@ impl Redactor {
     }
 
     /// Adds all that another redactor knows now, in place of what this one took from it before.
-    #[cfg(feature = "http")]
     pub(crate) fn learn_from(&self, other: &Self) {
         let Some(lent) = other.known() else { return };
         let has_it = |shared: &Shared| shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent));
-        if has_it(&self.shared.read().unwrap_or_else(PoisonError::into_inner)) {
+        if has_it(&read(&self.shared)) {
             return;
         }
-        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = write(&self.shared);
         shared.lent = Some(lent);
         shared.update();
     }
 
     fn known(&self) -> Option<Arc<Known>> {
-        self.shared.read().unwrap_or_else(PoisonError::into_inner).known.clone()
+        read(&self.shared).known.clone()
     }
 
     /// A text without secrets.
@@ -183,12 +181,6 @@ impl Redactor {
     }
 }
 
-impl fmt::Debug for Redactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Redactor")
-    }
-}
-
 /// `Debug` of a struct with these fields and a `redactor`, without its secrets.
 macro_rules! debug_redacted {
     ($type:ident { $($field:ident),+ }) => {
@@ -207,6 +199,20 @@ macro_rules! debug_redacted {
     };
 }
 pub(crate) use debug_redacted;
+
+/// Implements `Debug` with a fixed text, for types whose content is secret or has no text.
+macro_rules! debug_as {
+    ($type:ty, $text:literal) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($text)
+            }
+        }
+    };
+}
+pub(crate) use debug_as;
+
+debug_as!(Redactor, "Redactor");
 
 /// Values with different secrets to hide are not different for that.
 impl PartialEq for Redactor {

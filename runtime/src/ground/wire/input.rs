@@ -129,11 +129,11 @@ impl<'a> Recorded<'a> {
     }
 
     pub(super) fn is_null(self) -> bool {
-        matches!(self.token(), Token::Null)
+        matches!(self.token(), Token::Scalar(Scalar::Null))
     }
 
     fn is_text(self) -> bool {
-        matches!(self.token(), Token::Text(_) | Token::Copied { .. })
+        matches!(self.token(), Token::Scalar(Scalar::Text(_)) | Token::Copied { .. })
     }
 
     /// How many steps the value takes: one for every value and every key in it.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::Mismatch;
 use super::scalar::{NOT_FINITE, faithful, whole_of};
@@ -181,58 +181,20 @@ pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
 /// # Errors
 /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
 pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
-    Ok(match form {
-        Form::Null => Value::Null,
-        Form::Bool(value) => Value::Bool(value),
-        Form::Signed(number) => Value::Number(number.into()),
-        Form::Unsigned(number) => Value::Number(number.into()),
-        Form::Float(number) => match printed_whole(number).and_then(Number::from_i128) {
-            Some(whole) => Value::Number(whole),
-            None => Number::from_f64(number).map(Value::Number).ok_or_else(|| Mismatch::new(NOT_FINITE))?,
-        },
-        Form::Number(number) => Value::Number(number.clone()),
-        Form::Text(text) => Value::String(text.to_owned()),
-        Form::Array(array, length) => {
-            let mut items = Vec::with_capacity(length);
-            let mut fault = None;
-            let item = &mut |item: Form<'_>| {
-                let value = to_value(item).map_err(|error| {
-                    fault = Some(error.within_item(items.len()));
-                    Stopped
-                })?;
-                items.push(value);
-                Ok(())
-            };
-            let printed = array.items(&mut Items(item));
-            finished(printed, fault, Mismatch::new)?;
-            Value::Array(items)
-        }
-        Form::Object(object, length) => {
-            let mut members = Map::with_capacity(length.unwrap_or_default() as usize);
-            let mut fault = None;
-            let member = &mut |key: &str, value: Form<'_>| {
-                let value = to_value(value).map_err(|error| {
-                    fault = Some(error.within(key.to_owned()));
-                    Stopped
-                })?;
-                members.insert(key.to_owned(), value);
-                Ok(())
-            };
-            let printed = object.members(&mut Members(member));
-            finished(printed, fault, Mismatch::new)?;
-            Value::Object(members)
-        }
-        Form::Value(value) => *value,
-        Form::Invalid(error) => return Err(error),
-    })
+    if let Form::Value(value) = form {
+        return Ok(*value);
+    }
+    let fault = Fault { is_json: true, ..Fault::default() };
+    let printed = serde_json::to_value(Printed { form: &form, fault: &fault });
+    printed.map_err(|error| fault.mismatch.take().unwrap_or_else(|| Mismatch::new(error.to_string())))
 }
 
 /// How printing ended: with the error of whoever stopped it, which knows why.
 #[inline]
-fn finished<E>(printed: Result<(), Stopped>, failed: Option<E>, unknown: fn(&'static str) -> E) -> Result<(), E> {
+fn finished<E: Error>(printed: Result<(), Stopped>, failed: Option<E>) -> Result<(), E> {
     match (printed, failed) {
         (Ok(()), None) => Ok(()),
-        (_, failed) => Err(failed.unwrap_or_else(|| unknown("it stopped printing"))),
+        (_, failed) => Err(failed.unwrap_or_else(|| E::custom("it stopped printing"))),
     }
 }
 
@@ -243,18 +205,22 @@ fn printed_whole(number: f64) -> Option<i128> {
 
 /// An error with the places around it: the errors of serializers cannot be added to.
 #[derive(Default)]
-pub(super) struct Fault(RefCell<Option<Mismatch>>);
+pub(super) struct Fault {
+    mismatch: RefCell<Option<Mismatch>>,
+    /// Set for the serializer of `serde_json`, which takes a [`Number`] as it is.
+    is_json: bool,
+}
 
 impl Fault {
     fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
-        self.0.replace(Some(mismatch));
+        self.mismatch.replace(Some(mismatch));
         E::custom("")
     }
 
     #[cold]
     fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
-        let mismatch = self.0.take();
-        self.0.replace(mismatch.map(within));
+        let mismatch = self.mismatch.take();
+        self.mismatch.replace(mismatch.map(within));
     }
 }
 
@@ -268,7 +234,7 @@ struct Printed<'a> {
 pub(super) fn serialize<S: Serializer>(form: &Form<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let fault = Fault::default();
     let printed = Printed { form, fault: &fault }.serialize(serializer);
-    printed.map_err(|error| fault.0.take().map_or(error, S::Error::custom))
+    printed.map_err(|error| fault.mismatch.take().map_or(error, S::Error::custom))
 }
 
 impl Serialize for Printed<'_> {
@@ -289,6 +255,7 @@ impl Serialize for Printed<'_> {
                 None if number.is_finite() => serializer.serialize_f64(*number),
                 None => Err(fault.raise(Mismatch::new(NOT_FINITE))),
             },
+            Form::Number(number) if fault.is_json => number.serialize(serializer),
             Form::Number(number) => serialize_number(number, serializer),
             Form::Array(array, length) => {
                 let mut items = serializer.serialize_seq(Some(*length))?;
@@ -305,7 +272,7 @@ impl Serialize for Printed<'_> {
                     Ok(())
                 };
                 let printed = array.items(&mut Items(item));
-                finished(printed, failed, S::Error::custom)?;
+                finished(printed, failed)?;
                 items.end()
             }
             Form::Object(object, length) => {
@@ -324,7 +291,7 @@ impl Serialize for Printed<'_> {
                     })
                 };
                 let printed = object.members(&mut Members(member));
-                finished(printed, failed, S::Error::custom)?;
+                finished(printed, failed)?;
                 members.end()
             }
             Form::Value(value) => Printed { form: &value.form(), fault }.serialize(serializer),

@@ -7,6 +7,63 @@ use super::mismatch::Mismatch;
 pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 const EXACTLY: &str = "a number that 64 bits hold exactly";
 
+/// The methods of a [`Visitor`](serde::de::Visitor) for values without members: each ends in `scalar` of its type, which
+/// also has `inside` for what a wrapper contains, and `too_long`.
+macro_rules! scalar_visits {
+    ($de:lifetime) => {
+        fn visit_unit<E: Error>(self) -> Result<(), E> {
+            self.scalar(Scalar::Null)
+        }
+
+        fn visit_none<E: Error>(self) -> Result<(), E> {
+            self.scalar(Scalar::Null)
+        }
+
+        fn visit_some<D: Deserializer<$de>>(self, deserializer: D) -> Result<(), D::Error> {
+            self.inside(deserializer)
+        }
+
+        fn visit_newtype_struct<D: Deserializer<$de>>(self, deserializer: D) -> Result<(), D::Error> {
+            self.inside(deserializer)
+        }
+
+        fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+            self.scalar(Scalar::Bool(value))
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
+            self.scalar(u64::try_from(number).map_or(Scalar::Signed(number), Scalar::Unsigned))
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
+            self.scalar(Scalar::Unsigned(number))
+        }
+
+        fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
+            match (i64::try_from(number), u64::try_from(number)) {
+                (Ok(number), _) => self.visit_i64(number),
+                (_, Ok(number)) => self.visit_u64(number),
+                _ => Err(self.too_long()),
+            }
+        }
+
+        fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
+            match u64::try_from(number) {
+                Ok(number) => self.visit_u64(number),
+                Err(_) => Err(self.too_long()),
+            }
+        }
+
+        fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+            match number.is_finite() {
+                true => self.scalar(Scalar::Float(number)),
+                false => Err(self.reading.raise(Mismatch::new($crate::ground::wire::scalar::NOT_FINITE))),
+            }
+        }
+    };
+}
+pub(super) use scalar_visits;
+
 /// A value that is neither array nor object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar<'t> {
@@ -30,9 +87,7 @@ impl<'t> Scalar<'t> {
             _ => Self::Digits(digits),
         }
     }
-}
 
-impl Scalar<'_> {
     pub(super) fn value(self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -44,9 +99,7 @@ impl Scalar<'_> {
             Self::Text(text) => Value::String(text.to_owned()),
         }
     }
-}
 
-impl Scalar<'_> {
     /// An integer, however it is written.
     pub(super) fn whole<I: TryFrom<i128>>(self, what: &'static str) -> Result<I, Mismatch> {
         let whole = match self {

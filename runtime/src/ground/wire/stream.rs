@@ -6,12 +6,11 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::input::{Extra, Place, Sink};
-use super::input::{Input, Stream};
+use super::input::{Extra, Input, Place, Sink, Stream};
 use super::key::{KeySeed, is_number};
 use super::mismatch::nothing_read;
 use super::reading::Reading;
-use super::scalar::{NOT_FINITE, Scalar};
+use super::scalar::{Scalar, scalar_visits};
 use super::tape::{Recorder, Tape};
 use super::{Keys, Mismatch, Wire};
 
@@ -199,6 +198,16 @@ impl Giver<'_, '_> {
         self.sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch))
     }
 
+    #[inline]
+    fn inside<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        give(deserializer, self.sink, false, self.reading)
+    }
+
+    #[cold]
+    fn too_long<E: Error>(self) -> E {
+        self.refuse("a larger integer")
+    }
+
     #[cold]
     fn refuse<E: Error>(self, found: &'static str) -> E {
         self.reading.raise(Mismatch::expected(self.sink.expected(), found))
@@ -212,56 +221,7 @@ impl<'de> Visitor<'de> for Giver<'_, '_> {
         formatter.write_str(self.sink.expected())
     }
 
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.scalar(Scalar::Null)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<(), E> {
-        self.scalar(Scalar::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        give(deserializer, self.sink, false, self.reading)
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        give(deserializer, self.sink, false, self.reading)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.scalar(Scalar::Bool(value))
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-        self.scalar(u64::try_from(number).map_or(Scalar::Signed(number), Scalar::Unsigned))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.scalar(Scalar::Unsigned(number))
-    }
-
-    fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
-        match (i64::try_from(number), u64::try_from(number)) {
-            (Ok(number), _) => self.visit_i64(number),
-            (_, Ok(number)) => self.visit_u64(number),
-            _ => Err(self.refuse("a larger integer")),
-        }
-    }
-
-    fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
-        match u64::try_from(number) {
-            Ok(number) => self.visit_u64(number),
-            Err(_) => Err(self.refuse("a larger integer")),
-        }
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
-        if number.is_finite() {
-            self.scalar(Scalar::Float(number))
-        } else {
-            Err(self.reading.raise(Mismatch::new(NOT_FINITE)))
-        }
-    }
+    scalar_visits!('de);
 
     #[inline]
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {

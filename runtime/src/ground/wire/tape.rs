@@ -10,40 +10,21 @@ use serde_json::{Number, Value};
 use super::key::{KeySeed, is_number};
 use super::mismatch::Mismatch;
 use super::reading::Reading;
-use super::scalar::{NOT_FINITE, Scalar};
-
-const TOO_LONG: &str = "an integer of more than 64 bits";
+use super::scalar::{Scalar, scalar_visits};
 
 /// A step of a tape.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
-    Null,
-    Bool(bool),
-    /// An integer below zero.
-    Signed(i64),
-    Unsigned(u64),
-    Float(f64),
+    /// Null, or a boolean, number or text that needs no place of its own.
+    Scalar(Scalar<'t>),
     /// A number that no other form holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
-    Digits {
-        start: usize,
-        end: usize,
-    },
-    Text(&'t str),
+    Digits { start: usize, end: usize },
     /// A text that the source does not lend: a range of [`Tape::texts`].
-    Copied {
-        start: usize,
-        end: usize,
-    },
+    Copied { start: usize, end: usize },
     /// An array; its items follow. What is behind it begins at `end`.
-    Array {
-        end: u32,
-        items: u32,
-    },
+    Array { end: u32, items: u32 },
     /// An object; its keys follow, each with its value. What is behind it begins at `end`.
-    Object {
-        end: u32,
-        members: u32,
-    },
+    Object { end: u32, members: u32 },
 }
 
 /// A JSON value laid out flat.
@@ -61,14 +42,14 @@ impl<'t> Tape<'t> {
 
     #[inline]
     pub(super) fn token(&self, at: usize) -> Token<'t> {
-        self.tokens.get(at).copied().unwrap_or(Token::Null)
+        self.tokens.get(at).copied().unwrap_or(Token::Scalar(Scalar::Null))
     }
 
     /// The text at a place, which a key always is.
     #[inline]
     pub(super) fn text(&self, at: usize) -> Option<&str> {
         match self.token(at) {
-            Token::Text(text) => Some(text),
+            Token::Scalar(Scalar::Text(text)) => Some(text),
             Token::Copied { start, end } => self.texts.get(start..end),
             _ => None,
         }
@@ -86,13 +67,9 @@ impl<'t> Tape<'t> {
     /// The value at a place, unless it is an array or an object.
     pub(super) fn scalar(&self, at: usize) -> Option<Scalar<'_>> {
         Some(match self.token(at) {
-            Token::Null => Scalar::Null,
-            Token::Bool(value) => Scalar::Bool(value),
-            Token::Signed(number) => Scalar::Signed(number),
-            Token::Unsigned(number) => Scalar::Unsigned(number),
-            Token::Float(number) => Scalar::Float(number),
+            Token::Scalar(scalar) => scalar,
             Token::Digits { start, end } => Scalar::Digits(self.texts.get(start..end)?),
-            Token::Text(_) | Token::Copied { .. } => Scalar::Text(self.text(at)?),
+            Token::Copied { start, end } => Scalar::Text(self.texts.get(start..end)?),
             Token::Array { .. } | Token::Object { .. } => return None,
         })
     }
@@ -148,14 +125,12 @@ impl<'t> Tape<'t> {
 
     fn number(&mut self, digits: &str) -> Result<(), serde_json::Error> {
         let number: Number = digits.parse()?;
-        let token = match Scalar::of(&number, digits) {
-            Scalar::Unsigned(number) => Token::Unsigned(number),
-            Scalar::Signed(number) => Token::Signed(number),
-            Scalar::Float(number) => Token::Float(number),
-            _ => {
+        let token = match Scalar::of(&number, "") {
+            Scalar::Digits(_) => {
                 let (start, end) = self.keep(digits);
                 Token::Digits { start, end }
             }
+            scalar => Token::Scalar(scalar),
         };
         self.push(token);
         Ok(())
@@ -180,6 +155,21 @@ pub(super) struct Recorder<'r, 't> {
     pub(super) reading: &'r Reading,
 }
 
+impl<'t> Recorder<'_, 't> {
+    fn scalar<E>(self, scalar: Scalar<'t>) -> Result<(), E> {
+        self.tape.push(Token::Scalar(scalar));
+        Ok(())
+    }
+
+    fn inside<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn too_long<E: Error>(self) -> E {
+        self.reading.raise(Mismatch::new("an integer of more than 64 bits"))
+    }
+}
+
 impl<'t> DeserializeSeed<'t> for Recorder<'_, 't> {
     type Value = ();
 
@@ -195,60 +185,7 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
         formatter.write_str("a JSON value")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.tape.push(Token::Null);
-        Ok(())
-    }
-
-    fn visit_none<E: Error>(self) -> Result<(), E> {
-        self.visit_unit()
-    }
-
-    fn visit_some<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.tape.push(Token::Bool(value));
-        Ok(())
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
-        self.tape.push(u64::try_from(number).map_or(Token::Signed(number), Token::Unsigned));
-        Ok(())
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
-        self.tape.push(Token::Unsigned(number));
-        Ok(())
-    }
-
-    fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
-        match (i64::try_from(number), u64::try_from(number)) {
-            (Ok(number), _) => self.visit_i64(number),
-            (_, Ok(number)) => self.visit_u64(number),
-            _ => Err(self.reading.raise(Mismatch::new(TOO_LONG))),
-        }
-    }
-
-    fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
-        match u64::try_from(number) {
-            Ok(number) => self.visit_u64(number),
-            Err(_) => Err(self.reading.raise(Mismatch::new(TOO_LONG))),
-        }
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
-        if !number.is_finite() {
-            return Err(self.reading.raise(Mismatch::new(NOT_FINITE)));
-        }
-        self.tape.push(Token::Float(number));
-        Ok(())
-    }
+    scalar_visits!('t);
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         self.tape.copy(text);
@@ -256,8 +193,7 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'t str) -> Result<(), E> {
-        self.tape.push(Token::Text(text));
-        Ok(())
+        self.scalar(Scalar::Text(text))
     }
 
     fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
@@ -289,7 +225,7 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
                 return tape.number(&digits).map_err(A::Error::custom);
             }
             match key {
-                Cow::Borrowed(key) => drop(tape.push(Token::Text(key))),
+                Cow::Borrowed(key) => drop(tape.push(Token::Scalar(Scalar::Text(key)))),
                 Cow::Owned(key) => tape.copy(&key),
             }
             members.next_value_seed(Recorder { tape: &mut *tape, reading })?;

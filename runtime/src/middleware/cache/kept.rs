@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lru::LruCache;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::ground::deadline::Deadline;
 use crate::ground::recent::recent;
+use crate::ground::sync::lock;
 use crate::{CallError, ToolResult};
 
 /// The identity of a call.
@@ -100,27 +101,27 @@ impl Shared {
     }
 
     pub(super) fn resize(&self, entries: NonZeroUsize) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         kept.shrink(entries.get(), usize::MAX);
         kept.entries.resize(entries);
     }
 
     pub(super) fn set_max_bytes(&self, max_bytes: usize) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         kept.max_bytes = max_bytes;
         kept.shrink(usize::MAX, max_bytes);
     }
 
     /// Forgets everything, also what reads under way will bring.
     pub(super) fn clear(&self) {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         kept.entries.clear();
         kept.bytes = 0;
         kept.cleared += 1;
     }
 
     pub(super) fn find(&self, key: &Key) -> Found {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let generation = kept.of(key.server()).generation;
         match kept.entries.get(key) {
             Some(entry) if entry.generation == generation && !entry.until.has_passed() => {
@@ -142,15 +143,11 @@ impl Shared {
 
     /// Forgets what is kept of a server, now and when what is returned is dropped; meanwhile nothing is kept.
     pub(super) fn write(&self, server: &str) -> Writing {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let of = kept.of_mut(server);
         of.generation += 1;
         of.writing += 1;
         Writing { shared: self.clone(), server: server.to_owned() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -195,7 +192,7 @@ pub(super) struct Writing {
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        let mut kept = self.shared.lock();
+        let mut kept = lock(&self.shared.0);
         let of = kept.of_mut(&self.server);
         of.generation += 1;
         of.writing = of.writing.saturating_sub(1);
@@ -214,7 +211,7 @@ impl Lead {
     pub(super) fn land(mut self, outcome: &Result<ToolResult, CallError>, ttl: Duration, is_for_all: bool) {
         let Some((key, generation)) = self.flight.take() else { return };
         let size = key.size() + outcome.as_ref().map_or(0, ToolResult::size);
-        let mut kept = self.shared.lock();
+        let mut kept = lock(&self.shared.0);
         let flight = (key, generation);
         let tell = kept.flights.remove(&flight).flatten();
         let of = kept.of(flight.0.server());
@@ -237,7 +234,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         if let Some(flight) = self.flight.take() {
-            self.shared.lock().flights.remove(&flight);
+            lock(&self.shared.0).flights.remove(&flight);
         }
     }
 }
@@ -307,7 +304,7 @@ mod tests {
         shared.clear();
         lead(&shared, "3").land(&answer(), Duration::ZERO, true);
         assert!(!is_kept(&shared, "3"));
-        assert_eq!(shared.lock().flights.len(), 0);
+        assert_eq!(lock(&shared.0).flights.len(), 0);
     }
 
     #[test]
@@ -327,12 +324,12 @@ mod tests {
         shared.resize(NonZeroUsize::MIN);
         lead(&shared, "5").land(&of(10), Duration::ZERO, true);
         assert!(!is_kept(&shared, "2") && !is_kept(&shared, "5"));
-        assert_eq!(shared.lock().bytes, 0);
-        assert!(shared.lock().entries.is_empty());
+        assert_eq!(lock(&shared.0).bytes, 0);
+        assert!(lock(&shared.0).entries.is_empty());
         lead(&shared, "6").land(&of(10), TTL, true);
-        assert!(is_kept(&shared, "6") && shared.lock().bytes < 100);
+        assert!(is_kept(&shared, "6") && lock(&shared.0).bytes < 100);
         shared.clear();
-        assert_eq!(shared.lock().bytes, 0);
+        assert_eq!(lock(&shared.0).bytes, 0);
     }
 
     #[test]
@@ -340,7 +337,7 @@ mod tests {
         let shared = Shared::new(NonZeroUsize::new(100).expect("a number"), usize::MAX);
         lead(&shared, "1").land(&answer(), TTL, true);
         lead(&shared, "2").land(&answer(), TTL, true);
-        let bytes = shared.lock().bytes;
+        let bytes = lock(&shared.0).bytes;
         shared.set_max_bytes(bytes);
         assert!(is_kept(&shared, "1") && is_kept(&shared, "2"));
     }

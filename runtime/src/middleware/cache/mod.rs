@@ -11,11 +11,9 @@ use mcp_bindgen_model::canonical_json;
 use serde_json::Value;
 
 use self::kept::{Found, Key, Shared};
-use super::layer::Around;
-use super::layer::Called;
+use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::Place;
-use crate::call::wait;
+use crate::call::{Place, wait};
 use crate::ground::deadline::Deadline;
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -117,7 +115,7 @@ impl Cache {
             match self.kept.find(&key) {
                 Found::Kept(result) => return Ok((*result).clone()),
                 // Of the progress of another one it would hear nothing.
-                Found::UnderWay(_) if call.options.want_progress() => return below.call(call).await,
+                Found::UnderWay(_) if call.options.given().progress.is_some() => return below.call(call).await,
                 Found::UnderWay(mut news) => {
                     let landed =
                         async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };

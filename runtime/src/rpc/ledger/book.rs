@@ -1,15 +1,16 @@
 //! The requests of one connection that have no answer.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::Dispatched;
 use crate::call::Listener;
 use crate::rpc::failure::Failure;
-use crate::rpc::silence::Silence;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
 
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
@@ -161,5 +162,33 @@ impl Book {
     pub(super) fn ticket(&self, id: &Value) -> Option<&Ticket> {
         let id = RequestId::deserialize(id).ok()?;
         self.under_way.get(&id).map(|entry| &entry.ticket)
+    }
+}
+
+/// A connection on which nothing came for so many timeouts is given up.
+pub(super) const TIMEOUTS_WITHOUT_A_SIGN: u32 = 3;
+
+/// How long nothing has come from the server though something was asked.
+#[derive(Default)]
+pub(super) struct Silence {
+    since: Option<Instant>,
+    timeouts: u32,
+    last_timeout: Option<Instant>,
+}
+
+impl Silence {
+    /// Something is asked from now on, if not before.
+    pub(super) fn begins(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// Notes a timeout of a request that was admitted then. Calls that ran side by side count as one.
+    pub(super) fn has_lasted(&mut self, admitted: Instant, timeout: Duration) -> bool {
+        if self.last_timeout.is_none_or(|last| last <= admitted) {
+            self.timeouts += 1;
+            self.last_timeout = Some(Instant::now());
+        }
+        let lasted = self.since.is_some_and(|since| since.elapsed() >= timeout.saturating_mul(TIMEOUTS_WITHOUT_A_SIGN));
+        lasted && self.timeouts >= TIMEOUTS_WITHOUT_A_SIGN
     }
 }

@@ -6,33 +6,31 @@
 mod book;
 mod outgoing;
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::book::Book;
 #[cfg(test)]
 use self::book::Entry;
 pub(crate) use self::book::Limits;
+use self::book::{Book, Silence, TIMEOUTS_WITHOUT_A_SIGN};
 #[cfg(feature = "http")]
 pub(crate) use self::outgoing::Departure;
 pub use self::outgoing::Outgoing;
 use crate::Dispatched;
 use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
 use crate::rpc::list_news::ListNews;
-use crate::rpc::messages::{self, UNREADABLE};
-use crate::rpc::messages::{Incoming, Question};
+use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
 use crate::rpc::notices::Notices;
 use crate::rpc::sent::Message;
-use crate::rpc::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
-use crate::rpc::witness::Witness;
 
 /// Answers repeat the id and the method of a request.
 const LONGEST_NAME: usize = 512;
@@ -42,6 +40,18 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// Pointer to the id of the subscription that a notification belongs to.
 const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
+
+/// Is told of messages as they are on the wire, secrets and all.
+pub(crate) trait Witness: Send + Sync {
+    /// A message was handed to the transport.
+    fn sent(&self, message: &Message);
+
+    /// A request was answered: with `result` or `error` among the fields.
+    fn answered(&self, id: &RequestId, fields: &Map<String, Value>);
+
+    /// The server asks or tells something of its own.
+    fn said(&self, fields: &Map<String, Value>);
+}
 
 /// The requests of one connection and their states.
 pub struct Ledger {
@@ -83,7 +93,7 @@ impl Ledger {
     /// # Errors
     /// Fails if nothing more is sent over this connection, or too much waits already.
     pub(crate) fn admit(&self, size: usize, terms: TicketTerms) -> Result<Ticket, Failure> {
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         if let Some(ended) = &book.ended {
             return Err(Failure { dispatched: Dispatched::No, ..ended.clone() });
         }
@@ -99,14 +109,14 @@ impl Ledger {
     /// Notes a request that is handed to the transport.
     pub(crate) fn queued_request(self: &Arc<Self>, message: &Message, ticket: &Ticket) -> Outgoing {
         self.witness_sees(message);
-        self.book().goes_under_way(ticket);
+        lock(&self.book).goes_under_way(ticket);
         Outgoing { ledger: self.clone(), request: Some(ticket.clone()) }
     }
 
     /// Notes another message that is handed to the transport.
     pub(crate) fn queued(self: &Arc<Self>, message: &Message) -> Outgoing {
         self.witness_sees(message);
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         book.messages += 1;
         book.last_notification = Some(book.messages);
         Outgoing { ledger: self.clone(), request: None }
@@ -127,7 +137,7 @@ impl Ledger {
     }
 
     fn begin_write(&self, ticket: &Ticket, end: Option<u64>) -> bool {
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         let may_leave = self.may_leave(&mut book, ticket);
         if may_leave {
             book.waits_no_more(ticket);
@@ -138,7 +148,7 @@ impl Ledger {
 
     /// The caller does not wait any longer. Whether the server may have acted on the request.
     pub(crate) fn give_up(&self, ticket: &Ticket) -> Dispatched {
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         let dispatched = match ticket.state() {
             State::Queued => Dispatched::No,
             State::Writing { .. } | State::Written { .. } => {
@@ -157,7 +167,7 @@ impl Ledger {
     /// Like [`give_up`](Self::give_up), for want of an answer in time.
     pub(crate) fn time_out(&self, ticket: &Ticket) -> Dispatched {
         let dispatched = self.give_up(ticket);
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         if book.silence.has_lasted(ticket.admitted(), self.timeout) && book.ended.is_none() {
             let message = format!("no message from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
             book.end(&Failure::lost(message));
@@ -168,13 +178,13 @@ impl Ledger {
     /// Nothing more can be sent: what has not left fails now, and new requests are refused. What has left may still be
     /// answered.
     pub(crate) fn stop(&self, failure: &Failure) {
-        self.book().end(failure);
+        lock(&self.book).end(failure);
     }
 
     /// Nothing more will come: all that is under way fails. Of one stream for all requests, `read` says how much of it
     /// the server can have read at most.
     pub fn close(&self, failure: &Failure, read: Option<u64>) {
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         book.end(failure);
         let tickets: Vec<Ticket> = book.under_way.values().map(|entry| entry.ticket.clone()).collect();
         for ticket in tickets {
@@ -193,12 +203,12 @@ impl Ledger {
 
     /// Returns `true` if more can be sent.
     pub(crate) fn is_open(&self) -> bool {
-        self.book().ended.is_none()
+        lock(&self.book).ended.is_none()
     }
 
     /// How many requests were answered.
     pub(crate) fn answers(&self) -> u64 {
-        self.book().answers
+        lock(&self.book).answers
     }
 
     /// Records a message that arrived, and returns a request or cancellation to act on. `answers` is the request whose response
@@ -217,7 +227,7 @@ impl Ledger {
 
     fn answered(&self, mut fields: Map<String, Value>, answers: Option<&RequestId>) {
         let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
-        let mut book = self.book();
+        let mut book = lock(&self.book);
         book.silence = Silence::default();
         let is_response = ["result", "error", UNREADABLE].iter().any(|key| fields.contains_key(*key));
         if !is_response {
@@ -255,7 +265,7 @@ impl Ledger {
         let params = fields.get("params").unwrap_or(&none);
         let mut listener = None;
         {
-            let mut book = self.book();
+            let mut book = lock(&self.book);
             book.silence = Silence::default();
             match method {
                 PROGRESS => listener = book.note_progress(params),
@@ -303,14 +313,10 @@ impl Ledger {
     /// How many requests have no end yet.
     #[cfg(test)]
     pub(in crate::rpc) fn open_requests(&self) -> usize {
-        let book = self.book();
+        let book = lock(&self.book);
         assert!(!book.queued.is_empty() || book.queued_bytes == 0, "bytes of no request wait");
         let is_not_queued = |entry: &&Entry| !book.queued.contains_key(&entry.ticket.serial());
         book.queued.len() + book.under_way.values().filter(is_not_queued).count()
-    }
-
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Ledger;
 use crate::Dispatched;
+use crate::ground::sync::lock;
 use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ticket::{State, Ticket};
 
@@ -21,19 +22,16 @@ impl Outgoing {
     }
 
     /// Returns `true` if the message is still to be sent.
-    #[cfg(feature = "http")]
     pub(crate) fn may_leave(&self) -> bool {
-        self.request.as_ref().is_none_or(|ticket| self.ledger.may_leave(&mut self.ledger.book(), ticket))
+        self.request.as_ref().is_none_or(|ticket| self.ledger.may_leave(&mut lock(&self.ledger.book), ticket))
     }
 
     /// Returns `true` if nobody waits for the answer any more.
-    #[cfg(feature = "http")]
     pub(crate) fn is_unwanted(&self) -> bool {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
     }
 
     /// Notes when the message leaves, for a transport that does not write by itself.
-    #[cfg(feature = "http")]
     pub(crate) fn departure(&self) -> Departure {
         Departure { ledger: self.ledger.clone(), ticket: self.request.clone() }
     }
@@ -41,17 +39,16 @@ impl Outgoing {
     /// It has left whole.
     pub fn written(&self) {
         let Some(ticket) = &self.request else { return };
-        let _book = self.ledger.book();
+        let _book = lock(&self.ledger.book);
         if let State::Writing { end } = ticket.state() {
             ticket.becomes(State::Written { end });
         }
     }
 
     /// The server has refused it unseen; it will be written once more, or fail.
-    #[cfg(feature = "http")]
     pub(crate) fn returned(&self) {
         let Some(ticket) = &self.request else { return };
-        let mut book = self.ledger.book();
+        let mut book = lock(&self.ledger.book);
         if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
             book.wait(ticket);
             ticket.becomes(State::Queued);
@@ -61,7 +58,7 @@ impl Outgoing {
     /// No response will come.
     pub(crate) fn failed(&self, mut failure: Failure) {
         let Some(ticket) = &self.request else { return };
-        let mut book = self.ledger.book();
+        let mut book = lock(&self.ledger.book);
         if matches!(ticket.state(), State::Queued) {
             failure.dispatched = Dispatched::No;
         }
@@ -78,7 +75,6 @@ impl Outgoing {
     }
 
     /// Returns `true` if nothing can become of it any more.
-    #[cfg(feature = "http")]
     pub(crate) fn is_settled(&self) -> bool {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled())
     }
@@ -94,13 +90,11 @@ impl Drop for Outgoing {
 }
 
 /// The moment at which a message leaves.
-#[cfg(feature = "http")]
 pub(crate) struct Departure {
     ledger: Arc<Ledger>,
     ticket: Option<Ticket>,
 }
 
-#[cfg(feature = "http")]
 impl Departure {
     /// Returns `true` if the message is still to be sent, and notes that its first byte leaves; after a redirect, once more.
     pub(crate) fn begin(&self) -> bool {

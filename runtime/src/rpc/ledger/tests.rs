@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::ground::deadline::Deadline;
+use crate::ground::sync::lock;
 use crate::rpc::sent::MethodCall;
 
 const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
@@ -52,9 +53,9 @@ fn awaiting() -> (Arc<Ledger>, Ticket) {
 
 /// Returns `true` if a message answers a request that is under way.
 fn takes(ledger: &Ledger, message: Value, answers: Option<&RequestId>) -> bool {
-    let before = ledger.book().under_way.len();
+    let before = lock(&ledger.book).under_way.len();
     assert!(ledger.received(message, answers).is_none());
-    ledger.book().under_way.len() < before
+    lock(&ledger.book).under_way.len() < before
 }
 
 /// Returns the answer that a message gives to request 1.

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::Chance;
+use crate::ground::sync::lock;
 
 /// Both pipes, as the session and the server see them.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ impl Pipes {
 
     /// Does something with both, and wakes who waits.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Both) -> T) -> T {
-        let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut both = lock(&self.0);
         let done = act(&mut both);
         both.wakers.drain(..).for_each(Waker::wake);
         done
@@ -63,7 +64,7 @@ pub(crate) struct SimulatedSink(pub(super) Pipes);
 
 impl SimulatedSink {
     fn both<T>(&self, act: impl FnOnce(&mut Both) -> T) -> T {
-        act(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.0.0))
     }
 
     pub(in crate::rpc) fn is_read(&self) -> bool {
@@ -108,7 +109,7 @@ pub(super) struct SimulatedReader(pub(super) Pipes);
 
 impl AsyncRead for SimulatedReader {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let mut both = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut both = lock(&self.0.0);
         if both.said.is_empty() && !both.is_dead {
             both.wakers.push(context.waker().clone());
             return Poll::Pending;

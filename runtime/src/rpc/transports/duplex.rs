@@ -3,13 +3,15 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::lines::{FarEnd, LineTransport};
 use super::pipe::Sink;
 use super::writer::Writer;
+use crate::ground::redact::debug_as;
+use crate::ground::sync::lock;
 use crate::ground::task::Boxed;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;
@@ -124,11 +126,7 @@ pub(crate) enum Streams {
 
 type Pair = (Reader, Writing);
 
-impl std::fmt::Debug for Streams {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Streams(..)")
-    }
-}
+debug_as!(Streams, "Streams(..)");
 
 impl Streams {
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
@@ -153,13 +151,13 @@ impl Streams {
 
     /// Returns `true` if the only session has begun.
     pub(crate) fn are_spent(&self) -> bool {
-        matches!(self, Self::Given(pair) if pair.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+        matches!(self, Self::Given(pair) if lock(pair).is_none())
     }
 
     async fn open(&self) -> io::Result<Pair> {
         match self {
             Self::Given(pair) => {
-                let pair = pair.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let pair = lock(pair).take();
                 pair.ok_or_else(|| io::Error::other(SPENT))
             }
             Self::Opened(open) => open().await,

@@ -11,10 +11,11 @@ use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Url;
 use tokio::runtime::Handle;
+use tokio_util::sync::DropGuard;
 
 use super::http::events::{Event, Reader, Sse};
 use super::http::refusals::{HttpError, HttpErrorKind};
-use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on_runtime};
+use super::http::{EVENT_STREAM, HttpClient, JSON, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
@@ -28,13 +29,13 @@ pub(crate) struct SseTransport {
     /// None once the transport is closed.
     events: Option<Reader>,
     arrived: VecDeque<Incoming>,
-    life: Option<Life>,
+    life: Option<DropGuard>,
 }
 
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     /// Dropped: the stream is closed, and the session with it.
-    pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<(Arc<SseSender>, Self), HttpError> {
+    pub(crate) async fn connect(url: &str, http: HttpClient) -> Result<(Arc<SseSender>, Self), HttpError> {
         let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
         let status = response.status();
         if !status.is_success() {
@@ -56,7 +57,8 @@ impl SseTransport {
                     let endpoint = endpoint(&base, &data)
                         .map_err(|problem| http.fail(HttpError::new(HttpErrorKind::Refused, problem)))?;
                     let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::current() };
-                    let transport = Self { http, events, arrived: VecDeque::new(), life: Some(life) };
+                    let life = Some(http.until.clone().drop_guard());
+                    let transport = Self { http, events, arrived: VecDeque::new(), life };
                     return Ok((Arc::new(sender), transport));
                 }
                 Ok(_) => {}
@@ -128,7 +130,7 @@ impl Sender for SseSender {
                 return Err(HttpError::not_sent(WITHDRAWN));
             }
             let outcome = tokio::select! {
-                outcome = http.until.or_end(sending) => outcome,
+                outcome = http.or_end(sending) => outcome,
                 // The answer may be there before this, but nobody waits for a server that hangs.
                 () = outgoing.abandoned() => Ok(()),
             };

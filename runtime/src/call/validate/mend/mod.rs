@@ -2,7 +2,6 @@
 //! keywords of other versions of JSON Schema are translated.
 
 mod keywords;
-mod references;
 
 use std::collections::HashSet;
 
@@ -10,9 +9,9 @@ use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::keywords::{Form, form};
-pub(super) use self::references::Reference;
 use super::violation::brief;
 use super::{Skipped, UnusableSchema, dialect};
+use crate::ground::percent;
 
 const DEEPEST: usize = 256;
 const LONGEST_VALUE: usize = 80;
@@ -259,4 +258,29 @@ impl Mender {
 /// A branch that could be anything makes the others meaningless.
 fn branches_are_malformed(keyword: &str, branches: &[Value]) -> bool {
     matches!(keyword, "anyOf" | "oneOf") && !branches.iter().all(|branch| branch.is_object() || branch.is_boolean())
+}
+
+/// A `$ref`.
+#[derive(Clone, Debug)]
+pub(super) struct Reference {
+    /// Where it stands in the schema.
+    pub(super) pointer: String,
+    /// Where it leads.
+    pub(super) target: String,
+}
+
+impl Reference {
+    /// The place in the same document that it leads to, where it says so by a JSON pointer.
+    pub(super) fn local_pointer(&self) -> Option<String> {
+        let pointer = self.target.strip_prefix('#')?;
+        (pointer.is_empty() || pointer.starts_with('/'))
+            .then(|| percent::decode(pointer).unwrap_or_else(|| pointer.to_owned()))
+    }
+
+    /// Returns `true` if a validator's complaint is about this reference.
+    pub(super) fn explains(&self, complaint: &str) -> bool {
+        let target = self.target.trim_start_matches('#');
+        let decoded = percent::decode(target);
+        !target.is_empty() && [Some(target), decoded.as_deref()].iter().flatten().any(|form| complaint.contains(form))
+    }
 }

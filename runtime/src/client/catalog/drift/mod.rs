@@ -7,7 +7,7 @@ mod verdict;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::{Drift, DriftRules, Pin, ServerConfig};
@@ -22,6 +22,7 @@ use self::verdict::{Budget, Verdict};
 use super::changes::Changes;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
+use crate::ground::sync::lock;
 use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolCall};
 
 /// The call that makes somebody look goes first.
@@ -275,8 +276,4 @@ pub(crate) async fn watch(
         pause = if is_calm { HEAD_START } else { pause.saturating_mul(2).min(LONGEST_PAUSE) };
         sleep(pause).await;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_model::Date;
 
+use super::Demand;
 use super::verdict::Verdict;
-use super::{Demand, lock};
 use crate::call::events::Observer;
+use crate::ground::sync::lock;
 
 /// So many differences of one tool are told.
 const MOST_TOLD: usize = 20;

@@ -1,9 +1,10 @@
 //! Tokens that end with the program.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
+use crate::ground::sync::lock;
 
 /// Stores tokens until the program ends; the default.
 #[derive(Debug, Default)]
@@ -49,10 +50,6 @@ impl Drop for Locked {
     fn drop(&mut self) {
         lock(&self.keys).remove(&self.key);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub use keyring::KeyringTokenStore;
 pub use local::LocalTokenStore;
 pub use memory::MemoryTokenStore;
 
+use crate::ground::redact::debug_as;
+
 /// Stores tokens, and the dynamically registered clients.
 ///
 /// A key identifies one account at one server: the server's URL without its query, and a hash of the query and the
@@ -89,11 +91,7 @@ impl StoredTokens {
     }
 }
 
-impl fmt::Debug for StoredTokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StoredTokens([redacted])")
-    }
-}
+debug_as!(StoredTokens, "StoredTokens([redacted])");
 
 /// A right that ends when it is dropped.
 pub struct StoreLock(#[expect(dead_code, reason = "it is there to be dropped")] Box<dyn Send>);
@@ -105,11 +103,7 @@ impl StoreLock {
     }
 }
 
-impl fmt::Debug for StoreLock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StoreLock")
-    }
-}
+debug_as!(StoreLock, "StoreLock");
 
 /// Why a store does not do what it should.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -26,27 +26,17 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = printable(&self.pointer);
-        match (&self.recorded, &self.now) {
-            (Some(recorded), Some(now)) => {
-                write!(f, "at `{place}`: recorded {}, found {}", Cut(recorded), Cut(now))
-            }
-            (Some(recorded), None) => write!(f, "at `{place}`: recorded {}, found nothing", Cut(recorded)),
-            (None, Some(now)) => write!(f, "at `{place}`: recorded nothing, found {}", Cut(now)),
-            (None, None) => write!(f, "at `{place}`"),
-        }
+        let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), cut);
+        let (place, recorded, now) = (printable(&self.pointer), shown(&self.recorded), shown(&self.now));
+        write!(f, "at `{place}`: recorded {recorded}, found {now}")
     }
 }
 
-struct Cut<'v>(&'v Value);
-
-impl fmt::Display for Cut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.to_string();
-        let kept: String = text.chars().take(LONGEST_VALUE).collect();
-        let rest = if kept.len() < text.len() { "…" } else { "" };
-        write!(f, "{}{rest}", printable(&kept))
-    }
+fn cut(value: &Value) -> String {
+    let text = value.to_string();
+    let kept: String = text.chars().take(LONGEST_VALUE).collect();
+    let rest = if kept.len() < text.len() { "…" } else { "" };
+    format!("{}{rest}", printable(&kept))
 }
 
 /// The first few differences; none where the one may stand for the other.

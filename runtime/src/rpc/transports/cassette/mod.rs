@@ -10,7 +10,7 @@ mod tape;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 pub use self::difference::Difference;
 pub use self::error::CassetteError;
@@ -20,7 +20,8 @@ pub(crate) use self::replay::replay;
 use self::tape::Tape;
 use crate::ToolResult;
 use crate::ground::redact::Redactor;
-use crate::rpc::witness::Witness;
+use crate::ground::sync::lock;
+use crate::rpc::ledger::Witness;
 
 /// Requests to a server and its responses, recorded in a file and replayed without the server. The file has a JSON
 /// object on each line, no times, and no secrets of the server's configuration: it is made for git.
@@ -126,7 +127,7 @@ impl Cassette {
     pub fn server(&self) -> Option<String> {
         match &self.inner.mode {
             Mode::Record(recording) => lock(recording).tape.server.clone(),
-            Mode::Replay(player) => Some(player.server().to_owned()),
+            Mode::Replay(player) => Some(player.server.clone()),
         }
     }
 
@@ -156,7 +157,7 @@ impl Cassette {
     pub(crate) fn insert_for(&self, server: &str) -> Result<(), CassetteError> {
         let recorded = match &self.inner.mode {
             Mode::Record(recording) => lock(recording).tape.server.get_or_insert_with(|| server.to_owned()).clone(),
-            Mode::Replay(player) => player.server().to_owned(),
+            Mode::Replay(player) => player.server.clone(),
         };
         if recorded == server {
             return Ok(());
@@ -210,10 +211,6 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.save_or_log();
     }
-}
-
-fn lock(recording: &Mutex<Recording>) -> MutexGuard<'_, Recording> {
-    recording.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Cassette {

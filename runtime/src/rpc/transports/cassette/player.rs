@@ -1,7 +1,7 @@
 //! Finds the recorded answer to a request.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use mcp_bindgen_model::printable;
 use serde_json::Value;
@@ -11,14 +11,15 @@ use super::exchange::{Exchange, Request};
 use super::tape::Tape;
 use super::{CassetteError, Difference};
 use crate::ToolResult;
+use crate::ground::sync::lock;
 
 /// The method of a tool's call.
 const CALL: &str = "tools/call";
 
 /// The exchanges of a file, and which of them are over.
 pub(crate) struct Player {
-    path: PathBuf,
-    server: String,
+    pub(super) path: PathBuf,
+    pub(super) server: String,
     exchanges: Vec<Exchange>,
     played: Mutex<Vec<bool>>,
 }
@@ -28,14 +29,6 @@ impl Player {
         let exchanges: Vec<Exchange> = tape.exchanges.into_iter().flatten().collect();
         let played = Mutex::new(vec![false; exchanges.len()]);
         Self { path, server: tape.server.unwrap_or_default(), exchanges, played }
-    }
-
-    pub(super) fn path(&self) -> PathBuf {
-        self.path.clone()
-    }
-
-    pub(super) fn server(&self) -> &str {
-        &self.server
     }
 
     /// Returns the results of a tool.
@@ -55,7 +48,7 @@ impl Player {
     /// # Errors
     /// Fails if there is none: the nearest.
     pub(super) fn next(&self, request: &Request) -> Result<&Exchange, CassetteError> {
-        let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut played = lock(&self.played);
         let mut alike = 0;
         let mut last = None;
         let mut nearest: Option<Vec<Difference>> = None;

@@ -1,6 +1,6 @@
 //! Records one connection.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rmcp::model::RequestId;
 use serde_json::{Map, Value};
@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use super::Cassette;
 use super::exchange::{Exchange, Heard, Request};
 use crate::ground::redact::Redactor;
+use crate::ground::sync::lock;
+use crate::rpc::ledger::Witness;
 use crate::rpc::sent::Message;
-use crate::rpc::witness::Witness;
 
 /// Open until somebody closes it: its answer is no answer to anything.
 pub(super) const SUBSCRIPTION: &str = "subscriptions/listen";
@@ -46,10 +47,6 @@ impl Recorder {
         Self { cassette, redactor, under_way: Mutex::default() }
     }
 
-    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn without_secrets(&self, mut value: Value) -> Value {
         self.redactor.value(&mut value);
         value
@@ -65,9 +62,9 @@ impl Recorder {
             return;
         }
         let progress_token = params.and_then(|params| params.pointer("/_meta/progressToken").cloned());
-        let Request { method, params } = Request::of(method, params);
-        let request = Request { method, params: self.without_secrets(params) };
-        let mut under_way = self.under_way();
+        let mut request = Request::of(method, params);
+        self.redactor.value(&mut request.params);
+        let mut under_way = lock(&self.under_way);
         let place = self.cassette.change(|tape| {
             tape.exchanges.push(None);
             tape.exchanges.len() - 1
@@ -85,7 +82,7 @@ impl Witness for Recorder {
             return self.asks(id, method, fields.get("params"));
         }
         let answer = self.outcome(&fields);
-        let mut under_way = self.under_way();
+        let mut under_way = lock(&self.under_way);
         if let Some(at) = under_way.questions.iter().position(|(asked, _)| *asked == id) {
             let (_, question) = under_way.questions.remove(at);
             under_way.hear(Heard { answer: Some(answer), ..question }, None);
@@ -94,7 +91,7 @@ impl Witness for Recorder {
 
     fn answered(&self, id: &RequestId, fields: &Map<String, Value>) {
         let id = serde_json::to_value(id).unwrap_or_default();
-        let mut under_way = self.under_way();
+        let mut under_way = lock(&self.under_way);
         let Some(at) = under_way.requests.iter().position(|pending| pending.id == id) else { return };
         let Pending { place, request, heard, .. } = under_way.requests.remove(at);
         let exchange = Exchange { request, heard, response: self.outcome(fields) };
@@ -117,7 +114,7 @@ impl Witness for Recorder {
             _ => None,
         };
         let heard = Heard { method: method.to_owned(), params: self.without_secrets(params), answer: None };
-        let mut under_way = self.under_way();
+        let mut under_way = lock(&self.under_way);
         match fields.get("id") {
             Some(id) => under_way.questions.push((id.clone(), heard)),
             None => under_way.hear(heard, token.as_ref()),

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::future::ready;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -16,6 +16,7 @@ use super::exchange::{Exchange, Heard, Request};
 use super::player::Player;
 use super::recorder::SUBSCRIPTION;
 use crate::ground::redact::Redactor;
+use crate::ground::sync::lock;
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::messages::Incoming;
@@ -143,7 +144,7 @@ impl Stage {
             return Ok(());
         }
         let request = format!("the response to `{}` from the server", question.method);
-        let error = CassetteError::Changed { path: self.player.path(), request, differences };
+        let error = CassetteError::Changed { path: self.player.path.clone(), request, differences };
         refused(&scene.outgoing, Failure::lost(error.to_string()), error);
         Ok(())
     }
@@ -162,7 +163,7 @@ fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> Failu
 
 impl Sender for ReplaySender {
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
-        Box::pin(ready(self.0.lock().unwrap_or_else(PoisonError::into_inner).take(&message, outgoing)))
+        Box::pin(ready(lock(&self.0).take(&message, outgoing)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pooled HTTP client: redirects within one origin, and no retries.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use reqwest::redirect::{Attempt, Policy};
@@ -8,6 +8,7 @@ use reqwest::{StatusCode, Url};
 use tokio::runtime::{Handle, Id};
 
 use super::network::Network;
+use crate::ground::sync::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
@@ -23,7 +24,7 @@ pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<reqwest::Client
     static CLIENTS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
     let runtime = Handle::try_current().map_err(|error| error.to_string())?.id();
     let is_secure = !url.starts_with("http:");
-    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut clients = lock(&CLIENTS);
     clients.retain(|shared| shared.client.strong_count() > 0);
     let is_alike =
         |shared: &&Shared| (shared.runtime, shared.is_secure) == (runtime, is_secure) && shared.network == *network;

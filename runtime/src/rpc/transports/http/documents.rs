@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::header::ACCEPT;
+use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 
 use super::network::Network;
@@ -15,16 +16,30 @@ use super::{bodies, client};
 /// # Errors
 /// The reason why there is none.
 pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<Value, String> {
+    let client = client::shared(url, &Network::default())?;
+    let request = client.get(url).header(ACCEPT, super::JSON);
+    let (status, body) = exchange(request, longest, within, describe).await?;
+    if !status.is_success() {
+        return Err(format!("HTTP {status}"));
+    }
+    serde_json::from_slice(&body).map_err(|_| "the response is not JSON".to_owned())
+}
+
+/// Sends a request, and returns the status and the body of the response. Cancel safe.
+///
+/// # Errors
+/// The reason why there is none; `failed` describes that of the client.
+pub(crate) async fn exchange(
+    request: RequestBuilder,
+    longest: usize,
+    within: Duration,
+    failed: fn(&reqwest::Error) -> String,
+) -> Result<(StatusCode, Vec<u8>), String> {
     let exchange = async {
-        let client = client::shared(url, &Network::default())?;
-        let request = client.get(url).header(ACCEPT, super::JSON);
-        let response = request.send().await.map_err(|error| describe(&error))?;
+        let response = request.send().await.map_err(|error| failed(&error))?;
         let status = response.status();
-        if !status.is_success() {
-            return Err(format!("HTTP {status}"));
-        }
         let body = bodies::within(longest, response).await?.ok_or("the response is too long")?;
-        serde_json::from_slice(&body).map_err(|_| "the response is not JSON".to_owned())
+        Ok((status, body))
     };
     let answer = tokio::time::timeout(within, exchange).await;
     answer.unwrap_or_else(|_| Err(format!("no answer within {within:?}")))

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::Until;
+use tokio_util::sync::CancellationToken;
+
 use super::refusals::describe;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -28,12 +29,12 @@ pub(crate) enum Event {
 /// The events of a response.
 pub(crate) struct Reader {
     response: reqwest::Response,
-    until: Until,
+    until: CancellationToken,
     parser: Parser,
 }
 
 impl Reader {
-    pub(crate) fn new(response: reqwest::Response, until: Until, limit: usize) -> Self {
+    pub(crate) fn new(response: reqwest::Response, until: CancellationToken, limit: usize) -> Self {
         Self { response, until, parser: Parser::new(limit) }
     }
 
@@ -46,7 +47,7 @@ impl Reader {
             }
             let chunk = tokio::select! {
                 biased;
-                () = self.until.end() => return None,
+                () = self.until.cancelled() => return None,
                 chunk = self.response.chunk() => chunk,
             };
             match chunk {

@@ -32,7 +32,7 @@ impl Requests {
         let outcome = tokio::select! {
             biased;
             () = outgoing.abandoned() => Ok(()),
-            outcome = self.http.until.or_end(self.try_exchange(message, outgoing)) => outcome,
+            outcome = self.http.or_end(self.try_exchange(message, outgoing)) => outcome,
         };
         if let Err(error) = &outcome {
             self.failed(outgoing, error);

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use self::authorization::Authorizer;
 use self::refusals::{HttpError, HttpErrorKind};
@@ -49,7 +49,8 @@ pub(crate) struct HttpClient {
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
-    pub(crate) until: Until,
+    /// Cancelled when the transport ends, and with it what was asked for.
+    pub(crate) until: CancellationToken,
 }
 
 impl HttpClient {
@@ -112,6 +113,12 @@ impl HttpClient {
         error
     }
 
+    /// Returns the output of a future, unless the transport ends first.
+    /// Dropped: `work` is dropped.
+    pub(crate) async fn or_end<T>(&self, work: impl Future<Output = Result<T, HttpError>>) -> Result<T, HttpError> {
+        self.until.run_until_cancelled(work).await.unwrap_or_else(|| Err(HttpError::lost(CLOSED)))
+    }
+
     /// Returns a stranger's text as it may be shown, on one line.
     fn shown(&self, text: &[u8]) -> String {
         self.redactor().shown_line(&String::from_utf8_lossy(text), PREVIEW)
@@ -154,39 +161,6 @@ fn redirect_target(response: &reqwest::Response) -> Option<reqwest::Url> {
 
 pub(super) fn content_type(response: &reqwest::Response) -> &str {
     response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-/// The life of a transport: what it has asked for ends with it, whoever drives it.
-pub(crate) struct Life(#[expect(dead_code, reason = "it is dropped")] watch::Sender<()>);
-
-/// Until when something may go on.
-#[derive(Clone)]
-pub(crate) struct Until(watch::Receiver<()>);
-
-impl Life {
-    pub(crate) fn new() -> (Self, Until) {
-        let (sender, receiver) = watch::channel(());
-        (Self(sender), Until(receiver))
-    }
-}
-
-impl Until {
-    /// Waits for the end.
-    /// Cancel safe.
-    pub(crate) fn end(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut life = self.0.clone();
-        async move { while life.changed().await.is_ok() {} }
-    }
-
-    /// Returns the output of a future, unless the end comes first.
-    /// Dropped: `work` is dropped.
-    pub(crate) async fn or_end<T, E: From<HttpError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-        tokio::select! {
-            biased;
-            () = self.end() => Err(HttpError::lost(CLOSED).into()),
-            outcome = work => outcome,
-        }
-    }
 }
 
 /// Sends a message on the runtime that drives its connection: the socket of another would stop with that runtime. Dropping the

@@ -1,6 +1,5 @@
 //! The way to a server at a URL: TLS, the proxy, and the program's changes to the HTTP client.
 
-use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +10,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+
+use crate::ground::redact::debug_as;
 
 const ENCRYPTED: &[u8] = b"-----BEGIN ENCRYPTED PRIVATE KEY-----";
 
@@ -30,11 +31,7 @@ impl PartialEq for Customize {
     }
 }
 
-impl fmt::Debug for Customize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Customize(..)")
-    }
-}
+debug_as!(Customize, "Customize(..)");
 
 /// The way to a server. For what is not set, the system and the environment decide.
 #[derive(Clone, Default, PartialEq)]

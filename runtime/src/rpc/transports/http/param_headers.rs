@@ -1,12 +1,14 @@
 //! `x-mcp-header`: arguments that HTTP servers of protocol 2026-07-28 want mirrored in `Mcp-Param-*` headers.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
+
+use crate::ground::sync::lock;
 
 const ANNOTATION: &str = "x-mcp-header";
 
@@ -28,7 +30,7 @@ impl ParamHeaders {
     /// The fault in them: such a tool must not be offered over HTTP.
     pub(crate) fn learn(&self, tool: &str, input_schema: &Value) -> Result<(), String> {
         let mirrored = annotations(input_schema)?;
-        let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = lock(&self.0);
         if mirrored.is_empty() {
             tools.remove(tool);
         } else {
@@ -39,7 +41,7 @@ impl ParamHeaders {
 
     /// The headers that a call carries.
     pub(crate) fn of_call(&self, tool: &str, arguments: &Map<String, Value>) -> HeaderMap {
-        let tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = lock(&self.0);
         let mut headers = HeaderMap::new();
         for Mirrored { path, header } in tools.get(tool).into_iter().flatten() {
             if let Some(value) = argument_at(arguments, path).and_then(header_value) {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::param_headers::ParamHeaders;
 use super::refusals::HttpError;
 use super::requests::Requests;
-use super::{HttpClient, Life, bodies, on_runtime};
+use super::{HttpClient, bodies, on_runtime};
 use crate::ground::task::Boxed;
 use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::{Ledger, Outgoing};
@@ -33,7 +33,7 @@ pub(crate) struct StreamableTransport {
     arrived: mpsc::Receiver<Incoming>,
     /// Reads the server's own messages, once the session has begun.
     listening: Boxed<()>,
-    life: Option<Life>,
+    life: Option<DropGuard>,
 }
 
 /// The sending side.
@@ -51,9 +51,8 @@ pub(crate) fn connect(
     http: HttpClient,
     param_headers: Arc<ParamHeaders>,
     max_concurrent_requests: Option<usize>,
-    life: Life,
 ) -> (Arc<StreamableSender>, StreamableTransport) {
-    let ledger = http.ledger.clone();
+    let (ledger, life) = (http.ledger.clone(), Some(http.until.clone().drop_guard()));
     let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
     let slots = max_concurrent_requests.unwrap_or(REQUESTS_UNDER_WAY);
     let requests = Requests::new(http, url, param_headers, slots, arriving);
@@ -66,7 +65,7 @@ pub(crate) fn connect(
         })
     };
     let sender = StreamableSender { requests: requests.clone(), begun, runtime: Handle::current() };
-    (Arc::new(sender), StreamableTransport { requests, ledger, arrived, listening, life: Some(life) })
+    (Arc::new(sender), StreamableTransport { requests, ledger, arrived, listening, life })
 }
 
 impl Sender for StreamableSender {
@@ -106,7 +105,7 @@ impl Requests {
             Ok(())
         };
         let late = |_| self.lost(format!("the server did not accept it within {PATIENCE_FOR_ACCEPTANCE:?}"));
-        timeout(PATIENCE_FOR_ACCEPTANCE, self.http.until.or_end(sending)).await.unwrap_or_else(|error| Err(late(error)))
+        timeout(PATIENCE_FOR_ACCEPTANCE, self.http.or_end(sending)).await.unwrap_or_else(|error| Err(late(error)))
     }
 }
 

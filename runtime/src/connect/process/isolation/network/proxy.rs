@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_bindgen_model::Domain;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::address::is_public;
 use super::request::Request;
+use crate::ground::sync::lock;
 use crate::ground::task::{Boxed, task};
 
 const LARGEST_HEAD: usize = 32 * 1024;
@@ -113,7 +114,7 @@ impl Proxy {
 
     /// Logs each host once.
     fn log(&self, host: &str, port: u16) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = lock(&self.refused);
         if refused.len() < MOST_LOGGED && refused.insert(format!("{host}:{port}")) {
             tracing::warn!("an isolated server was denied a connection to `{host}:{port}`");
         }

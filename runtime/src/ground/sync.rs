@@ -1,0 +1,31 @@
+//! Locks that a panic does not poison, and values that others change.
+
+use std::future::pending;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tokio::sync::watch;
+
+/// Locks `mutex`, also after another thread panicked with it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks `lock` for reading, also after another thread panicked with it.
+pub(crate) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks `lock` for writing, also after another thread panicked with it.
+pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for a value that is as wanted, for ever where the sender is gone.
+/// Cancel safe.
+pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, is_wanted: impl FnMut(&T) -> bool) -> T {
+    let wanted = value.wait_for(is_wanted).await.map(|wanted| wanted.clone());
+    match wanted {
+        Ok(wanted) => wanted,
+        Err(_) => pending().await,
+    }
+}
