@@ -1,9 +1,10 @@
 //! Everything that can call a tool.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures_util::future::BoxFuture;
 
 use super::{CallError, CallOptions, Offer, ToolCall, ToolResult};
 
@@ -102,10 +103,7 @@ impl<C: CallTool> CallTool for WithOptions<C> {
 /// ```
 pub trait DynCallTool: Send + Sync {
     /// As [`CallTool::call_tool`].
-    fn call_tool_dyn<'a>(
-        &'a self,
-        call: ToolCall,
-    ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>>;
+    fn call_tool_dyn(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolResult, CallError>>;
 
     /// As [`CallTool::offer`].
     #[doc(hidden)]
@@ -113,10 +111,7 @@ pub trait DynCallTool: Send + Sync {
 }
 
 impl<C: CallTool> DynCallTool for C {
-    fn call_tool_dyn<'a>(
-        &'a self,
-        call: ToolCall,
-    ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>> {
+    fn call_tool_dyn(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolResult, CallError>> {
         Box::pin(self.call_tool(call))
     }
 

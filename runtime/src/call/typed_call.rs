@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::{CallError, CallOptions, CallTool, Tool, ToolCall};
+use futures_util::future::BoxFuture;
 
-type Running<'c, T> = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send + 'c>>;
+use super::{CallError, CallOptions, CallTool, Tool, ToolCall};
 
 /// A call with typed parameters and a typed result, made when it is awaited. The methods of bindings return it.
 ///
@@ -19,24 +19,21 @@ type Running<'c, T> = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send +
 /// ```
 #[must_use = "a call is made when it is awaited"]
 pub struct TypedCall<'c, C, P: Tool> {
-    state: State<'c, C, P>,
-}
-
-enum State<'c, C, P: Tool> {
-    Unmade { client: &'c C, params: P, options: CallOptions },
-    Running(Running<'c, P::Output>),
-    Over,
+    /// What it is made of, until it is first polled.
+    unmade: Option<(&'c C, P, CallOptions)>,
+    /// Until it has ended.
+    running: Option<BoxFuture<'c, Result<P::Output, CallError>>>,
 }
 
 impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
     /// A call through `client`.
     pub const fn new(client: &'c C, params: P) -> Self {
-        Self { state: State::Unmade { client, params, options: CallOptions::new() } }
+        Self { unmade: Some((client, params, CallOptions::new())), running: None }
     }
 
     /// Sets options, and keeps earlier ones that these do not set. Has no effect after the first poll.
     pub fn with(mut self, given: CallOptions) -> Self {
-        if let State::Unmade { options, .. } = &mut self.state {
+        if let Some((_, _, options)) = &mut self.unmade {
             *options = given.or(options);
         }
         self
@@ -52,23 +49,17 @@ impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
     type Output = Result<P::Output, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let state = &mut self.get_mut().state;
-        if let State::Unmade { .. } = state
-            && let State::Unmade { client, params, options } = std::mem::replace(state, State::Over)
-        {
-            *state = State::Running(Box::pin(made(client, params, options)));
+        let Self { unmade, running } = self.get_mut();
+        if let Some((client, params, options)) = unmade.take() {
+            *running = Some(Box::pin(made(client, params, options)));
         }
-        match state {
-            State::Running(running) => {
-                let outcome = running.as_mut().poll(context);
-                if outcome.is_ready() {
-                    *state = State::Over;
-                }
-                outcome
-            }
-            // A finished future is pending forever.
-            State::Unmade { .. } | State::Over => Poll::Pending,
+        // A finished future is pending forever.
+        let Some(call) = running else { return Poll::Pending };
+        let outcome = call.as_mut().poll(context);
+        if outcome.is_ready() {
+            *running = None;
         }
+        outcome
     }
 }
 

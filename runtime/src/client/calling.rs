@@ -21,15 +21,13 @@ use crate::ground::redact::LONGEST_MESSAGE;
 use crate::ground::task::cancelled;
 use crate::rpc::failure::Failure;
 use crate::rpc::request::RequestError;
+use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
 use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, CallTool, Cause, ConnectError, Dispatched, ToolCall, ToolResult};
 
 const INVALID_PARAMS: i32 = -32602;
 /// How often a tool is compared for one call; a server may change its list all the time.
 const MOST_COMPARISONS: usize = 5;
-/// Keys of a request's `_meta` that the protocol has for itself.
-const PROGRESS_TOKEN: &str = "progressToken";
-const RESERVED: &str = "io.modelcontextprotocol/";
 /// Of these what the caller says: how much of its log the server is to send.
 const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 

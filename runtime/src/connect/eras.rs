@@ -140,14 +140,7 @@ async fn attempt(
         not(any(feature = "auth", feature = "cassette")),
         expect(unused_mut, reason = "nobody else sets something on it")
     )]
-    let mut link = Link {
-        max_concurrent_requests: options.max_concurrent_requests,
-        #[cfg(feature = "stdio")]
-        streams: options.streams.clone(),
-        #[cfg(feature = "http")]
-        customize: options.customize.clone(),
-        ..Link::new(config, redactor, options.call_timeout(config.timeout))
-    };
+    let mut link = Link::new(config, options, redactor);
     link.ledger.heard_by(notices.clone());
     #[cfg(feature = "cassette")]
     if let Some(cassette) = &options.cassette {

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::Mutex;
-use std::time::Duration;
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 #[cfg(feature = "http")]
 use tokio_util::sync::CancellationToken;
 
+use super::options::ClientOptions;
 #[cfg(feature = "stdio")]
 use super::process::isolation::Sandbox;
 use crate::ConnectErrorKind as Kind;
@@ -26,17 +26,10 @@ use crate::rpc::transports::cassette::{Player, replay};
 #[cfg(feature = "stdio")]
 use crate::rpc::transports::duplex::{DuplexTransport, Streams};
 #[cfg(feature = "http")]
-use crate::rpc::transports::http::authorization::Authorizer;
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::client::shared;
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::network::{Customize, Network};
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::param_headers::ParamHeaders;
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::reach::exposes_headers;
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::{HttpClient, streamable};
+use crate::rpc::transports::http::{
+    HttpClient, authorization::Authorizer, client::shared, network::Customize, network::Network,
+    param_headers::ParamHeaders, reach::exposes_headers, streamable,
+};
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
 use crate::rpc::transports::{self, Sender, Sides};
@@ -65,20 +58,19 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// `timeout` is how long calls wait for an answer.
-    pub(crate) fn new(config: &ServerConfig, redactor: &Redactor, timeout: Duration) -> Self {
+    pub(crate) fn new(config: &ServerConfig, options: &ClientOptions, redactor: &Redactor) -> Self {
         Self {
-            ledger: Ledger::new(Limits::default(), timeout, redactor.clone()),
+            ledger: Ledger::new(Limits::default(), options.call_timeout(config.timeout), redactor.clone()),
             notes: Notes::new(&config.name, redactor.clone()),
-            max_concurrent_requests: None,
+            max_concurrent_requests: options.max_concurrent_requests,
             #[cfg(feature = "stdio")]
-            streams: None,
+            streams: options.streams.clone(),
             #[cfg(feature = "cassette")]
             player: None,
             #[cfg(feature = "http")]
             param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
             #[cfg(feature = "http")]
-            customize: None,
+            customize: options.customize.clone(),
             #[cfg(feature = "http")]
             authorizer: None,
         }

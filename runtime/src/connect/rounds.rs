@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
+use rmcp::model::RequestMetaObject;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -15,6 +15,7 @@ use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::task::cancelled;
 use crate::rpc::handlers::Unanswered;
+use crate::rpc::messages::error_data;
 use crate::rpc::request::{RequestError, Terms};
 use crate::rpc::sent::MethodCall;
 use crate::{CallOptions, Dispatched};
@@ -152,7 +153,10 @@ impl Connection {
                         let result = task.get_mut("result").map(Value::take).filter(Value::is_object);
                         return result.ok_or_else(|| RequestError::invalid("the task has ended without a result"));
                     }
-                    Some("failed") => return Err(RequestError::Rpc(error_of(&task))),
+                    Some("failed") => {
+                        let error = task.get("error").unwrap_or(&Value::Null);
+                        return Err(RequestError::Rpc(error_data(error, "the task failed")));
+                    }
                     Some("cancelled") => {
                         return Err(RequestError::invalid("the server cancelled the task"));
                     }
@@ -199,14 +203,6 @@ async fn pause(task: &Value, options: &CallOptions, patience: Patience) -> Resul
         waited = patience.cap.bound(pause) => waited.ok_or(RequestError::Timeout(Dispatched::Unknown)),
         () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),
     }
-}
-
-fn error_of(task: &Value) -> ErrorData {
-    let error = task.get("error");
-    let code = error.and_then(|error| error.get("code")?.as_i64()).and_then(|code| i32::try_from(code).ok());
-    let message = error.and_then(|error| error.get("message")?.as_str()).unwrap_or("the task failed").to_owned();
-    let data = error.and_then(|error| error.get("data")).cloned();
-    ErrorData::new(code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode), message, data)
 }
 
 /// A task that nobody waits for any more; the server is told.

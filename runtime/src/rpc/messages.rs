@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 /// Says in a response why its result cannot be read.
 pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
-const INTERNAL_ERROR: i32 = -32603;
 
 /// Reads a message. In a list of tools, or in what a server says of itself, one bad place must not cost the rest; the
 /// result of a call would lie if something in it stood for a number or a value that cannot be read, and is taken out.
@@ -71,13 +70,10 @@ pub(crate) fn is_of_protocol(method: &str) -> bool {
         || (notification.is_some() && NOTIFICATIONS.contains(&family))
 }
 
-pub(super) fn error_data(error: &Value) -> ErrorData {
+pub(crate) fn error_data(error: &Value, otherwise: &str) -> ErrorData {
     let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
-    let message = match error.get("message").and_then(Value::as_str).or(error.as_str()) {
-        Some(message) => message.to_owned(),
-        None => "no message was given".to_owned(),
-    };
-    ErrorData::new(ErrorCode(code.unwrap_or(INTERNAL_ERROR)), message, error.get("data").cloned())
+    let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or(otherwise).to_owned();
+    ErrorData::new(code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode), message, error.get("data").cloned())
 }
 
 /// A request of the other side, as sent.

@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use crate::ground::wire::size_of_members;
 
 const META: &str = "_meta";
-const PROGRESS_TOKEN: &str = "progressToken";
+pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
+/// Begins the keys of `_meta` that the protocol reserves.
+pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// A method with its parameters: of a request or a notification.

@@ -1,5 +1,6 @@
 //! A request, from admission until its outcome is final.
 
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 use rmcp::model::{ErrorData, RequestId};
@@ -60,19 +61,28 @@ pub(crate) struct TicketTerms {
 #[derive(Clone)]
 pub(crate) struct Ticket(Arc<Slip>);
 
-struct Slip {
-    serial: i64,
-    size: usize,
+pub(crate) struct Slip {
+    pub(super) serial: i64,
+    pub(super) size: usize,
     deadline: Deadline,
-    admitted: Instant,
+    pub(super) admitted: Instant,
     list: Option<u64>,
-    is_subscription: bool,
+    /// Whether its response is its end, not an answer.
+    pub(super) is_subscription: bool,
     acknowledged: Mutex<Option<oneshot::Sender<Value>>>,
     state: watch::Sender<State>,
     /// The server's answer, until the caller takes it.
     answer: Mutex<Option<Result<Value, ErrorData>>>,
     progress: Mutex<Option<Instant>>,
-    listener: Option<Listener>,
+    pub(super) listener: Option<Listener>,
+}
+
+impl Deref for Ticket {
+    type Target = Slip;
+
+    fn deref(&self) -> &Slip {
+        &self.0
+    }
 }
 
 impl Ticket {
@@ -94,59 +104,46 @@ impl Ticket {
     }
 
     pub(crate) fn state(&self) -> State {
-        self.0.state.borrow().clone()
+        self.state.borrow().clone()
     }
 
     /// When the server last said that it gets on with it.
     pub(crate) fn last_progress(&self) -> Option<Instant> {
-        *lock(&self.0.progress)
+        *lock(&self.progress)
     }
 
     /// Waits until nothing can become of it any more.
     /// Cancel safe.
     pub(crate) async fn settled(&self) {
-        let mut state = self.0.state.subscribe();
+        let mut state = self.state.subscribe();
         let _ = state.wait_for(State::is_final).await;
     }
 
     pub(crate) fn is_settled(&self) -> bool {
-        self.0.state.borrow().is_final()
+        self.state.borrow().is_final()
     }
 
     /// Waits until it was given up, or failed.
     /// Cancel safe.
     pub(super) async fn abandoned(&self) {
-        let mut state = self.0.state.subscribe();
+        let mut state = self.state.subscribe();
         let _ = state.wait_for(|state| matches!(state, State::GivenUp(_) | State::Failed(_))).await;
     }
 
-    pub(super) fn serial(&self) -> i64 {
-        self.0.serial
-    }
-
     pub(super) fn id(&self) -> RequestId {
-        RequestId::Number(self.0.serial)
-    }
-
-    /// Returns `true` for a subscription: its response is its end, not an answer.
-    pub(super) fn is_subscription(&self) -> bool {
-        self.0.is_subscription
+        RequestId::Number(self.serial)
     }
 
     /// The server says what it tells of from now on.
     pub(super) fn acknowledge(&self, told: Value) {
-        let acknowledged = lock(&self.0.acknowledged).take();
+        let acknowledged = lock(&self.acknowledged).take();
         // The receiver may be gone.
         let _ = acknowledged.map(|acknowledged| acknowledged.send(told));
     }
 
-    pub(super) fn size(&self) -> usize {
-        self.0.size
-    }
-
     /// Returns `true` if nothing of it has left, or nothing that the server could act on.
     pub(super) fn is_unsent(&self) -> bool {
-        match &*self.0.state.borrow() {
+        match &*self.state.borrow() {
             State::Queued => true,
             State::Failed(failure) => failure.dispatched == Dispatched::No,
             _ => false,
@@ -154,20 +151,16 @@ impl Ticket {
     }
 
     pub(super) fn is_late(&self) -> bool {
-        self.0.deadline.has_passed()
-    }
-
-    pub(super) fn admitted(&self) -> Instant {
-        self.0.admitted
+        self.deadline.has_passed()
     }
 
     /// Returns `true` if the list has not changed since, or was not looked at.
     pub(super) fn is_for_list(&self, list: u64) -> bool {
-        self.0.list.is_none_or(|own| own == list)
+        self.list.is_none_or(|own| own == list)
     }
 
     pub(super) fn becomes(&self, state: State) {
-        self.0.state.send_if_modified(|current| {
+        self.state.send_if_modified(|current| {
             // Nobody waits for another state, and each wake-up of a caller costs as much as writing its request.
             let is_awaited = state.is_final();
             *current = state;
@@ -176,20 +169,15 @@ impl Ticket {
     }
 
     pub(super) fn answer(&self, answer: Result<Value, ErrorData>) {
-        *lock(&self.0.answer) = Some(answer);
+        *lock(&self.answer) = Some(answer);
     }
 
     /// Takes the server's answer.
     pub(super) fn take_answer(&self) -> Option<Result<Value, ErrorData>> {
-        lock(&self.0.answer).take()
-    }
-
-    /// Returns the listener of its progress.
-    pub(super) fn listener(&self) -> Option<Listener> {
-        self.0.listener.clone()
+        lock(&self.answer).take()
     }
 
     pub(super) fn progressed(&self) {
-        *lock(&self.0.progress) = Some(Instant::now());
+        *lock(&self.progress) = Some(Instant::now());
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::{Future, ready};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
@@ -10,6 +9,7 @@ use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Answer;
+use crate::call::ServiceFuture;
 use crate::ground::deadline::Deadline;
 use crate::ground::sync::lock;
 use crate::ground::task::cancelled;
@@ -46,10 +46,8 @@ struct Inner {
     refused: Vec<CallError>,
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
-
 /// Reads the arguments and begins to answer, or refuses them.
-type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<Answering, CallError> + Send + Sync>;
+type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<ServiceFuture, CallError> + Send + Sync>;
 
 impl Fake {
     /// A fake that expects nothing.
@@ -86,7 +84,7 @@ impl Fake {
         })
     }
 
-    fn handle<P: Tool>(self, begin: impl Fn(P) -> Answering + Send + Sync + 'static) -> Self {
+    fn handle<P: Tool>(self, begin: impl Fn(P) -> ServiceFuture + Send + Sync + 'static) -> Self {
         let handler: Handler = Arc::new(move |arguments| Ok(begin(parse_arguments(arguments).map_err(as_the_server)?)));
         let mut inner = lock(&self.inner);
         let names = (P::SERVER.name, P::NAME);
@@ -117,7 +115,7 @@ impl Fake {
         lock(&self.inner).refused.clone()
     }
 
-    fn begin(&self, call: &ToolCall) -> Result<Answering, CallError> {
+    fn begin(&self, call: &ToolCall) -> Result<ServiceFuture, CallError> {
         let handler = {
             let mut inner = lock(&self.inner);
             inner.calls.push(call.clone());
@@ -191,7 +189,7 @@ fn as_the_server(error: CallError) -> CallError {
 }
 
 /// Waits for the answer as long as the call says.
-async fn within(call: &ToolCall, mut answering: Answering) -> Result<ToolResult, CallError> {
+async fn within(call: &ToolCall, mut answering: ServiceFuture) -> Result<ToolResult, CallError> {
     // A result that is ready needs no clock, which a test without a runtime lacks.
     if let Some(outcome) = answering.as_mut().now_or_never() {
         return outcome;

@@ -182,14 +182,7 @@ macro_rules! __string_enum {
             }
         }
 
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Form::Text(self.as_str())
-            }
-        }
-
         $crate::__string_enum_text!($type);
-        $crate::__serde_through_wire!($type);
     };
     ($type:ident { $($variant:ident = $text:literal,)* } open $other:ident) => {
         impl $type {
@@ -219,14 +212,7 @@ macro_rules! __string_enum {
             }
         }
 
-        impl $crate::__private::Print for $type {
-            fn form(&self) -> $crate::__private::Form<'_> {
-                $crate::__private::Form::Text(self.as_str())
-            }
-        }
-
         $crate::__string_enum_text!($type);
-        $crate::__serde_through_wire!($type);
     };
 }
 
@@ -234,6 +220,12 @@ macro_rules! __string_enum {
 #[macro_export]
 macro_rules! __string_enum_text {
     ($type:ident) => {
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Form::Text(self.as_str())
+            }
+        }
+
         impl ::core::fmt::Display for $type {
             fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 formatter.pad(self.as_str())
@@ -247,6 +239,8 @@ macro_rules! __string_enum_text {
                 $crate::__private::from_value(&$crate::__private::prelude::Value::from(text))
             }
         }
+
+        $crate::__serde_through_wire!($type);
     };
 }
 

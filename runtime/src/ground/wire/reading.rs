@@ -25,7 +25,7 @@ impl Counts {
 const DEEPEST: u32 = 160;
 
 /// The state of reading a whole value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reading {
     /// Whether the whole value is about to be read, by way of `Deserialize`.
     pub(super) is_whole: Cell<bool>,
@@ -52,15 +52,7 @@ enum Look {
 
 impl Reading {
     pub(super) fn new(is_whole: bool) -> Self {
-        Self {
-            is_whole: Cell::new(is_whole),
-            fault: RefCell::new(None),
-            depth: Cell::new(0),
-            trying: Cell::new(0),
-            counts: Cell::default(),
-            bound: Cell::default(),
-            look: Cell::default(),
-        }
+        Self { is_whole: Cell::new(is_whole), ..Self::default() }
     }
 
     /// Asks that the next value be only looked at.

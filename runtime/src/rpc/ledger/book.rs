@@ -70,19 +70,19 @@ impl Book {
         }
         self.messages += 1;
         self.under_way.insert(ticket.id(), Entry { place: self.messages, ticket: ticket.clone() });
-        if !ticket.is_subscription() {
+        if !ticket.is_subscription {
             self.silence.begins();
         }
     }
 
     pub(super) fn wait(&mut self, ticket: &Ticket) {
-        self.queued.insert(ticket.serial(), ticket.clone());
-        self.queued_bytes += ticket.size();
+        self.queued.insert(ticket.serial, ticket.clone());
+        self.queued_bytes += ticket.size;
     }
 
     pub(super) fn waits_no_more(&mut self, ticket: &Ticket) {
-        if self.queued.remove(&ticket.serial()).is_some() {
-            self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size());
+        if self.queued.remove(&ticket.serial).is_some() {
+            self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size);
         }
     }
 
@@ -138,7 +138,7 @@ impl Book {
                         return None;
                     }
                     let found = self.under_way.values().filter(has_left);
-                    let mut found = found.filter(|entry| !entry.ticket.is_subscription());
+                    let mut found = found.filter(|entry| !entry.ticket.is_subscription);
                     found.next().filter(|_| found.next().is_none())
                 }
             },
@@ -155,7 +155,7 @@ impl Book {
     pub(super) fn note_progress(&self, params: &Value) -> Option<Listener> {
         let ticket = self.ticket(params.get("progressToken")?)?;
         ticket.progressed();
-        ticket.listener()
+        ticket.listener.clone()
     }
 
     /// The request under way with this id, which is its progress token as well.

@@ -153,7 +153,7 @@ impl Ledger {
             State::Queued => Dispatched::No,
             State::Writing { .. } | State::Written { .. } => {
                 // One that is cancelled is not answered.
-                book.owes_answers |= !ticket.is_subscription();
+                book.owes_answers |= !ticket.is_subscription;
                 Dispatched::Unknown
             }
             State::Answered => Dispatched::Yes,
@@ -168,7 +168,7 @@ impl Ledger {
     pub(crate) fn time_out(&self, ticket: &Ticket) -> Dispatched {
         let dispatched = self.give_up(ticket);
         let mut book = lock(&self.book);
-        if book.silence.has_lasted(ticket.admitted(), self.timeout) && book.ended.is_none() {
+        if book.silence.has_lasted(ticket.admitted, self.timeout) && book.ended.is_none() {
             let message = format!("no message from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
             book.end(&Failure::lost(message));
         }
@@ -253,7 +253,7 @@ impl Ledger {
         ticket.answer(fields.remove("result").ok_or_else(|| {
             let mut error = fields.remove("error").unwrap_or_default();
             self.redactor.value(&mut error);
-            messages::error_data(&error)
+            messages::error_data(&error, "no message was given")
         }));
         book.settle(&ticket, State::Answered);
     }
@@ -277,7 +277,7 @@ impl Ledger {
                 }
                 CANCELLED => {
                     let cancelled = params.get("requestId").and_then(|id| book.ticket(id)).cloned();
-                    if let Some(ticket) = cancelled.filter(Ticket::is_subscription) {
+                    if let Some(ticket) = cancelled.filter(|ticket| ticket.is_subscription) {
                         book.settle(&ticket, State::Failed(Failure::lost("the server ended the subscription")));
                     }
                 }
@@ -315,7 +315,7 @@ impl Ledger {
     pub(in crate::rpc) fn open_requests(&self) -> usize {
         let book = lock(&self.book);
         assert!(!book.queued.is_empty() || book.queued_bytes == 0, "bytes of no request wait");
-        let is_not_queued = |entry: &&Entry| !book.queued.contains_key(&entry.ticket.serial());
+        let is_not_queued = |entry: &&Entry| !book.queued.contains_key(&entry.ticket.serial);
         book.queued.len() + book.under_way.values().filter(is_not_queued).count()
     }
 }

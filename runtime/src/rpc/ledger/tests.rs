@@ -39,7 +39,7 @@ fn queued(ledger: &Arc<Ledger>) -> (Ticket, Outgoing) {
 /// The next request, which has left; it ends at a hundred times its id in the stream.
 fn written(ledger: &Arc<Ledger>) -> Ticket {
     let (ticket, outgoing) = queued(ledger);
-    assert!(outgoing.begin_write(Some(ticket.serial().unsigned_abs() * 100)));
+    assert!(outgoing.begin_write(Some(ticket.serial.unsigned_abs() * 100)));
     outgoing.written();
     ticket
 }

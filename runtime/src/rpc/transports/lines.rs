@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use super::framing::{Frame, Framer};
@@ -149,11 +149,11 @@ impl<E, R> Drop for LineTransport<E, R> {
 }
 
 impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTransport<E, R> {
-    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
         Box::pin(self.next_message())
     }
 
-    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn close(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.ledger.stop(&Failure::not_sent(CLOSED));
             self.writer.close().await;

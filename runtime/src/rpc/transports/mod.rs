@@ -17,8 +17,9 @@ pub(crate) mod sse;
 #[cfg(feature = "stdio")]
 pub(crate) mod writer;
 
-use std::pin::Pin;
 use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
 
 use crate::Cause;
 use crate::ground::task::Boxed;
@@ -44,11 +45,11 @@ pub trait Sender: Send + Sync {
 pub trait Transport: Send {
     /// Returns the next message to act on; `None` at the end.
     /// Cancel safe.
-    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>>;
+    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>>;
 
     /// Ends the connection. What is under way fails.
     /// Dropped before the end: dropping the transport ends the rest, without waiting for the server.
-    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    fn close(&mut self) -> BoxFuture<'_, ()>;
 }
 
 /// Returns `true` if another attempt of what failed for this cause would end alike.

@@ -4,9 +4,9 @@
 //! A stream that ends ends the connection: another stream is another session, which has to be initialized anew.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Url;
@@ -144,11 +144,11 @@ impl Sender for SseSender {
 }
 
 impl Transport for SseTransport {
-    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
         Box::pin(self.next_message())
     }
 
-    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn close(&mut self) -> BoxFuture<'_, ()> {
         self.http.ledger.close(&Failure::lost(CLOSED), None);
         self.life = None;
         self.events = None;

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Keys of `_meta` that the client sets by itself, and that say nothing of what is asked.
-const PROGRESS_TOKEN: &str = "progressToken";
-const RESERVED: &str = "io.modelcontextprotocol/";
+use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
 
 /// A request in the form in which it is recorded and compared.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]

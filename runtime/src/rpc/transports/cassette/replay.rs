@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 use std::future::ready;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -168,7 +168,7 @@ impl Sender for ReplaySender {
 }
 
 impl Transport for ReplayTransport {
-    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
         Box::pin(async move {
             loop {
                 let message = self.arrived.recv().await?;
@@ -179,7 +179,7 @@ impl Transport for ReplayTransport {
         })
     }
 
-    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn close(&mut self) -> BoxFuture<'_, ()> {
         self.ledger.close(&Failure::lost(CLOSED), None);
         Box::pin(ready(()))
     }

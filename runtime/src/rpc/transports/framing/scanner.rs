@@ -18,8 +18,9 @@ pub(super) enum Step {
 }
 
 /// The expected next token.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Next {
+    #[default]
     Object,
     KeyOrEnd,
     Key,
@@ -42,13 +43,15 @@ enum Container {
 }
 
 /// The member at the top that is being read.
-#[derive(PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 enum Member {
+    #[default]
     Other,
     Key,
     Id,
 }
 
+#[derive(Default)]
 pub(super) struct Scanner {
     next: Next,
     within: Vec<Container>,
@@ -56,12 +59,6 @@ pub(super) struct Scanner {
     /// The key at the top, or the `id`, as far as it was read.
     kept: Vec<u8>,
     id: Option<Value>,
-}
-
-impl Default for Scanner {
-    fn default() -> Self {
-        Self { next: Next::Object, within: Vec::new(), member: Member::Other, kept: Vec::new(), id: None }
-    }
 }
 
 impl Scanner {

@@ -64,6 +64,7 @@ impl Reader {
 }
 
 /// Reads events; how the bytes are split makes no difference.
+#[derive(Default)]
 struct Parser {
     limit: usize,
     line: Vec<u8>,
@@ -79,16 +80,7 @@ struct Parser {
 
 impl Parser {
     fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            line: Vec::new(),
-            line_length: 0,
-            after_cr: false,
-            is_first_line: true,
-            current: Sse::default(),
-            kept: 0,
-            found: VecDeque::new(),
-        }
+        Self { limit, is_first_line: true, ..Self::default() }
     }
 
     fn next(&mut self) -> Option<Event> {

@@ -1,9 +1,9 @@
 //! Streamable HTTP.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -110,7 +110,7 @@ impl Requests {
 }
 
 impl Transport for StreamableTransport {
-    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+    fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>> {
         Box::pin(async move {
             tokio::select! {
                 biased;
@@ -124,7 +124,7 @@ impl Transport for StreamableTransport {
         })
     }
 
-    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn close(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.ledger.close(&Failure::lost(CLOSED), None);
             self.requests.delete().await;
