@@ -195,7 +195,7 @@ impl Passage {
     /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
     pub(crate) fn is_granted(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) -> bool {
         self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
-            let grants = lock(&grants);
+            let grants = lock(grants);
             !grants.is_empty() && grants.contains(&(guard, approved_call(tool, arguments)))
         })
     }
@@ -203,7 +203,7 @@ impl Passage {
     /// Notes for later tries that the call was approved.
     pub(crate) fn grant(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) {
         if let Some(grants) = self.way().and_then(|way| way.grants.as_ref()) {
-            lock(&grants).push((guard, approved_call(tool, arguments)));
+            lock(grants).push((guard, approved_call(tool, arguments)));
         }
     }
 

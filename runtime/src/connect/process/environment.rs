@@ -155,7 +155,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 fn is_passed(config: &ServerConfig, name: &str) -> bool {
     let is_it = |other: &str| if cfg!(windows) { other.eq_ignore_ascii_case(name) } else { other == name };
     let mut always = INHERITED.split_whitespace().chain(CERTIFICATES).chain(FOLDERS);
-    always.any(|other| is_it(other)) || config.env.keys().chain(&config.inherit_env).any(|other| is_it(other))
+    always.any(&is_it) || config.env.keys().chain(&config.inherit_env).any(|other| is_it(other))
 }
 
 /// Returns `true` if the server has this value under another name, or among its arguments.
