@@ -19,7 +19,7 @@ use super::{CallError, CallOptions, CallTool, Tool, ToolCall};
 /// ```
 #[must_use = "a call is made when it is awaited"]
 pub struct TypedCall<'c, C, P: Tool> {
-    /// What it is made of, until it is first polled.
+    /// The parts of the call, until it is first polled.
     unmade: Option<(&'c C, P, CallOptions)>,
     /// Until it has ended.
     running: Option<BoxFuture<'c, Result<P::Output, CallError>>>,

@@ -12,7 +12,8 @@ use crate::{CallError, CallOptions, Dispatched};
 
 /// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
 /// a door of its own; handshakes, tasks and streams are the client's.
-const METHODS: &str = "completion/complete, logging/setLevel, ping, prompts/get, prompts/list, resources/directory/read, \
+const METHODS: &str = "\
+    completion/complete, logging/setLevel, ping, prompts/get, prompts/list, resources/directory/read, \
     resources/list, resources/read, resources/subscribe, resources/templates/list, resources/unsubscribe, \
     skills/get, skills/list, tools/list";
 

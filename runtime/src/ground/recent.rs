@@ -1,4 +1,4 @@
-//! What is remembered for a while: the entries that were used last, the moments of a period.
+//! Bounded memory: the entries that were used last, the moments of a period.
 
 use std::collections::VecDeque;
 use std::hash::Hash;

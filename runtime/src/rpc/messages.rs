@@ -61,13 +61,13 @@ pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
 /// Returns `true` if a method belongs to the protocol, by its first part, so that later versions are covered too. Others are
 /// for extensions.
 pub(crate) fn is_of_protocol(method: &str) -> bool {
-    const FAMILIES: &str = "completion elicitation initialize logging ping prompts resources roots sampling server skills \
-        subscriptions tasks tools rpc";
+    const FAMILIES: &str = "\
+        completion,elicitation,initialize,logging,ping,prompts,resources,roots,sampling,server,skills,subscriptions,\
+        tasks,tools,rpc";
     const NOTIFICATIONS: [&str; 4] = ["cancelled", "initialized", "message", "progress"];
     let notification = method.strip_prefix("notifications/");
     let family = notification.unwrap_or(method).split(['/', '.']).next().unwrap_or_default();
-    FAMILIES.split_whitespace().any(|known| known == family)
-        || (notification.is_some() && NOTIFICATIONS.contains(&family))
+    FAMILIES.split(',').any(|known| known == family) || (notification.is_some() && NOTIFICATIONS.contains(&family))
 }
 
 pub(crate) fn error_data(error: &Value, otherwise: &str) -> ErrorData {

@@ -18,7 +18,7 @@ pub(crate) struct Invocation {
     observer: Arc<Observer>,
     is_bound: bool,
     begun: Instant,
-    /// What is told at the end, until then with the outcome of a dropped call.
+    /// The event to publish at the end, until then with the outcome of a dropped call.
     event: Option<ToolInvoked>,
 }
 

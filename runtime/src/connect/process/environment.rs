@@ -12,11 +12,12 @@ use super::Program;
 
 /// The variables that every server inherits: none that may hold a secret.
 const INHERITED: &str = if cfg!(windows) {
-    "APPDATA COMMONPROGRAMFILES COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA NUMBER_OF_PROCESSORS OS PATH PATHEXT \
-    PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP \
-    TMP USERNAME USERPROFILE WINDIR"
+    "\
+    APPDATA,COMMONPROGRAMFILES,COMSPEC,HOMEDRIVE,HOMEPATH,LOCALAPPDATA,NUMBER_OF_PROCESSORS,OS,PATH,PATHEXT,\
+    PROCESSOR_ARCHITECTURE,PROGRAMDATA,PROGRAMFILES,PROGRAMFILES(X86),PROGRAMW6432,SYSTEMDRIVE,SYSTEMROOT,TEMP,\
+    TMP,USERNAME,USERPROFILE,WINDIR"
 } else {
-    "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER"
+    "HOME,LANG,LC_ALL,LC_CTYPE,LOGNAME,PATH,SHELL,TERM,TMPDIR,TZ,USER"
 };
 /// The folders of the user, which an isolated server does not get: they may lie outside of the home that it does not see.
 const FOLDERS: [&str; 4] = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
@@ -26,12 +27,14 @@ pub(super) const CERTIFICATES: [&str; 4] =
 
 /// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case.
 const PROXIES: [&str; 4] = ["all_proxy", "http_proxy", "https_proxy", "no_proxy"];
-const OF_NPM: &str = "node_auth_token npm_config_cafile npm_config_https_proxy npm_config_noproxy npm_config_proxy \
-    npm_config_registry npm_config_userconfig npm_token";
+const OF_NPM: &str = "\
+    node_auth_token,npm_config_cafile,npm_config_https_proxy,npm_config_noproxy,npm_config_proxy,\
+    npm_config_registry,npm_config_userconfig,npm_token";
 /// Of one registry (`npm_config_//host/:_authToken`), or of one scope (`npm_config_@scope:registry`).
 const PREFIXES_OF_NPM: [&str; 2] = ["npm_config_//", "npm_config_@"];
-const OF_UV: &str = "uv_config_file uv_default_index uv_extra_index_url uv_find_links uv_insecure_host uv_keyring_provider \
-    uv_native_tls uv_python_install_mirror uv_system_certs";
+const OF_UV: &str = "\
+    uv_config_file,uv_default_index,uv_extra_index_url,uv_find_links,uv_insecure_host,uv_keyring_provider,\
+    uv_native_tls,uv_python_install_mirror,uv_system_certs";
 /// `UV_INDEX`, `UV_INDEX_URL`, and the credentials of one index (`UV_INDEX_NAME_PASSWORD`).
 const PREFIXES_OF_UV: [&str; 1] = ["uv_index"];
 /// These alone are no reason for a step of its own: they take back what the others say, or `npm run` always sets them.
@@ -77,7 +80,7 @@ impl Manager {
             Self::Uv => (OF_UV, &PREFIXES_OF_UV),
         };
         let name = name.to_ascii_lowercase();
-        PROXIES.into_iter().chain(names.split_whitespace()).any(|known| known == name)
+        PROXIES.into_iter().chain(names.split(',')).any(|known| known == name)
             || prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
@@ -96,7 +99,7 @@ impl Manager {
 /// Returns the variables of this process that a child inherits.
 pub(super) fn inherited<'p>(program: &'p Program<'_>, is_isolated: bool) -> impl Iterator<Item = (&'p str, OsString)> {
     let folders = FOLDERS.into_iter().filter(move |_| !is_isolated && !cfg!(windows));
-    let names = INHERITED.split_whitespace().chain(CERTIFICATES).chain(folders);
+    let names = INHERITED.split(',').chain(CERTIFICATES).chain(folders);
     let names = names.chain(program.inherit_env.iter().map(String::as_str));
     names.filter_map(|name| env::var_os(name).map(|value| (name, value)))
 }
@@ -154,7 +157,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
 /// Returns `true` if the server is given a variable of this name.
 fn is_passed(config: &ServerConfig, name: &str) -> bool {
     let is_it = |other: &str| if cfg!(windows) { other.eq_ignore_ascii_case(name) } else { other == name };
-    let mut always = INHERITED.split_whitespace().chain(CERTIFICATES).chain(FOLDERS);
+    let mut always = INHERITED.split(',').chain(CERTIFICATES).chain(FOLDERS);
     always.any(&is_it) || config.env.keys().chain(&config.inherit_env).any(|other| is_it(other))
 }
 

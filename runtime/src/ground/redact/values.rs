@@ -15,13 +15,15 @@ const SHORTEST_UNSURE: usize = 8;
 const LONGEST_WORD: usize = 12;
 const SCHEMES: [&str; 7] = ["bearer", "basic", "token", "digest", "apikey", "api-key", "negotiate"];
 /// Variables that are on every machine, and secret on none.
-const HARMLESS: &str = "APPDATA EDITOR HOME HOSTNAME LANG LOCALAPPDATA LOGNAME OS PATH PWD SHELL TEMP TERM TMP TMPDIR USER USERNAME \
+const HARMLESS: &str = "\
+    APPDATA,EDITOR,HOME,HOSTNAME,LANG,LOCALAPPDATA,LOGNAME,OS,PATH,PWD,SHELL,TEMP,TERM,TMP,TMPDIR,USER,USERNAME,\
     USERPROFILE";
 /// Words that mean something in every text, even as the value of a password.
-const ORDINARY: &str = "admin anonymous auto basic bearer console critical debug default demo dev development disable disabled \
-    docker enable enabled error example false file guest http https info json latest local localhost main master \
-    model node none null password prod production public python readonly root secret server silent staging stdio \
-    string test testing text token trace true undefined user utf-8 verbose warn warning";
+const ORDINARY: &str = "\
+    admin,anonymous,auto,basic,bearer,console,critical,debug,default,demo,dev,development,disable,disabled,docker,\
+    enable,enabled,error,example,false,file,guest,http,https,info,json,latest,local,localhost,main,master,model,\
+    node,none,null,password,prod,production,public,python,readonly,root,secret,server,silent,staging,stdio,string,\
+    test,testing,text,token,trace,true,undefined,user,utf-8,verbose,warn,warning";
 
 /// How a value came into the configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,7 @@ impl PrivateValues {
 
     /// Adds what was found under the name of a placeholder, or of a variable that the server inherits.
     pub(crate) fn handed(&mut self, name: &str, value: &str) {
-        if HARMLESS.split_whitespace().any(|harmless| harmless == name) {
+        if HARMLESS.split(',').any(|harmless| harmless == name) {
             return;
         }
         self.add(value, Origin::Handed);
@@ -183,7 +185,7 @@ impl PrivateValues {
 
 /// Returns `true` if a text would be unreadable without it.
 fn is_ordinary(value: &str, origin: Origin) -> bool {
-    let is_short = value.len() < SHORTEST || ORDINARY.split_whitespace().any(|word| value.eq_ignore_ascii_case(word));
+    let is_short = value.len() < SHORTEST || ORDINARY.split(',').any(|word| value.eq_ignore_ascii_case(word));
     let all = |of: &dyn Fn(char) -> bool| value.chars().all(of);
     let is_number = all(&|c| c.is_ascii_digit());
     let is_version = value.contains('.') && all(&|c| c.is_ascii_digit() || ".:v".contains(c));

@@ -13,13 +13,15 @@ use crate::connect::process::Program;
 use crate::connect::process::environment::CERTIFICATES;
 
 /// The system's programs and libraries.
-const SYSTEM: &str = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store /run/current-system /run/opengl-driver \
+const SYSTEM: &str = "\
+    /usr,/bin,/sbin,/lib,/lib32,/lib64,/libx32,/nix/store,/gnu/store,/run/current-system,/run/opengl-driver,\
     /sys/devices/system/cpu";
 /// The files of `/etc` that programs need to run: names, certificates, time zones. The rest may hold secrets of the machine.
-const SETTINGS: &str = "alternatives ca-certificates ca-certificates.conf crypto-policies fonts gai.conf group host.conf hosts \
-    ld.so.cache ld.so.conf ld.so.conf.d locale.alias locale.conf localtime mime.types nsswitch.conf os-release \
-    passwd pki/ca-trust pki/tls/cert.pem pki/tls/certs pki/tls/openssl.cnf protocols resolv.conf services \
-    ssl/cert.pem ssl/certs ssl/openssl.cnf static terminfo timezone zoneinfo";
+const SETTINGS: &str = "\
+    alternatives,ca-certificates,ca-certificates.conf,crypto-policies,fonts,gai.conf,group,host.conf,hosts,\
+    ld.so.cache,ld.so.conf,ld.so.conf.d,locale.alias,locale.conf,localtime,mime.types,nsswitch.conf,os-release,\
+    passwd,pki/ca-trust,pki/tls/cert.pem,pki/tls/certs,pki/tls/openssl.cnf,protocols,resolv.conf,services,\
+    ssl/cert.pem,ssl/certs,ssl/openssl.cnf,static,terminfo,timezone,zoneinfo";
 /// Where other programs leave their sockets and temporary files.
 const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
 /// The folders that every server has, and that can be nobody's.
@@ -195,7 +197,7 @@ struct Home {
 impl Home {
     /// Returns `true` if something else can stand in its place.
     fn can_be_hidden(&self) -> bool {
-        let mut others = SYSTEM.split_whitespace().chain(OWN).chain(["/etc", "/var/tmp", "/sys"]);
+        let mut others = SYSTEM.split(',').chain(OWN).chain(["/etc", "/var/tmp", "/sys"]);
         !others.any(|other| Path::new(other).starts_with(&self.way.real))
     }
 }
@@ -237,7 +239,7 @@ fn whole() -> View {
     view.put("/", Place::Write);
     view.put("/sys", Place::Read);
     // In folders that are hidden, such as /run.
-    for needed in SYSTEM.split_whitespace().chain(["/etc/resolv.conf"]) {
+    for needed in SYSTEM.split(',').chain(["/etc/resolv.conf"]) {
         let _ = view.show(Path::new(needed));
     }
     view
@@ -247,11 +249,11 @@ fn whole() -> View {
 fn system_alone() -> View {
     let mut view = own();
     // Missing folders are not needed.
-    for system in SYSTEM.split_whitespace() {
+    for system in SYSTEM.split(',') {
         let _ = view.show(Path::new(system));
     }
     let etc = Path::new("/etc");
-    for setting in SETTINGS.split_whitespace() {
+    for setting in SETTINGS.split(',') {
         let _ = view.show(&etc.join(setting));
     }
     // Their settings lie apart from them, with links.
