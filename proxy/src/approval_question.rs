@@ -1,7 +1,7 @@
 //! Asking the client of the proxy whether a call of its own may be made.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
@@ -9,6 +9,7 @@ use rmcp::model::RequestId;
 
 use super::approval::digest_of;
 use super::downstream::{Downstream, is_yes, question};
+use super::lock::lock;
 use super::shares::Shares;
 use super::visit::Visit;
 
@@ -64,16 +65,12 @@ impl Asking {
 
     /// Returns the question that has to be answered before the call can be made.
     pub(super) fn asked(&self) -> Option<ApprovalRequest> {
-        self.pending().asked.take()
+        lock(&self.pending).asked.take()
     }
 
     /// The digests of calls whose approvals were made use of.
     pub(super) fn used(&self) -> Vec<String> {
-        std::mem::take(&mut self.pending().used)
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut lock(&self.pending).used)
     }
 
     async fn answer(&self, request: ApprovalRequest) -> ApprovalAnswer {
@@ -91,14 +88,14 @@ impl Asking {
                 None => declined("too many approvals are open; answer some of them first"),
             },
             Who::Stateless { settled, .. } if settled.approved.contains(&digest) => {
-                self.pending().used.push(digest.clone());
+                lock(&self.pending).used.push(digest.clone());
                 ApprovalAnswer::Approve
             }
             Who::Stateless { settled, .. } if settled.declined.as_ref() == Some(&digest) => {
                 declined("the user declined")
             }
             Who::Stateless { can_be_asked: true, .. } => {
-                self.pending().asked = Some(request);
+                lock(&self.pending).asked = Some(request);
                 declined("the user must approve it first")
             }
             Who::Stateless { can_be_asked: false, .. } => unasked(),
@@ -110,7 +107,7 @@ impl Asking {
 
 /// Returns `true` if an approval must be given before the current call can be made.
 pub(super) fn is_asking() -> bool {
-    ASKING.try_with(|asking| asking.pending().asked.is_some()).unwrap_or_default()
+    ASKING.try_with(|asking| lock(&asking.pending).asked.is_some()).unwrap_or_default()
 }
 
 /// Asks the calling client of the proxy for approval, for [`Approval`](mcp_bindgen_runtime::middleware::Approval)

@@ -1,10 +1,10 @@
 //! A server in a scope: its client with layers, and its tools.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_model::{printable, visible};
-pub(crate) use mcp_bindgen_runtime::__private::Listing as Kind;
 use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ListTerms, ToolChanges};
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
@@ -13,6 +13,8 @@ use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
 use super::linked::Linked;
+use super::lock::lock;
+use super::news::{Kind, News, notification};
 use super::upstream::{Calls, Upstream};
 
 /// Slower servers are listed later, so that others are not delayed.
@@ -23,18 +25,6 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// More are no list for anybody's context.
 const MOST_ITEMS: usize = 100_000;
-
-pub(super) const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
-pub(super) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
-pub(super) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
-
-/// How often each of the lists has changed since somebody was told of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
-    pub(super) tools: u64,
-    pub(super) prompts: u64,
-    pub(super) resources: u64,
-}
 
 /// Tells other instances of the proxy which list of which server has changed.
 pub(super) type Changes = broadcast::Sender<(Arc<str>, Kind)>;
@@ -48,32 +38,6 @@ pub(super) fn identity(kind: Kind) -> &'static str {
     }
 }
 
-impl News {
-    /// Returns the notifications of what has changed since.
-    pub(super) fn since(&self, told: &Self) -> impl Iterator<Item = &'static str> {
-        let changed = [
-            (self.tools != told.tools, TOOLS_CHANGED),
-            (self.prompts != told.prompts, PROMPTS_CHANGED),
-            (self.resources != told.resources, RESOURCES_CHANGED),
-        ];
-        changed.into_iter().filter_map(|(has_changed, method)| has_changed.then_some(method))
-    }
-
-    /// Notes that all lists may have changed.
-    pub(super) fn note_all(&mut self) {
-        [Kind::Tools, Kind::Prompts, Kind::Resources].into_iter().for_each(|kind| self.note(kind));
-    }
-
-    fn note(&mut self, kind: Kind) {
-        let count = match kind {
-            Kind::Tools => &mut self.tools,
-            Kind::Prompts => &mut self.prompts,
-            Kind::Resources | Kind::ResourceTemplates | Kind::Skills => &mut self.resources,
-        };
-        *count += 1;
-    }
-}
-
 /// One list of a server.
 #[derive(Default)]
 struct List {
@@ -84,11 +48,31 @@ struct List {
     flight: Option<Flight>,
 }
 
-/// A listing that is under way: whoever wants the same meanwhile waits for it.
+impl List {
+    fn under_way(&self) -> Option<Flight> {
+        self.flight.clone().filter(|flight| flight.done.has_changed().is_ok())
+    }
+
+    /// Joins the listing that is under way, or begins one.
+    fn join(&mut self) -> (Flight, Option<Lead>) {
+        if let Some(flight) = self.under_way() {
+            return (flight, None);
+        }
+        // A server that did not respond last time is not awaited again.
+        let is_slow = self.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
+        let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
+        let (lead, done) = watch::channel(());
+        let flight = Flight { until: tokio::time::Instant::now() + patience, done };
+        self.flight = Some(flight.clone());
+        (flight, Some(lead))
+    }
+}
+
+/// A listing that is under way, until its [`Lead`] is dropped: whoever wants the same meanwhile waits for it.
 #[derive(Clone)]
 pub(super) struct Flight {
-    since: Instant,
-    patience: Duration,
+    /// How long anybody waits for it.
+    pub(super) until: tokio::time::Instant,
     done: watch::Receiver<()>,
 }
 
@@ -97,48 +81,10 @@ impl Flight {
         // Nothing is ever sent: it is dropped.
         let _ = self.done.clone().changed().await;
     }
-
-    /// How much longer anybody waits for it.
-    pub(super) fn patience(&self) -> Duration {
-        self.patience.saturating_sub(self.since.elapsed())
-    }
 }
 
-/// A listing in progress; it ends when this is dropped.
-pub(super) struct Lead {
-    attached: Weak<Attached>,
-    kind: Kind,
-    _done: watch::Sender<()>,
-}
-
-impl Drop for Lead {
-    fn drop(&mut self) {
-        if let Some(attached) = self.attached.upgrade() {
-            attached.lists().get(self.kind).flight = None;
-        }
-    }
-}
-
-#[derive(Default)]
-struct Lists {
-    tools: List,
-    prompts: List,
-    resources: List,
-    templates: List,
-    skills: List,
-}
-
-impl Lists {
-    fn get(&mut self, kind: Kind) -> &mut List {
-        match kind {
-            Kind::Tools => &mut self.tools,
-            Kind::Prompts => &mut self.prompts,
-            Kind::Resources => &mut self.resources,
-            Kind::ResourceTemplates => &mut self.templates,
-            Kind::Skills => &mut self.skills,
-        }
-    }
-}
+/// Whoever holds this makes the listing.
+pub(super) type Lead = watch::Sender<()>;
 
 pub(super) struct Attached {
     pub(super) name: Arc<str>,
@@ -149,7 +95,7 @@ pub(super) struct Attached {
     /// The resources in its results.
     pub(super) linked: Linked,
     pub(super) upstream: Arc<Upstream>,
-    lists: Mutex<Lists>,
+    lists: Mutex<HashMap<Kind, List>>,
     news: Arc<watch::Sender<News>>,
     changes: Changes,
     /// Ends with this, and so holds nothing but what it needs.
@@ -176,7 +122,7 @@ impl Attached {
 
     /// Returns the known part of a list.
     pub(super) fn known(&self, kind: Kind) -> Option<Arc<[Value]>> {
-        self.lists().get(kind).items.clone()
+        lock(&self.lists).get(&kind)?.items.clone()
     }
 
     /// How long a list may be kept, where its server says so.
@@ -186,8 +132,8 @@ impl Attached {
 
     /// Returns the known part of a list, for one who tells a client of the proxy: of changes it is told from now on.
     pub(super) fn told(&self, kind: Kind) -> Option<Arc<[Value]>> {
-        let mut lists = self.lists();
-        let list = lists.get(kind);
+        let mut lists = lock(&self.lists);
+        let list = lists.entry(kind).or_default();
         let items = list.items.clone();
         list.told.get_or_insert_with(|| items.clone().unwrap_or_default());
         items
@@ -196,35 +142,18 @@ impl Attached {
     /// The listing that is under way, and whether it is up to the caller to make it. There is none for tools that are known,
     /// which are kept as they change, and none shortly after one has failed.
     pub(super) fn flight(self: &Arc<Self>, kind: Kind) -> Option<(Flight, Option<Lead>)> {
-        let mut lists = self.lists();
-        let list = lists.get(kind);
-        if kind == Kind::Tools && list.items.is_some() {
+        let mut lists = lock(&self.lists);
+        let list = lists.entry(kind).or_default();
+        let has_just_failed = || list.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < PAUSE_BEFORE_ASKING_AGAIN);
+        if kind == Kind::Tools && list.items.is_some() || list.under_way().is_none() && has_just_failed() {
             return None;
         }
-        if list.flight.is_none() && list.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < PAUSE_BEFORE_ASKING_AGAIN)
-        {
-            return None;
-        }
-        Some(self.joined(list, kind))
-    }
-
-    fn joined(self: &Arc<Self>, list: &mut List, kind: Kind) -> (Flight, Option<Lead>) {
-        if let Some(flight) = &list.flight {
-            return (flight.clone(), None);
-        }
-        // A server that did not respond last time is not awaited again.
-        let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
-        let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
-        let (_done, done) = watch::channel(());
-        let flight = Flight { since: Instant::now(), patience, done };
-        list.flight = Some(flight.clone());
-        (flight, Some(Lead { attached: Arc::downgrade(self), kind, _done }))
+        Some(list.join())
     }
 
     /// Makes a listing. The tools are kept as the server changes them from then on, whatever came of it.
-    pub(super) async fn list(self: &Arc<Self>, lead: Lead, is_announced: bool) {
-        let kind = lead.kind;
-        let is_watched = || self.watching.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+    pub(super) async fn list(self: &Arc<Self>, kind: Kind, _lead: Lead, is_announced: bool) {
+        let is_watched = || lock(&self.watching).is_some();
         // Before they are listed, so that nothing is missed.
         let changes = (kind == Kind::Tools && !is_watched()).then(|| self.client.tool_changes());
         let listed = match kind {
@@ -239,29 +168,27 @@ impl Attached {
             Ok(items) => self.set(kind, items, is_announced),
             Err(error) => {
                 tracing::warn!(server = &*self.name, "failed to list it, retrying later: {error}");
-                self.lists().get(kind).failed = Some((Instant::now(), error));
+                lock(&self.lists).entry(kind).or_default().failed = Some((Instant::now(), error));
             }
         }
         if let Some(changes) = changes {
             let mut watching = JoinSet::new();
             watching.spawn(watch_tools(Arc::downgrade(self), changes, has_failed));
-            *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
+            *lock(&self.watching) = Some(watching);
         }
     }
 
     /// Why the last listing of tools failed.
     pub(super) fn has_failed(&self) -> bool {
-        let mut lists = self.lists();
-        let list = lists.get(Kind::Tools);
-        list.items.is_none() && list.failed.is_some()
+        lock(&self.lists).get(&Kind::Tools).is_some_and(|list| list.items.is_none() && list.failed.is_some())
     }
 
     /// Keeps a list, and tells of it where it is not what clients were told. A server that says nothing of changes has none
     /// told of: its lists may be others each time, and whoever is told asks for them again.
     fn set(&self, kind: Kind, items: Vec<Value>, is_announced: bool) {
         let items = self.upstream.once(kind.method(), self.fit(kind, items));
-        let mut lists = self.lists();
-        let list = lists.get(kind);
+        let mut lists = lock(&self.lists);
+        let list = lists.entry(kind).or_default();
         list.failed = None;
         let was_missing = list.items.replace(items.clone()).is_none();
         let may_be_news = is_announced || was_missing;
@@ -271,7 +198,7 @@ impl Attached {
         }
         drop(lists);
         if is_news {
-            self.news.send_modify(|news| news.note(kind));
+            self.news.send_modify(|news| news.note(notification(kind)));
         }
     }
 
@@ -324,23 +251,16 @@ impl Attached {
         }
     }
 
-    fn lists(&self) -> MutexGuard<'_, Lists> {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The server says that a list changed: it is asked for anew, after whoever asked before that.
     pub(super) async fn changed(self: &Arc<Self>, kind: Kind) {
         loop {
             let (flight, lead) = {
-                let mut lists = self.lists();
-                let list = lists.get(kind);
-                if list.told.is_none() {
-                    return;
-                }
-                self.joined(list, kind)
+                let mut lists = lock(&self.lists);
+                let Some(list) = lists.get_mut(&kind).filter(|list| list.told.is_some()) else { return };
+                list.join()
             };
             match lead {
-                Some(lead) => return self.list(lead, true).await,
+                Some(lead) => return self.list(kind, lead, true).await,
                 None => flight.ended().await,
             }
         }
@@ -370,12 +290,6 @@ fn visible_item(item: &mut Value) {
             ("inputSchema" | "outputSchema" | "annotations" | "arguments", value) => visible_texts(value),
             _ => {}
         }
-    }
-}
-
-impl std::fmt::Debug for Attached {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Attached").field("name", &printable(&self.name)).finish_non_exhaustive()
     }
 }
 
@@ -410,17 +324,13 @@ pub(super) struct Open(Arc<Mutex<Vec<RequestId>>>);
 
 impl Open {
     pub(super) fn begin(&self, id: RequestId) -> Working {
-        self.ids().push(id.clone());
+        lock(&self.0).push(id.clone());
         Working { open: self.clone(), id }
     }
 
     /// The request that began last.
     pub(super) fn last(&self) -> Option<RequestId> {
-        self.ids().last().cloned()
-    }
-
-    fn ids(&self) -> MutexGuard<'_, Vec<RequestId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).last().cloned()
     }
 }
 
@@ -432,7 +342,7 @@ pub(super) struct Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        let mut ids = self.open.ids();
+        let mut ids = lock(&self.open.0);
         if let Some(at) = ids.iter().rposition(|id| *id == self.id) {
             ids.remove(at);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcp_bindgen_model::{Access, Config, ServerConfig, Snapshot, is_server_name};
 use mcp_bindgen_runtime::{CallTool, Client, ClientOptions};
 use mcp_bindgen_schema::names::PrefixedNames;
+use ring::hmac;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
 use super::error::{ProxyError, ProxyFault};
@@ -15,7 +16,7 @@ use super::record::CallLog;
 use super::redis::RedisState;
 use super::setup::Setup;
 use super::toolset::ToolsetCalls;
-use super::upstream::{Calls, Upstream};
+use super::upstream::{Made, Upstream};
 use super::{Proxy, Shared};
 use mcp_bindgen_agents::{NameStyle, Toolset};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
@@ -32,7 +33,7 @@ pub struct ProxyBuilder {
     joined: Wanted,
     options: ClientOptions,
     store: Option<Arc<dyn ApprovalStore>>,
-    keys: Vec<Key>,
+    keys: Vec<Result<hmac::Key, ProxyFault>>,
     instructions: Option<String>,
     access: Option<Access>,
     log: Option<CallLog>,
@@ -41,12 +42,14 @@ pub struct ProxyBuilder {
     faults: Vec<ProxyFault>,
 }
 
-/// A key, which nobody is shown.
-struct Key(Vec<u8>);
-
-impl std::fmt::Debug for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.0.len())
+/// Makes clients, with layers around each of them.
+fn making<C: CallTool + 'static>(
+    connect: impl Fn(ClientOptions) -> Client,
+    layers: impl Fn(Client) -> C,
+) -> impl Fn(ClientOptions) -> Made {
+    move |options| {
+        let client = connect(options);
+        (client.clone(), Arc::new(layers(client)))
     }
 }
 
@@ -94,9 +97,7 @@ impl ProxyBuilder {
         connect: impl Fn(ClientOptions) -> Client + Send + Sync + 'static,
         layers: impl Fn(Client) -> C + Send + Sync + 'static,
     ) -> Self {
-        self.with(Upstream::configured((config, snapshot), connect, move |client| -> Calls {
-            Arc::new(layers(client))
-        }))
+        self.with(Upstream::configured((config, snapshot), making(connect, layers)))
     }
 
     /// Adds a server that the program connects to itself, in the same process or through a socket. The closure is
@@ -129,7 +130,7 @@ impl ProxyBuilder {
         connect: impl Fn(ClientOptions) -> Client + Send + Sync + 'static,
         layers: impl Fn(Client) -> C + Send + Sync + 'static,
     ) -> Self {
-        self.with(Upstream::connected(name, connect, move |client| -> Calls { Arc::new(layers(client)) }))
+        self.with(Upstream::connected(name, making(connect, layers)))
     }
 
     /// Adds a toolset under a name: its tools, functions of the program included, keep their names. Calls go through its
@@ -225,7 +226,7 @@ impl ProxyBuilder {
     /// signs and all of them verify, so that a key can be replaced while approvals are open. A key requires
     /// [`approvals`](Self::approvals) in a shared and persistent store, because each approval may be used once.
     pub fn key(mut self, key: impl Into<Vec<u8>>) -> Self {
-        self.keys.push(Key(key.into()));
+        self.keys.push(Signer::key(&key.into()));
         self
     }
 
@@ -271,28 +272,19 @@ impl ProxyBuilder {
         if self.redis.is_some() && self.keys.is_empty() {
             faults.push(ProxyFault::StateWithoutKey);
         }
-        let keys = std::mem::take(&mut self.keys).into_iter().map(|key| key.0).collect();
-        let signer = Signer::new(keys).map_err(|fault| faults.push(fault)).ok();
-        match signer {
-            Some(signer) if faults.is_empty() => {
-                let options = self.options.clone();
-                let store = self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default()));
-                let (instructions, log) = (self.instructions.take(), self.log.take());
-                #[cfg(feature = "redis")]
-                let redis = self.redis.clone();
-                Ok(Proxy::of(Shared::new(
-                    self.served(),
-                    options,
-                    signer,
-                    store,
-                    instructions,
-                    log,
-                    #[cfg(feature = "redis")]
-                    redis,
-                )))
-            }
-            _ => Err(ProxyError::new(faults)),
-        }
+        let signer = Signer::new(std::mem::take(&mut self.keys)).map_err(|fault| faults.push(fault)).ok();
+        let Some(signer) = signer.filter(|_| faults.is_empty()) else { return Err(ProxyError { faults }) };
+        let shared = Arc::new(Shared::new(
+            self.options.clone(),
+            signer,
+            self.store.take().unwrap_or_else(|| Arc::new(MemoryApprovalStore::default())),
+            self.instructions.take(),
+            self.log.take(),
+            #[cfg(feature = "redis")]
+            self.redis.clone(),
+            self.served(),
+        ));
+        Ok(Proxy { shared })
     }
 
     /// The same whose rates are counted in this state.
@@ -304,7 +296,7 @@ impl ProxyBuilder {
     /// Returns the servers and names, without building a proxy.
     pub(crate) fn setup(mut self) -> Result<Setup, ProxyError> {
         let faults = self.faults();
-        if faults.is_empty() { Ok(self.served()) } else { Err(ProxyError::new(faults)) }
+        if faults.is_empty() { Ok(self.served()) } else { Err(ProxyError { faults }) }
     }
 
     fn served(self) -> Setup {

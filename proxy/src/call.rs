@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::{
@@ -13,10 +13,11 @@ use serde_json::{Map, Value, json};
 
 use super::approval::{Claims, Signer, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
-use super::attached::{Attached, Kind};
+use super::attached::Attached;
 use super::client_state::ClientState;
 use super::context::{CAPABILITIES, Context};
 use super::downstream::{is_yes, passed_on, question, takes_forms};
+use super::news::Kind;
 use super::outcome::{of_call, unknown};
 use super::record::Records;
 
@@ -92,7 +93,7 @@ impl ClientState {
             return Ok(json!({
                 "resultType": "input_required",
                 "inputRequests": { APPROVAL: asked },
-                "requestState": claims.signed(signer),
+                "requestState": signer.sign(&claims),
             }));
         }
         let needs_input = outcome.as_ref().is_ok_and(ToolResult::needs_input);
@@ -107,8 +108,9 @@ impl ClientState {
                 _ => None,
             };
             if let Some(standing) = standing {
-                let claims = Claims { approved: used, ..Claims::new(standing, signer.nonce(), state) };
-                fields.insert("requestState".to_owned(), Value::from(claims.signed(signer)));
+                let mut claims = Claims::new(standing, signer.nonce(), state);
+                claims.approved = used;
+                fields.insert("requestState".to_owned(), Value::from(signer.sign(&claims)));
             }
         }
         Ok(result)
@@ -118,17 +120,16 @@ impl ClientState {
     async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Settled), ErrorData> {
         let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
         let Some(state) = given.state.as_deref() else { return Ok((given, Settled::default())) };
-        let claims =
-            Claims::read(&self.proxy.signer, state).map_err(|_| invalid("invalid `requestState`; call again"))?;
+        let claims = self.proxy.signer.read(state).map_err(|_| invalid("invalid `requestState`; call again"))?;
         let Some(claims) = claims else { return Ok((given, Settled::default())) };
         if claims.standing == Standing::Passed {
             // It approves nothing, and how often and how long it is good is the server's affair.
             return Ok((given.state(claims.upstream), Settled::default()));
         }
-        if claims.has_expired() {
+        if claims.expires() <= SystemTime::now() {
             return Err(invalid("`requestState` has expired; call again"));
         }
-        match self.proxy.store.spend(&claims.nonce, claims.expires).await {
+        match self.proxy.store.spend(&claims.nonce, claims.expires()).await {
             Ok(true) => {}
             Ok(false) => return Err(invalid("`requestState` was already used; call again")),
             Err(error) => {

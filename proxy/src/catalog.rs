@@ -1,7 +1,7 @@
 //! The items of several servers, by name.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::names::Given;
@@ -14,7 +14,6 @@ use super::joined::{Joined, Wanted};
 const MOST_NAMES: usize = 100_000;
 
 type List = Option<Arc<[Value]>>;
-type Schema = Option<Arc<Map<String, Value>>>;
 
 /// Something that a server has, under the name that clients of the proxy know.
 struct Named {
@@ -22,7 +21,6 @@ struct Named {
     attached: Arc<Attached>,
     list: Arc<[Value]>,
     index: usize,
-    schema: OnceLock<Schema>,
 }
 
 impl Named {
@@ -81,7 +79,7 @@ impl Catalog {
                     given.insert((*wire).to_owned(), public.clone());
                 }
                 let (attached, list) = (attached.clone(), list.clone());
-                named.push(Named { public, attached, list, index, schema: OnceLock::new() });
+                named.push(Named { public, attached, list, index });
             }
         }
         if self.given.values().map(Given::len).sum::<usize>() > MOST_NAMES {
@@ -136,38 +134,23 @@ impl Catalog {
         }
     }
 
-    fn joined(&self, public: &str) -> Option<&Joined> {
+    /// Returns the tool of that name that stands for others.
+    pub(super) fn joined(&self, public: &str) -> Option<&Joined> {
         self.joined.values().flatten().find(|joined| name_of(joined.item()) == public)
-    }
-
-    /// Returns the server that is meant by a call of one of several like tools, and its tool; see [`Joined::take`].
-    pub(super) fn take_joined(
-        &self,
-        public: &str,
-        arguments: &mut Map<String, Value>,
-    ) -> Option<Result<(Arc<Attached>, String), String>> {
-        self.joined(public).map(|joined| joined.take(arguments))
-    }
-
-    /// Returns the schema of a tool that stands for others.
-    pub(super) fn joined_schema(&self, public: &str) -> Schema {
-        self.joined(public)?.item().get("inputSchema")?.as_object().cloned().map(Arc::new)
-    }
-
-    fn get(&self, public: &str) -> Option<&Named> {
-        self.named.get(*self.by_name.get(public)?)
     }
 
     /// Returns the server of a name, and the name there.
     pub(super) fn find(&self, public: &str) -> Option<(Arc<Attached>, String)> {
-        let named = self.get(public)?;
+        let named = self.named.get(*self.by_name.get(public)?)?;
         Some((named.attached.clone(), named.raw().map(name_of).unwrap_or_default().to_owned()))
     }
 
     /// Returns the schema of a tool's arguments.
-    pub(super) fn input_schema(&self, public: &str) -> Schema {
-        let named = self.get(public)?;
-        let read = || named.raw()?.get("inputSchema")?.as_object().cloned().map(Arc::new);
-        named.schema.get_or_init(read).clone()
+    pub(super) fn input_schema(&self, public: &str) -> Option<&Map<String, Value>> {
+        let tool = match self.joined(public) {
+            Some(joined) => joined.item(),
+            None => self.named.get(*self.by_name.get(public)?)?.raw()?,
+        };
+        tool.get("inputSchema")?.as_object()
     }
 }

@@ -1,19 +1,17 @@
 //! The state of one client: its connections to servers, and its subscriptions.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_bindgen_model::printable;
-use mcp_bindgen_runtime::__private::rpc::{MethodCall, Session};
+use mcp_bindgen_runtime::__private::rpc::Session;
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{InitializeRequestParams, RequestId};
-use serde_json::Map;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::attached::{Attached, News};
+use super::attached::Attached;
 use super::context::Context;
 use super::downstream::Downstream;
 use super::scope::Scope;
@@ -35,15 +33,9 @@ pub(crate) struct ClientState {
     /// Cancelled when subscriptions are to end.
     pub(super) closing: CancellationToken,
     /// Its own connections, if it has a session.
-    own: OnceCell<Own>,
+    own: OnceCell<Arc<Scope>>,
     /// The client's subscriptions, by URI.
     pub(super) subscriptions: Mutex<HashMap<String, JoinSet<()>>>,
-}
-
-struct Own {
-    scope: Arc<Scope>,
-    /// The task that notifies the client of changes; it ends with the session.
-    _telling: JoinSet<()>,
 }
 
 impl ClientState {
@@ -99,37 +91,11 @@ impl ClientState {
         if context.is_modern {
             return self.proxy.pool().await;
         }
-        let own = self.own.get_or_init(|| async {
-            let scope = self.proxy.scope_of(&self.downstream(&context.session));
-            let mut telling = JoinSet::new();
-            telling.spawn(tell(scope.news.subscribe(), context.session.clone()));
-            Own { scope, _telling: telling }
-        });
-        own.await.scope.clone()
+        self.own.get_or_init(|| async { self.proxy.scope_of(&self.downstream(&context.session)) }).await.clone()
     }
 }
 
 /// The name and version of a client, as they are shown.
 fn shown(name: &str, version: &str) -> String {
     printable(format!("{name} {version}").chars().take(LONGEST_CLIENT).collect::<String>().trim())
-}
-
-/// Notifies a client of changed lists.
-async fn tell(mut news: watch::Receiver<News>, session: Session) {
-    let mut told = *news.borrow_and_update();
-    while news.changed().await.is_ok() {
-        let now = *news.borrow_and_update();
-        for method in now.since(&told) {
-            if session.notify(MethodCall::new(method, Map::new())).await.is_err() {
-                return;
-            }
-        }
-        told = now;
-    }
-}
-
-impl fmt::Debug for ClientState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientState").field("has_connections", &self.own.initialized()).finish_non_exhaustive()
-    }
 }

@@ -54,43 +54,35 @@ impl Downstream {
         if answer.is_object() { Ok(answer) } else { Err(RequestError::invalid("the answer is not an object")) }
     }
 
-    /// The folders of the client as they are now.
-    async fn roots(&self, during: Option<RequestId>) -> Vec<Root> {
-        let Ok(listed) = self.ask("roots/list", Value::Null, during).await else { return Vec::new() };
-        let roots = listed.get("roots").and_then(Value::as_array).into_iter().flatten().filter_map(|root| {
-            let uri = root.get("uri")?.as_str()?;
-            Some(match root.get("name").and_then(Value::as_str) {
-                Some(name) => Root::new(uri).name(name),
-                None => Root::new(uri),
-            })
-        });
-        roots.collect()
-    }
-
     /// The options of this client's connection to a server.
     pub(super) fn options(&self, base: &ClientOptions, open: &Open) -> ClientOptions {
+        // What a server asks goes to the request that began last.
+        let asking = |method: &'static str| {
+            let (own, open) = (self.clone(), open.clone());
+            move |params: Value| {
+                let (own, during) = (own.clone(), open.last());
+                async move { own.ask(method, params, during).await }
+            }
+        };
         let mut options = base.clone().capabilities(self.capabilities.clone());
         if self.has("elicitation") {
-            let (own, open) = (self.clone(), open.clone());
+            let ask = asking("elicitation/create");
             options = options.on_elicitation(move |request| {
-                let (own, during) = (own.clone(), open.last());
+                let asked = ask(request.params);
                 async move {
-                    match own.ask("elicitation/create", request.params, during).await {
-                        Ok(answer) => elicited(answer),
-                        Err(error) => {
-                            tracing::debug!("failed to pass a server's request to the client: {error}");
-                            ElicitationAnswer::Cancel
-                        }
-                    }
+                    asked.await.map(elicited).unwrap_or_else(|error| {
+                        tracing::debug!("failed to pass a server's request to the client: {error}");
+                        ElicitationAnswer::Cancel
+                    })
                 }
             });
         }
         if self.has("sampling") {
-            let (own, open) = (self.clone(), open.clone());
+            let ask = asking("sampling/createMessage");
             options = options.on_sampling(move |request| {
-                let (own, during) = (own.clone(), open.last());
+                let asked = ask(request.params);
                 async move {
-                    match own.ask("sampling/createMessage", request.params, during).await {
+                    match asked.await {
                         Ok(Value::Object(message)) => SamplingAnswer::Message(message),
                         _ => SamplingAnswer::Decline,
                     }
@@ -98,14 +90,24 @@ impl Downstream {
             });
         }
         if self.has("roots") {
-            let (own, open) = (self.clone(), open.clone());
+            let ask = asking("roots/list");
             options = options.on_roots(move || {
-                let (own, during) = (own.clone(), open.last());
-                async move { own.roots(during).await }
+                let asked = ask(Value::Null);
+                async move { asked.await.map(|listed| roots(&listed)).unwrap_or_default() }
             });
         }
         options
     }
+}
+
+/// The folders that a client lists.
+fn roots(listed: &Value) -> Vec<Root> {
+    let listed = listed.get("roots").and_then(Value::as_array).into_iter().flatten();
+    let roots = listed.filter_map(|root| {
+        let (uri, name) = (root.get("uri")?.as_str()?, root.get("name").and_then(Value::as_str));
+        Some(name.into_iter().fold(Root::new(uri), Root::name))
+    });
+    roots.collect()
 }
 
 /// Returns a client's answer as it came; an answer without an action is none.

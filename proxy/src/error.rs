@@ -1,6 +1,7 @@
-//! Errors of building a proxy.
+//! Errors of building and serving a proxy.
 
-use std::fmt;
+use std::io;
+use std::net::SocketAddr;
 
 use mcp_bindgen_model::printable;
 
@@ -8,14 +9,10 @@ use mcp_bindgen_model::printable;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(.faults))]
 pub struct ProxyError {
-    faults: Vec<ProxyFault>,
+    pub(super) faults: Vec<ProxyFault>,
 }
 
 impl ProxyError {
-    pub(super) fn new(faults: Vec<ProxyFault>) -> Self {
-        Self { faults }
-    }
-
     /// Returns all problems.
     #[must_use]
     pub fn faults(&self) -> &[ProxyFault] {
@@ -24,29 +21,38 @@ impl ProxyError {
 }
 
 /// A problem of a proxy. Fields contain names as they were given; the printed message is sanitized.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyFault {
     /// There is nothing to serve.
+    #[error("no servers to serve; add one with `ProxyBuilder::server`")]
     NoServers,
     /// Two servers have one name, so that nobody could tell their tools apart.
+    #[error("duplicate server name `{}`; rename one of the servers", printable(name))]
     Repeated {
         /// The name.
         name: String,
     },
     /// No server may be called so: tools are named after their servers.
+    #[error(
+        "invalid server name `{}`: use 1 to 64 of a-z, 0-9, `_` and `-`, beginning with a letter or digit",
+        printable(name)
+    )]
     Name {
         /// The name.
         name: String,
     },
     /// The name is that of what programs bring themselves.
+    #[error("`{}` is reserved for functions of the program; rename the server", printable(name))]
     Reserved {
         /// The name.
         name: String,
     },
     /// A shared connection has no client at its end, so that nobody can be asked for a list.
+    #[error("a shared server requires a client, or layers around one")]
     NothingToList,
     /// The key that signs what clients keep for the proxy is too short.
+    #[error("the key has {bytes} bytes; at least {at_least} random bytes are required")]
     ShortKey {
         /// How many bytes it has.
         bytes: usize,
@@ -54,54 +60,85 @@ pub enum ProxyFault {
         at_least: usize,
     },
     /// There is a key, and no store of approvals that the instances with this key share.
+    #[error(
+        "a key requires a store of approvals: otherwise another instance, or a restart, could reuse an approval; add \
+         `ProxyBuilder::approvals`, or remove the key"
+    )]
     KeyWithoutStore,
     /// Instances share state, and have no key with which all of them sign.
+    #[error(
+        "shared state requires a key, by which all instances recognize the approvals of each other; add \
+         `ProxyBuilder::key`"
+    )]
     StateWithoutKey,
     /// The options of clients answer what servers ask, and would for calls of anybody.
+    #[error(
+        "the client options must not answer requests of servers, which go to the caller; remove `on_elicitation`, \
+         `on_sampling`, `roots` and `on_roots`"
+    )]
     Answers,
     /// The operating system gives no random numbers, and no key was given.
+    #[error("the operating system has no random numbers; set a key with `ProxyBuilder::key`")]
     NoRandomness,
-}
-
-impl fmt::Display for ProxyFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoServers => f.write_str("no servers to serve; add one with `ProxyBuilder::server`"),
-            Self::Repeated { name } => {
-                let name = printable(name);
-                write!(f, "duplicate server name `{name}`; rename one of the servers")
-            }
-            Self::Name { name } => write!(
-                f,
-                "invalid server name `{}`: use 1 to 64 of a-z, 0-9, `_` and `-`, beginning with a letter or digit",
-                printable(name)
-            ),
-            Self::Reserved { name } => {
-                write!(f, "`{}` is reserved for functions of the program; rename the server", printable(name))
-            }
-            Self::NothingToList => f.write_str("a shared server requires a client, or layers around one"),
-            Self::ShortKey { bytes, at_least } => {
-                write!(f, "the key has {bytes} bytes; at least {at_least} random bytes are required")
-            }
-            Self::KeyWithoutStore => f.write_str(
-                "a key requires a store of approvals: otherwise another instance, or a restart, could reuse an \
-                 approval; add `ProxyBuilder::approvals`, or remove the key",
-            ),
-            Self::StateWithoutKey => f.write_str(
-                "shared state requires a key, by which all instances recognize the approvals of each other; add \
-                 `ProxyBuilder::key`",
-            ),
-            Self::Answers => f.write_str(
-                "the client options must not answer requests of servers, which go to the caller; remove \
-                 `on_elicitation`, `on_sampling`, `roots` and `on_roots`",
-            ),
-            Self::NoRandomness => {
-                f.write_str("the operating system has no random numbers; set a key with `ProxyBuilder::key`")
-            }
-        }
-    }
 }
 
 fn listed(faults: &[ProxyFault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The error of serving a proxy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Other machines could reach it, and nothing said that they may.
+    #[error("address {address} is reachable from other machines: use `allow_public` to allow this")]
+    PublicAddress {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+    /// Other machines could reach it, and whoever does could call its tools.
+    #[error(
+        "address {address} is reachable from other machines without authentication: set a `bearer`, or use \
+         `without_authentication` behind an authenticating proxy"
+    )]
+    Unauthenticated {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+    /// `[access]` shows callers what their names allow, and nobody has a name.
+    #[error(
+        "`[access]` requires names of callers, which only HTTP with named tokens or access tokens has: set `tokens` or \
+         `jwt` of the HTTP options"
+    )]
+    AccessWithoutNames,
+    /// An option makes no sense.
+    #[error("{option}: {problem}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// The fault. A token is never in it.
+        problem: String,
+    },
+    /// The address is taken, or not of this machine.
+    #[error("failed to listen on {address}: {message}")]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The kind of the failure: `AddrInUse` where somebody else has the port.
+        kind: io::ErrorKind,
+        /// The message of the system.
+        message: String,
+    },
+    /// The conversation broke off before it began.
+    #[error("failed to start the session: {message}")]
+    Connection {
+        /// The fault.
+        message: String,
+    },
+}
+
+impl ServeError {
+    pub(super) fn option(option: &'static str, problem: impl Into<String>) -> Self {
+        Self::Option { option, problem: problem.into() }
+    }
 }

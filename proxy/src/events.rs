@@ -5,12 +5,12 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 /// How many events wait for a listener; of more the oldest go.
-const UNREAD: usize = 1024;
+pub(super) const UNREAD: usize = 1024;
 
 /// The events of all servers of a [`Proxy`](super::Proxy), for all its clients; returned by
 /// [`Proxy::events`](super::Proxy::events).
 #[derive(Debug)]
-pub struct ProxyEvents(broadcast::Receiver<Event>);
+pub struct ProxyEvents(pub(super) broadcast::Receiver<Event>);
 
 impl ProxyEvents {
     /// Waits for the next event; returns `None` once the proxy is dropped. Cancel safe. A slow reader loses the
@@ -26,30 +26,10 @@ impl ProxyEvents {
     }
 }
 
-/// Where the events of all clients go.
-#[derive(Clone, Debug)]
-pub(super) struct Bus(broadcast::Sender<Event>);
-
-impl Default for Bus {
-    fn default() -> Self {
-        Self(broadcast::Sender::new(UNREAD))
-    }
-}
-
-impl Bus {
-    pub(super) fn subscribe(&self) -> ProxyEvents {
-        ProxyEvents(self.0.subscribe())
-    }
-
-    pub(super) fn is_heard(&self) -> bool {
-        self.0.receiver_count() > 0
-    }
-
-    /// Passes on the events of one client, until it is gone.
-    pub(super) async fn pass_on(self, mut events: Events) {
-        while let Some(event) = events.next().await {
-            // Whether anybody listens is their affair.
-            let _ = self.0.send(event);
-        }
+/// Passes on the events of one client, until it is gone.
+pub(super) async fn pass_on(bus: broadcast::Sender<Event>, mut events: Events) {
+    while let Some(event) = events.next().await {
+        // Whether anybody listens is their affair.
+        let _ = bus.send(event);
     }
 }

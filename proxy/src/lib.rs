@@ -31,11 +31,12 @@ mod context;
 mod downstream;
 mod error;
 mod events;
-mod health;
 mod http;
 mod joined;
 mod linked;
 mod listening;
+mod lock;
+mod news;
 mod notifications;
 mod outcome;
 mod random;
@@ -46,7 +47,6 @@ mod requests;
 mod routes;
 mod scope;
 mod sees;
-mod serve_error;
 mod session;
 mod setup;
 mod shared;
@@ -58,35 +58,24 @@ mod toolset;
 mod upstream;
 mod visit;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use approval::{ApprovalStore, ApprovalStoreError, MemoryApprovalStore};
 pub use approval_question::ask_client;
-#[cfg(feature = "redis")]
-use attached::Kind;
 pub use builder::ProxyBuilder;
-use client_state::ClientState;
-pub use error::{ProxyError, ProxyFault};
+pub use error::{ProxyError, ProxyFault, ServeError};
 pub use events::ProxyEvents;
-use health::ServerState;
 #[cfg(feature = "jwt")]
 pub use http::JwtAuth;
 pub use http::{HttpOptions, HttpServer, TokenFile, TokenFileError};
-use mcp_bindgen_runtime::Caller;
-use record::Counts;
 pub use record::{CallLog, CallLogError};
 #[cfg(feature = "redis")]
 pub use redis::{RedisState, RedisStateError};
-use serde_json::{Map, Value};
-pub use serve_error::ServeError;
 use shared::Shared;
-#[cfg(feature = "redis")]
-use tokio::sync::broadcast;
-use tokio_util::sync::CancellationToken;
-use visit::Visits;
 
 /// Several servers behind one MCP server. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Proxy {
     shared: Arc<Shared>,
 }
@@ -95,70 +84,6 @@ impl Proxy {
     /// Creates an empty builder.
     pub fn builder() -> ProxyBuilder {
         ProxyBuilder::default()
-    }
-
-    fn of(shared: Shared) -> Self {
-        Self { shared: Arc::new(shared) }
-    }
-
-    /// Returns the state of one client: of one session, or of one request where there is none. It is cheap to make: nothing
-    /// is reached before something is asked for.
-    pub(crate) fn client(&self, visits: Option<Visits>, closing: CancellationToken) -> Arc<ClientState> {
-        Arc::new(ClientState::new(self.shared.clone(), visits, closing))
-    }
-
-    /// Returns the schema of a tool's arguments, as the proxy lists it to clients without a session.
-    pub(crate) async fn input_schema(&self, tool: &str, caller: &Caller) -> Option<Arc<Map<String, Value>>> {
-        self.shared.pool().await.input_schema(tool, &self.shared.sees(caller)).await
-    }
-
-    /// Adds the entries of `[access]` that are for a caller.
-    pub(crate) fn admitted(&self, caller: Caller) -> Caller {
-        self.shared.admitted(caller)
-    }
-
-    /// Returns the servers, and whether they can be reached.
-    pub(crate) fn servers(&self) -> Vec<(Arc<str>, ServerState)> {
-        self.shared.servers()
-    }
-
-    /// Returns the metrics as text; those of the transport are in `counts`.
-    pub(crate) fn metrics(&self, counts: Counts) -> String {
-        self.shared.metrics(counts)
-    }
-
-    /// Returns the state that it shares with other instances.
-    #[cfg(feature = "redis")]
-    pub(crate) fn redis(&self) -> Option<RedisState> {
-        self.shared.redis.clone()
-    }
-
-    /// Listens to changes that servers tell of.
-    #[cfg(feature = "redis")]
-    pub(crate) fn changes(&self) -> broadcast::Receiver<(Arc<str>, Kind)> {
-        self.shared.changes.subscribe()
-    }
-
-    /// Asks for a list anew that has changed as another instance says.
-    #[cfg(feature = "redis")]
-    pub(crate) async fn list_anew(&self, server: &str, kind: Kind) {
-        self.shared.list_anew(server, kind).await;
-    }
-
-    /// Returns `true` if no server keeps anything of a session.
-    #[cfg(feature = "redis")]
-    pub(crate) fn can_sessions_move(&self) -> bool {
-        self.shared.setup().upstreams.iter().all(|upstream| upstream.can_move)
-    }
-
-    /// Returns how many child processes each session starts.
-    pub(crate) fn children_of_session(&self) -> usize {
-        self.shared.children_of_session()
-    }
-
-    /// Returns `true` if callers see only what `[access]` shows them, for which they must be known.
-    pub(crate) fn restricts_access(&self) -> bool {
-        self.shared.setup().access.is_some()
     }
 
     /// Serves what a builder describes from now on, without ending a session: connections to servers that are the same go
@@ -198,12 +123,18 @@ impl Proxy {
     /// ```
     #[must_use]
     pub fn events(&self) -> ProxyEvents {
-        self.shared.bus.subscribe()
+        ProxyEvents(self.shared.bus.subscribe())
     }
 
     /// Closes all connections to servers concurrently and waits for child processes to exit, for a few seconds at
     /// most. Later requests open new connections.
     pub async fn close(&self) {
         self.shared.close().await;
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy").field("setup", &self.shared.setup()).finish_non_exhaustive()
     }
 }

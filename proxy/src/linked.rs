@@ -1,11 +1,13 @@
 //! The resources that a server names in its results and tools, whether or not it lists them.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use lru::LruCache;
 use mcp_bindgen_runtime::{Caller, Content, ToolResult};
 use serde_json::Value;
+
+use super::lock::lock;
 
 /// Of each server so many URIs are remembered, each with the caller whose result named it.
 const MOST: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
@@ -30,7 +32,7 @@ impl Linked {
             Content::Resource { resource, .. } => resource.get("uri")?.as_str(),
             _ => None,
         });
-        let mut linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut linked = lock(&self.0);
         for uri in uris {
             linked.put((caller.key(), uri.to_owned()), ());
         }
@@ -38,7 +40,7 @@ impl Linked {
 
     pub(super) fn has(&self, caller: &Caller, uri: &str) -> bool {
         let key = (caller.key(), uri.to_owned());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).is_some()
+        lock(&self.0).get(&key).is_some()
     }
 }
 

@@ -10,9 +10,10 @@ use rmcp::model::{ErrorData, SubscriptionFilter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::attached::{FIRST_PAUSE, Kind, LONGEST_PAUSE, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use super::attached::{FIRST_PAUSE, LONGEST_PAUSE};
 use super::client_state::ClientState;
 use super::context::{Context, SERVER_INFO};
+use super::news::{Kind, Newsreader, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use super::outcome::{no_resource, of_request};
 use super::scope::Scope;
 use super::sees::Sees;
@@ -90,8 +91,7 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     tell(context, "notifications/subscriptions/acknowledged", json!({ "notifications": accepted })).await?;
     let (caller, sees) = (client.caller(context), client.sees(context));
     let scope = client.proxy.pool().await;
-    let mut news = scope.news.subscribe();
-    let mut told = *news.borrow_and_update();
+    let mut news = Newsreader::new(scope.news.subscribe());
     let wanted = [
         (TOOLS_CHANGED, accepted.tools_list_changed),
         (PROMPTS_CHANGED, accepted.prompts_list_changed),
@@ -101,13 +101,13 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     // A list that was never requested cannot change.
     let listing = async {
         if is_wanted(TOOLS_CHANGED) {
-            scope.tools(&sees).await;
+            scope.items(Kind::Tools, &sees).await;
         }
         if is_wanted(PROMPTS_CHANGED) {
-            scope.prompts(&sees).await;
+            scope.items(Kind::Prompts, &sees).await;
         }
         if is_wanted(RESOURCES_CHANGED) {
-            tokio::join!(scope.resources(Kind::Resources, &sees), scope.resources(Kind::ResourceTemplates, &sees));
+            tokio::join!(scope.items(Kind::Resources, &sees), scope.items(Kind::ResourceTemplates, &sees));
         }
         pending::<()>().await;
     };
@@ -117,15 +117,11 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     let telling = async {
         loop {
             tokio::select! {
-                changed = news.changed() => {
-                    if changed.is_err() {
-                        return Ok(());
-                    }
-                    let now = *news.borrow_and_update();
-                    for method in now.since(&told).filter(|method| is_wanted(method)) {
+                changed = news.next() => {
+                    let Some(changed) = changed else { return Ok(()) };
+                    for method in changed.into_iter().filter(|method| is_wanted(method)) {
                         tell(context, method, json!({})).await?;
                     }
-                    told = now;
                 }
                 Some(watched) = subscribing.next(), if !subscribing.is_empty() => {
                     changing.push(next_change(watched?));

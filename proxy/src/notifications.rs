@@ -8,17 +8,16 @@ use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::attached::{Attached, Kind, PROMPTS_CHANGED, RESOURCES_CHANGED};
+use super::attached::Attached;
+use super::news::{Kind, News, Newsreader, PROMPTS_CHANGED, RESOURCES_CHANGED};
 
 const LOGGED: &str = "notifications/message";
-
-/// The numbers of reported changes of prompts and of resources.
-type Announced = (u64, u64);
 
 /// Handles the notifications of a server: requests changed lists, and passes log messages to the client of the connection.
 /// Both run concurrently, so that no notification is lost during a listing.
 pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, session: Option<Session>) {
-    let (announced, changes) = watch::channel(Announced::default());
+    let (announced, changes) = watch::channel(News::default());
+    let changes = Newsreader::new(changes);
     tokio::select! {
         () = take(&attached, told, session, &announced) => {}
         () = list_anew(&attached, changes) => {}
@@ -29,23 +28,20 @@ async fn take(
     attached: &Weak<Attached>,
     mut told: Notifications,
     session: Option<Session>,
-    announced: &watch::Sender<Announced>,
+    announced: &watch::Sender<News>,
 ) {
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
         if missed > 0 {
             let Some(attached) = attached.upgrade() else { return };
             tracing::warn!(server = &*attached.name, "lost {missed} notifications of the server: the queue was full");
             // They may have reported changes of any list.
-            announced.send_modify(|(prompts, resources)| (*prompts, *resources) = (*prompts + 1, *resources + 1));
+            announced.send_modify(News::note_all);
         }
         match method.as_str() {
-            PROMPTS_CHANGED => {
-                announced.send_modify(|(prompts, _)| *prompts += 1);
-                attached.upgrade().inspect(|attached| attached.announce(Kind::Prompts));
-            }
-            RESOURCES_CHANGED => {
-                announced.send_modify(|(_, resources)| *resources += 1);
-                attached.upgrade().inspect(|attached| attached.announce(Kind::Resources));
+            PROMPTS_CHANGED | RESOURCES_CHANGED => {
+                announced.send_modify(|news| news.note(&method));
+                let kind = if method == PROMPTS_CHANGED { Kind::Prompts } else { Kind::Resources };
+                attached.upgrade().inspect(|attached| attached.announce(kind));
             }
             LOGGED => {
                 let Some(session) = &session else { continue };
@@ -58,18 +54,26 @@ async fn take(
     }
 }
 
-async fn list_anew(attached: &Weak<Attached>, mut changes: watch::Receiver<Announced>) {
-    let mut listed = Announced::default();
-    while changes.changed().await.is_ok() {
-        let announced = *changes.borrow_and_update();
+async fn list_anew(attached: &Weak<Attached>, mut changes: Newsreader) {
+    while let Some(changed) = changes.next().await {
         let Some(attached) = attached.upgrade() else { return };
-        if announced.0 != listed.0 {
+        if changed.contains(&PROMPTS_CHANGED) {
             attached.changed(Kind::Prompts).await;
         }
-        if announced.1 != listed.1 {
+        if changed.contains(&RESOURCES_CHANGED) {
             tokio::join!(attached.changed(Kind::Resources), attached.changed(Kind::ResourceTemplates));
         }
-        listed = announced;
+    }
+}
+
+/// Notifies a client of changed lists.
+pub(super) async fn tell(mut news: Newsreader, session: Session) {
+    while let Some(changed) = news.next().await {
+        for method in changed {
+            if session.notify(MethodCall::new(method, Map::new())).await.is_err() {
+                return;
+            }
+        }
     }
 }
 

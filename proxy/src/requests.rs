@@ -1,70 +1,32 @@
 //! Answers requests of clients, by their methods.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use mcp_bindgen_runtime::__private::rpc::MethodCall;
 use mcp_bindgen_runtime::PassedInput;
-use rmcp::model::{ErrorCode, ErrorData};
-use serde::Deserialize;
+use rmcp::model::{
+    ErrorCode, ErrorData, GetPromptRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
+    UnsubscribeRequestParams,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::attached::{Attached, Kind};
+use super::attached::Attached;
 use super::call::{options, passed};
 use super::client_state::ClientState;
 use super::context::Context;
 use super::listening::{MOST_WATCHED, Watched, listen};
+use super::lock::lock;
+use super::news::Kind;
 use super::notifications::tell_level;
 use super::outcome::{fitted, no_resource, of_request, unknown};
 use super::shared::SKILLS_POINTER;
 
 const PATIENCE_FOR_LEVELS: Duration = Duration::from_secs(20);
-
-/// Parameters that name a resource or a skill.
-#[derive(Deserialize)]
-struct Named {
-    uri: String,
-}
-
-#[derive(Deserialize)]
-struct Page {
-    cursor: Option<Value>,
-}
-
-/// Parameters of a prompt.
-#[derive(Deserialize)]
-struct PromptParams {
-    name: String,
-    arguments: Option<Map<String, Value>>,
-    #[serde(flatten)]
-    round: Round,
-}
-
-/// Parameters of a resource.
-#[derive(Deserialize)]
-struct ResourceParams {
-    uri: String,
-    #[serde(flatten)]
-    round: Round,
-}
-
-/// The answers to what a server asked in the round before.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Round {
-    input_responses: Option<BTreeMap<String, Value>>,
-    request_state: Option<String>,
-}
-
-impl Round {
-    fn passed(self) -> PassedInput {
-        passed(self.input_responses, self.request_state)
-    }
-}
 
 /// Reads the parameters of a method.
 ///
@@ -84,7 +46,7 @@ impl ClientState {
         context: &Context,
     ) -> Result<Value, ErrorData> {
         if let Some(kind) = Kind::of_method(method) {
-            return self.list(kind, parsed(method, params)?, context).await;
+            return self.list(kind, &params, context).await;
         }
         let (result, is_cacheable) = match method {
             "ping" => (json!({}), false),
@@ -104,18 +66,13 @@ impl ClientState {
     }
 
     /// Answers with a whole list; there are no pages.
-    async fn list(&self, kind: Kind, page: Page, context: &Context) -> Result<Value, ErrorData> {
-        if page.cursor.is_some_and(|cursor| !cursor.is_null()) {
+    async fn list(&self, kind: Kind, params: &Map<String, Value>, context: &Context) -> Result<Value, ErrorData> {
+        if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
             return Err(ErrorData::invalid_params("unknown `cursor`: lists of this server have one page", None));
         }
         let sees = self.sees(context);
         let scope = self.scope(context).await;
-        let items = match kind {
-            Kind::Tools => scope.tools(&sees).await,
-            Kind::Prompts => scope.prompts(&sees).await,
-            Kind::Resources | Kind::ResourceTemplates | Kind::Skills => scope.resources(kind, &sees).await,
-        };
-        let mut list = json!({ kind.key().0: items });
+        let mut list = json!({ kind.key().0: scope.items(kind, &sees).await });
         if context.is_modern
             && let Some(fields) = list.as_object_mut()
         {
@@ -128,7 +85,11 @@ impl ClientState {
     }
 
     /// The entry of a skill, from the server that lists it, or else from the first that has it.
-    async fn skill(&self, Named { uri }: Named, context: &Context) -> Result<Value, ErrorData> {
+    async fn skill(
+        &self,
+        SubscribeRequestParams { uri, .. }: SubscribeRequestParams,
+        context: &Context,
+    ) -> Result<Value, ErrorData> {
         let scope = self.scope(context).await;
         let mut found = Err(unknown("skill", &uri));
         let listing = self.owner(context, &uri).await;
@@ -153,23 +114,29 @@ impl ClientState {
         found
     }
 
-    async fn prompt(&self, params: PromptParams, context: &Context) -> Result<Value, ErrorData> {
-        let PromptParams { name, arguments, round } = params;
+    async fn prompt(&self, params: GetPromptRequestParams, context: &Context) -> Result<Value, ErrorData> {
+        let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let scope = self.scope(context).await;
         let found = scope.find(Kind::Prompts, &name, &self.sees(context)).await;
         let (attached, prompt) = found.ok_or_else(|| unknown("prompt", &name))?;
         let _working = attached.open.begin(context.id.clone());
         let arguments = arguments.map(|arguments| ("arguments".to_owned(), Value::Object(arguments)));
         let params = [("name".to_owned(), Value::from(prompt))].into_iter().chain(arguments).collect();
-        let result = attached.client.request("prompts/get", params, options(context, round.passed())).await;
+        let result = attached
+            .client
+            .request("prompts/get", params, options(context, passed(input_responses, request_state)))
+            .await;
         result.map_err(|error| of_request("prompt", &name, error))
     }
 
-    async fn resource(&self, params: ResourceParams, context: &Context) -> Result<Value, ErrorData> {
-        let ResourceParams { uri, round } = params;
+    async fn resource(&self, params: ReadResourceRequestParams, context: &Context) -> Result<Value, ErrorData> {
+        let ReadResourceRequestParams { uri, input_responses, request_state, .. } = params;
         let attached = self.owner(context, &uri).await.ok_or_else(|| no_resource(&uri))?;
         let _working = attached.open.begin(context.id.clone());
-        let result = attached.client.request("resources/read", named(&uri), options(context, round.passed())).await;
+        let result = attached
+            .client
+            .request("resources/read", named(&uri), options(context, passed(input_responses, request_state)))
+            .await;
         result.map_err(|error| of_request("resource", &uri, error))
     }
 
@@ -224,8 +191,9 @@ impl ClientState {
         Ok(json!({}))
     }
 
-    async fn subscribe(&self, Named { uri }: Named, context: &Context) -> Result<Value, ErrorData> {
-        may_subscribe(&self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner), &uri)?;
+    async fn subscribe(&self, params: SubscribeRequestParams, context: &Context) -> Result<Value, ErrorData> {
+        let uri = params.uri;
+        may_subscribe(&lock(&self.subscriptions), &uri)?;
         let attached = self.owner(context, &uri).await.ok_or_else(|| no_resource(&uri))?;
         let updates = attached.client.subscribe(uri.clone()).await;
         let updates = updates.map_err(|error| of_request("resource", &uri, error))?;
@@ -239,15 +207,15 @@ impl ClientState {
                 }
             }
         });
-        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut subscriptions = lock(&self.subscriptions);
         // Others may have come meanwhile.
         may_subscribe(&subscriptions, &uri)?;
         subscriptions.insert(uri, telling);
         Ok(json!({}))
     }
 
-    fn unsubscribe(&self, Named { uri }: &Named) -> Value {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    fn unsubscribe(&self, params: &UnsubscribeRequestParams) -> Value {
+        lock(&self.subscriptions).remove(&params.uri);
         json!({})
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::attached::{Kind, identity};
+use super::attached::identity;
+use super::news::Kind;
 
 /// The items of all lists, each once. What two servers list is that of the first, in their order, and somebody is told.
 pub(super) fn merged<'a>(

@@ -1,7 +1,7 @@
 //! The connections of one client with a session, or those that all clients without one share.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -12,10 +12,12 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::attached::{Attached, Kind, News};
+use super::attached::Attached;
 use super::catalog::Catalog;
 use super::joined::Wanted;
 use super::linked::is_shown_by;
+use super::lock::lock;
+use super::news::{Kind, News};
 use super::routes;
 use super::sees::Sees;
 use super::setup::Setup;
@@ -29,7 +31,7 @@ const MOST_DUPLICATES: usize = 1000;
 type Attach = dyn Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send + Sync;
 
 pub(super) struct Scope {
-    served: RwLock<Arc<Served>>,
+    served: Mutex<Arc<Served>>,
     attach: Box<Attach>,
     pub(super) news: Arc<watch::Sender<News>>,
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
@@ -74,7 +76,7 @@ impl Scope {
         let mut tasks = JoinSet::new();
         let upstreams = setup.upstreams.iter().map(|upstream| attach(upstream, &mut tasks)).collect();
         Self {
-            served: RwLock::new(Arc::new(Served::new(setup, upstreams))),
+            served: Mutex::new(Arc::new(Served::new(setup, upstreams))),
             attach: Box::new(attach),
             news,
             level,
@@ -89,23 +91,30 @@ impl Scope {
     /// last request. Clients are told that the lists changed.
     pub(super) fn reload(&self, setup: &Setup) {
         let before = self.served();
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = lock(&self.tasks);
         let attached = setup.upstreams.iter().map(|upstream| {
             let known = before.upstreams.iter().find(|attached| Arc::ptr_eq(&attached.upstream, upstream));
             known.cloned().unwrap_or_else(|| (self.attach)(upstream, &mut tasks))
         });
         let served = Arc::new(Served::new(setup, attached.collect()));
-        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
+        *lock(&self.served) = served;
         self.news.send_modify(News::note_all);
     }
 
     fn served(&self) -> Arc<Served> {
-        self.served.read().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.served).clone()
     }
 
     /// Returns the servers.
     pub(super) fn upstreams(&self) -> Vec<Arc<Attached>> {
         self.served().upstreams.clone()
+    }
+
+    /// Runs a task, no longer than the scope.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
     }
 
     /// Has what of servers is not known listed, side by side.
@@ -116,13 +125,11 @@ impl Scope {
             let (flight, lead) = attached.flight(kind)?;
             if let Some(lead) = lead {
                 let own = attached.clone();
-                // On a task of its own, which goes on where nobody waits any more, and no longer than the scope.
-                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-                while tasks.try_join_next().is_some() {}
-                tasks.spawn(async move { own.list(lead, false).await });
+                // On a task of its own, which goes on where nobody waits any more.
+                self.spawn(async move { own.list(kind, lead, false).await });
             }
             Some(async move {
-                if tokio::time::timeout(flight.patience(), flight.ended()).await.is_err() {
+                if tokio::time::timeout_at(flight.until, flight.ended()).await.is_err() {
                     tracing::debug!(server = &*attached.name, "listing it takes too long; serving without it");
                 }
             })
@@ -130,24 +137,14 @@ impl Scope {
         join_all(asked).await;
     }
 
-    /// The tools under the names that clients of the proxy know.
-    pub(super) async fn tools(&self, sees: &Sees) -> Vec<Value> {
-        self.named(Kind::Tools, sees).await
-    }
-
-    /// The prompts, likewise.
-    pub(super) async fn prompts(&self, sees: &Sees) -> Vec<Value> {
-        self.named(Kind::Prompts, sees).await
-    }
-
-    async fn named(&self, kind: Kind, sees: &Sees) -> Vec<Value> {
+    /// Returns a list: tools and prompts under the names that clients of the proxy know; of resources, and their templates, that
+    /// two servers have those of the first.
+    pub(super) async fn items(&self, kind: Kind, sees: &Sees) -> Vec<Value> {
         self.ask(kind, sees, |_| true).await;
-        self.catalog(kind, Attached::told, |catalog| catalog.items(|server, name| shows(sees, kind, server, name)))
-    }
-
-    /// Resources, or their templates. What two servers have is that of the first.
-    pub(super) async fn resources(&self, kind: Kind, sees: &Sees) -> Vec<Value> {
-        self.ask(kind, sees, |_| true).await;
+        if matches!(kind, Kind::Tools | Kind::Prompts) {
+            let shows = |server: &str, name: &str| shows(sees, kind, server, name);
+            return self.catalog(kind, Attached::told, |catalog| catalog.items(shows));
+        }
         let served = self.served();
         let seen = served.upstreams.iter().filter(|attached| sees.server(&attached.name));
         let lists: Vec<_> = seen.filter_map(|attached| Some((&*attached.name, attached.told(kind)?))).collect();
@@ -169,7 +166,7 @@ impl Scope {
 
     /// Warns once that two servers have one resource.
     fn warn_of_duplicate(&self, first: &str, second: &str, uri: &str) {
-        let mut told = self.duplicates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.duplicates);
         if told.len() < MOST_DUPLICATES && told.insert(uri.to_owned()) {
             let uri = printable(uri);
             tracing::warn!(
@@ -207,7 +204,9 @@ impl Scope {
     ) -> Result<Option<(Arc<Attached>, String)>, String> {
         let served = self.served();
         self.ask(Kind::Tools, sees, |attached| served.joined.is_of(public, &attached.name)).await;
-        let joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.take_joined(public, arguments));
+        let joined = self.catalog(Kind::Tools, Attached::known, |catalog| {
+            catalog.joined(public).map(|joined| joined.take(arguments))
+        });
         match joined {
             Some(found) => found.map(|(attached, tool)| sees.tool(&attached.name, &tool).then_some((attached, tool))),
             None => Ok(self.find(Kind::Tools, public, sees).await),
@@ -222,7 +221,7 @@ impl Scope {
         read: impl FnOnce(&Catalog) -> T,
     ) -> T {
         let catalog = if kind == Kind::Tools { &self.tools } else { &self.prompts };
-        let mut catalog = catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut catalog = lock(catalog);
         let served = self.served();
         let lists = served.upstreams.iter().map(|attached| of(attached, kind)).collect();
         let none = Wanted::default();
@@ -234,16 +233,20 @@ impl Scope {
         read(&catalog)
     }
 
-    /// Returns the schema of a tool's arguments.
-    pub(super) async fn input_schema(&self, public: &str, sees: &Sees) -> Option<Arc<Map<String, Value>>> {
+    /// Reads the schema of a tool's arguments, if the caller sees the tool.
+    pub(super) async fn with_input_schema<T>(
+        &self,
+        public: &str,
+        sees: &Sees,
+        read: impl FnOnce(Option<&Map<String, Value>>) -> T,
+    ) -> T {
         let served = self.served();
         self.ask(Kind::Tools, sees, |attached| served.joined.is_of(public, &attached.name)).await;
-        let joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.joined_schema(public));
-        if joined.is_some() {
-            return joined;
+        let is_joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.joined(public).is_some());
+        if !is_joined && self.find(Kind::Tools, public, sees).await.is_none() {
+            return read(None);
         }
-        self.find(Kind::Tools, public, sees).await?;
-        self.catalog(Kind::Tools, Attached::known, |catalog| catalog.input_schema(public))
+        self.catalog(Kind::Tools, Attached::known, |catalog| read(catalog.input_schema(public)))
     }
 
     /// Returns the capabilities of servers, where all of them are connected.
@@ -308,10 +311,4 @@ fn known_owner(upstreams: &[Arc<Attached>], uri: &str, caller: &Caller) -> Optio
         attached.linked.has(caller, uri) || attached.known(Kind::Tools).is_some_and(|tools| is_shown_by(&tools, uri))
     };
     upstreams.iter().find(names_it).cloned()
-}
-
-impl std::fmt::Debug for Scope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scope").field("upstreams", &self.upstreams()).finish_non_exhaustive()
-    }
 }

@@ -1,23 +1,26 @@
 //! The state that all clients of a proxy share.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use futures_util::future::join_all;
 use mcp_bindgen_runtime::__private::rpc::Session;
+use mcp_bindgen_runtime::events::Event;
 use mcp_bindgen_runtime::{Caller, ClientOptions};
 use rmcp::model::ProtocolVersion;
+use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{OnceCell, broadcast, watch};
 use tokio::task::JoinSet;
 
 use super::approval::{ApprovalStore, Signer};
 use super::approval_question::ask_client;
-use super::attached::{Attached, Changes, Kind, Open};
+use super::attached::{Attached, Changes, Open};
 use super::downstream::Downstream;
-use super::events::Bus;
-use super::health::ServerState;
-use super::notifications::{hear, keep_level, tell_of_era};
-use super::record::{CallLog, Counts, Records};
+use super::events::{UNREAD, pass_on};
+use super::lock::lock;
+use super::news::{Kind, Newsreader};
+use super::notifications::{hear, keep_level, tell, tell_of_era};
+use super::record::{CallLog, Records};
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
 use super::scope::Scope;
@@ -37,9 +40,29 @@ const SKILLS: &str = "io.modelcontextprotocol/skills";
 /// Its place in the capabilities of a server.
 pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1skills";
 
-#[derive(Debug)]
+/// Whether a server can be reached, by what was last known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ServerState {
+    /// It was asked for its tools, and there was no answer.
+    Failed,
+    /// Nobody has needed it yet, or not for a while.
+    Idle,
+    Connected,
+}
+
+impl ServerState {
+    fn of(attached: &Attached) -> Self {
+        match (attached.client.is_connected(), attached.has_failed()) {
+            (true, _) => Self::Connected,
+            (false, true) => Self::Failed,
+            (false, false) => Self::Idle,
+        }
+    }
+}
+
 pub(crate) struct Shared {
-    setup: RwLock<Arc<Setup>>,
+    setup: Mutex<Arc<Setup>>,
     options: ClientOptions,
     pub(super) signer: Signer,
     pub(super) store: Arc<dyn ApprovalStore>,
@@ -50,7 +73,8 @@ pub(crate) struct Shared {
     pub(super) records: Records,
     /// The approvals that wait for an answer of a client with a session.
     pub(super) open_approvals: Shares,
-    pub(super) bus: Bus,
+    /// Where the events of all clients go.
+    pub(super) bus: broadcast::Sender<Event>,
     /// The connections of all clients that keep no session.
     pool: OnceCell<Arc<Scope>>,
     /// The changes that servers tell of, for other instances.
@@ -61,17 +85,17 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(super) fn new(
-        setup: Setup,
         options: ClientOptions,
         signer: Signer,
         store: Arc<dyn ApprovalStore>,
         instructions: Option<String>,
         log: Option<CallLog>,
         #[cfg(feature = "redis")] redis: Option<RedisState>,
+        setup: Setup,
     ) -> Self {
         Self {
-            setup: RwLock::new(Arc::new(setup)),
-            options,
+            setup: Mutex::new(Arc::new(setup)),
+            options: options.on_approval(ask_client),
             signer,
             store,
             instructions,
@@ -79,7 +103,7 @@ impl Shared {
             redis,
             records: Records { log, ..Records::default() },
             open_approvals: Shares::new(MOST_OPEN_APPROVALS, MOST_OPEN_APPROVALS_OF_ONE),
-            bus: Bus::default(),
+            bus: broadcast::Sender::new(UNREAD),
             pool: OnceCell::new(),
             changes: Changes::new(MOST_CHANGES),
             scopes: Mutex::default(),
@@ -87,13 +111,13 @@ impl Shared {
     }
 
     pub(super) fn setup(&self) -> Arc<Setup> {
-        self.setup.read().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.setup).clone()
     }
 
     /// Serves something else from now on, and returns the names of servers that are not what they were.
     pub(super) fn reload(&self, setup: Setup) -> Vec<String> {
         let (setup, changes) = {
-            let mut current = self.setup.write().unwrap_or_else(PoisonError::into_inner);
+            let mut current = lock(&self.setup);
             let setup = Arc::new(setup.after(&current));
             let changes = setup.changes(&current);
             *current = setup.clone();
@@ -112,11 +136,11 @@ impl Shared {
         names.into_iter().map(|name| (name.clone(), state(&name).unwrap_or(ServerState::Idle))).collect()
     }
 
-    /// Returns the metrics as text, with what is counted here.
-    pub(super) fn metrics(&self, counts: Counts) -> String {
+    /// Returns the metrics as text, with the counts of the transport.
+    pub(super) fn metrics(&self, sessions: usize, requests: usize) -> String {
         let attached = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
         let children = attached.filter(|one| one.upstream.is_child && one.client.is_connected()).count();
-        self.records.metrics.text(Counts { children, approvals: self.open_approvals.count(), ..counts })
+        self.records.metrics.text([sessions, children, requests, self.open_approvals.count()])
     }
 
     /// Returns how many child processes each session starts.
@@ -186,7 +210,7 @@ impl Shared {
         let pool = self.pool.get_or_init(|| async {
             // Requests of such a server are only passed on in the same protocol version.
             let version = ProtocolVersion::V_2026_07_28.as_str();
-            let options = self.options.clone().protocol_version(version).on_approval(ask_client);
+            let options = self.options.clone().protocol_version(version);
             self.scope(move |_| options.clone(), None)
         });
         pool.await.clone()
@@ -194,8 +218,10 @@ impl Shared {
 
     /// Connections of a client with a session.
     pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
-        let (options, own) = (self.options.clone().on_approval(ask_client), downstream.clone());
-        self.scope(move |open| own.options(&options, open), Some(downstream.session.clone()))
+        let (options, own) = (self.options.clone(), downstream.clone());
+        let scope = self.scope(move |open| own.options(&options, open), Some(downstream.session.clone()));
+        scope.spawn(tell(Newsreader::new(scope.news.subscribe()), downstream.session.clone()));
+        scope
     }
 
     fn scope(
@@ -209,12 +235,13 @@ impl Shared {
         let (own_news, own_level) = (news.clone(), level.clone());
         let attach = move |upstream: &Arc<Upstream>, tasks: &mut JoinSet<()>| {
             let open = Open::default();
-            let made = upstream.attach(|| for_all.clone().on_approval(ask_client), || options(&open));
+            let made = upstream.attach(|| for_all.clone(), || options(&open));
             let is_shared = upstream.is_shared();
-            if bus.is_heard() && is_shared {
+            let is_heard = bus.receiver_count() > 0;
+            if is_heard && is_shared {
                 upstream.pass_on(&made.0, &bus);
-            } else if bus.is_heard() {
-                tasks.spawn(bus.clone().pass_on(made.0.events()));
+            } else if is_heard {
+                tasks.spawn(pass_on(bus.clone(), made.0.events()));
             }
             let told = made.0.notifications();
             let attached = Arc::new(Attached::new(upstream.clone(), made, open, own_news.clone(), changes.clone()));
@@ -228,7 +255,7 @@ impl Shared {
             tasks.spawn(hear(Arc::downgrade(&attached), told, session));
             attached
         };
-        let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scopes = lock(&self.scopes);
         // With the lock, so that what is reloaded meanwhile reaches it.
         let scope = Arc::new(Scope::new(&self.setup(), news, level, attach));
         scopes.retain(|scope| scope.strong_count() > 0);
@@ -249,7 +276,6 @@ impl Shared {
     }
 
     fn scopes(&self) -> Vec<Arc<Scope>> {
-        let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        scopes.iter().filter_map(Weak::upgrade).collect()
+        lock(&self.scopes).iter().filter_map(Weak::upgrade).collect()
     }
 }

@@ -1,10 +1,12 @@
 //! The shares of callers in something limited.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use super::lock::lock;
 
 /// Lets each caller hold so many of something, and all callers together so many. Clones count together.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Shares {
     most: usize,
     most_each: usize,
@@ -18,7 +20,7 @@ impl Shares {
 
     /// Takes one for a caller, until it is dropped; `None` if there is none left for them.
     pub(crate) fn take(&self, caller: &str) -> Option<Share> {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         if held.values().sum::<usize>() >= self.most || held.get(caller).is_some_and(|own| *own >= self.most_each) {
             return None;
         }
@@ -29,16 +31,11 @@ impl Shares {
 
     /// Returns how many are held.
     pub(crate) fn count(&self) -> usize {
-        self.held().values().sum()
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held).values().sum()
     }
 }
 
 /// One of them, as long as it is held.
-#[derive(Debug)]
 pub(crate) struct Share {
     shares: Shares,
     caller: String,
@@ -46,7 +43,7 @@ pub(crate) struct Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut held = self.shares.held();
+        let mut held = lock(&self.shares.held);
         if let Some(own) = held.get_mut(&self.caller) {
             *own -= 1;
             if *own == 0 {
@@ -69,6 +66,6 @@ mod tests {
         let other = shares.take("b");
         assert!(other.is_some() && shares.take("c").is_none(), "there are three");
         drop(first);
-        assert!(shares.take("c").is_some() && shares.held().len() == 1);
+        assert!(shares.take("c").is_some() && lock(&shares.held).len() == 1);
     }
 }

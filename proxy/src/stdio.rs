@@ -1,10 +1,13 @@
 //! A proxy for one client: over stdin and stdout, or any stream.
 
+use std::sync::Arc;
+
 use mcp_bindgen_runtime::__private::rpc::{serve, with_client};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::client_state::ClientState;
 use super::{Proxy, ServeError};
 
 /// How many bytes a message may have. A longer one is dropped, whatever its length.
@@ -43,10 +46,10 @@ impl Proxy {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        if self.restricts_access() {
+        if self.shared.setup().access.is_some() {
             return Err(ServeError::AccessWithoutNames);
         }
-        let client = self.client(None, CancellationToken::new());
+        let client = Arc::new(ClientState::new(self.shared.clone(), None, CancellationToken::new()));
         let receiving = serve(|ledger| with_client(input, output, LONGEST_MESSAGE, ledger), client);
         let receiving = receiving.map_err(|error| ServeError::Connection { message: error.to_string() })?;
         // On a task, which needs no thread to be woken for each message; it ends if this future is dropped.

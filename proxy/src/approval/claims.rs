@@ -1,18 +1,95 @@
-//! The state that a client keeps for the proxy (`requestState`) while a person is asked.
+//! The signed state that a client keeps for the proxy (`requestState`) while a person is asked.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_bindgen_model::canonical_json;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_bindgen_model::{canonical_json, sha256};
 use mcp_bindgen_runtime::middleware::ApprovalRequest;
+use ring::hmac;
+use ring::rand::SystemRandom;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::signer::{Signer, Unsigned};
+use crate::error::ProxyFault;
+use crate::random::random_id;
 
 /// How long a person may think about it.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
+const KEY_BYTES: usize = 32;
+/// The prefix that tells it from servers' states.
+const OURS: &str = "mcp-bindgen.1.";
+
+/// It looks like the proxy's own, and is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unsigned;
+
+/// Signs the state that clients keep (HMAC-SHA256).
+pub(crate) struct Signer {
+    /// The first one signs.
+    keys: Vec<hmac::Key>,
+    random: SystemRandom,
+}
+
+impl Signer {
+    /// Makes a key of its bytes.
+    ///
+    /// # Errors
+    /// Fails if it is short.
+    pub(crate) fn key(bytes: &[u8]) -> Result<hmac::Key, ProxyFault> {
+        match bytes.len() {
+            0..KEY_BYTES => Err(ProxyFault::ShortKey { bytes: bytes.len(), at_least: KEY_BYTES }),
+            _ => Ok(hmac::Key::new(hmac::HMAC_SHA256, bytes)),
+        }
+    }
+
+    /// # Errors
+    /// Fails if a key is short, or there is none to be had.
+    pub(crate) fn new(keys: Vec<Result<hmac::Key, ProxyFault>>) -> Result<Self, ProxyFault> {
+        let random = SystemRandom::new();
+        let mut keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
+        if keys.is_empty() {
+            keys.push(hmac::Key::generate(hmac::HMAC_SHA256, &random).map_err(|_| ProxyFault::NoRandomness)?);
+        }
+        Ok(Self { keys, random })
+    }
+
+    /// A text that nobody can guess, and that is never given twice.
+    pub(crate) fn nonce(&self) -> String {
+        // Where the system has none, the state is bound to the call all the same; and a nonce that comes twice is spent.
+        random_id(&self.random).unwrap_or_default()
+    }
+
+    /// Signs claims, as a client keeps them.
+    pub(crate) fn sign(&self, claims: &Claims) -> String {
+        let claims = URL_SAFE_NO_PAD.encode(serde_json::to_vec(claims).unwrap_or_default());
+        let tag = self.keys.first().map(|key| URL_SAFE_NO_PAD.encode(hmac::sign(key, claims.as_bytes())));
+        format!("{OURS}{claims}.{}", tag.unwrap_or_default())
+    }
+
+    /// Returns `true` if a state that a server gives would be taken for the proxy's own.
+    pub(crate) fn is_mistakable(state: &str) -> bool {
+        state.starts_with(OURS)
+    }
+
+    /// Reads the state that a client gives back; `Ok(None)` if it is not the proxy's own.
+    pub(crate) fn read(&self, state: &str) -> Result<Option<Claims>, Unsigned> {
+        let Some(signed) = state.strip_prefix(OURS) else { return Ok(None) };
+        let (claims, tag) = signed.split_once('.').ok_or(Unsigned)?;
+        let tag = URL_SAFE_NO_PAD.decode(tag).map_err(|_| Unsigned)?;
+        // In constant time.
+        let is_signed = |key: &hmac::Key| hmac::verify(key, claims.as_bytes(), &tag).is_ok();
+        if !self.keys.iter().any(is_signed) {
+            return Err(Unsigned);
+        }
+        let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| Unsigned)?;
+        serde_json::from_slice(&claims).map(Some).map_err(|_| Unsigned)
+    }
+}
 
 /// How far the call has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Standing {
     /// A person is asked.
     Asked,
@@ -23,17 +100,20 @@ pub(crate) enum Standing {
 }
 
 /// The signed state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Claims {
     pub(crate) standing: Standing,
     /// Of server, tool and arguments: an approval is of one call and no other. Of what is asked now.
+    #[serde(rename = "call")]
     pub(crate) asked: Option<String>,
     /// Likewise, of what was approved before: layers may ask about a call that each of them changes.
     pub(crate) approved: Vec<String>,
     /// By which the state is known where it comes a second time.
     pub(crate) nonce: String,
-    pub(crate) expires: SystemTime,
+    /// In seconds of Unix time.
+    expires: u64,
     /// The state that the server wants back.
+    #[serde(rename = "state")]
     pub(crate) upstream: Option<String>,
     /// The client's answers to the server before it was asked.
     pub(crate) responses: Option<Map<String, Value>>,
@@ -41,55 +121,12 @@ pub(crate) struct Claims {
 
 impl Claims {
     pub(crate) fn new(standing: Standing, nonce: String, upstream: Option<String>) -> Self {
-        let expires = SystemTime::now() + LIFETIME;
+        let expires = (SystemTime::now() + LIFETIME).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Self { standing, asked: None, approved: Vec::new(), nonce, expires, upstream, responses: None }
     }
 
-    /// As a client keeps it.
-    pub(crate) fn signed(&self, signer: &Signer) -> String {
-        let standing = match self.standing {
-            Standing::Asked => "asked",
-            Standing::Approved => "approved",
-            Standing::Passed => "passed",
-        };
-        let expires = self.expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let claims = json!({
-            "standing": standing, "call": self.asked, "approved": self.approved, "nonce": self.nonce, "expires": expires,
-            "state": self.upstream, "responses": self.responses,
-        });
-        signer.sign(&claims)
-    }
-
-    /// Reads the state that a client gives back; `Ok(None)` where it is not the proxy's own.
-    pub(crate) fn read(signer: &Signer, state: &str) -> Result<Option<Self>, Unsigned> {
-        let Some(claims) = signer.read(state)? else { return Ok(None) };
-        let text = |key: &str| claims.get(key).and_then(Value::as_str).map(str::to_owned);
-        let standing = match claims.get("standing").and_then(Value::as_str) {
-            Some("asked") => Standing::Asked,
-            Some("approved") => Standing::Approved,
-            Some("passed") => Standing::Passed,
-            _ => return Err(Unsigned),
-        };
-        let expires = claims.get("expires").and_then(Value::as_u64).ok_or(Unsigned)?;
-        Ok(Some(Self {
-            standing,
-            asked: text("call"),
-            approved: claims
-                .get("approved")
-                .and_then(Value::as_array)
-                .ok_or(Unsigned)?
-                .iter()
-                .filter_map(|digest| Some(digest.as_str()?.to_owned()))
-                .collect(),
-            nonce: text("nonce").ok_or(Unsigned)?,
-            expires: UNIX_EPOCH + Duration::from_secs(expires),
-            upstream: text("state"),
-            responses: claims.get("responses").and_then(Value::as_object).cloned(),
-        }))
-    }
-
-    pub(crate) fn has_expired(&self) -> bool {
-        self.expires <= SystemTime::now()
+    pub(crate) fn expires(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(self.expires)
     }
 }
 
@@ -101,7 +138,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> String {
 
 fn digest((server, tool): (&str, &str), arguments: &Map<String, Value>, principal: Option<&str>) -> String {
     let call = canonical_json(&json!([server, tool, arguments, principal]));
-    super::signer::base64(&mcp_bindgen_model::sha256(call.as_bytes()))
+    URL_SAFE_NO_PAD.encode(sha256(call.as_bytes()))
 }
 
 #[cfg(test)]
@@ -117,22 +154,22 @@ mod tests {
         let signer = Signer::new(Vec::new()).expect("there are random numbers");
         let mut claims = Claims::new(Standing::Asked, signer.nonce(), Some("opaque".to_owned()));
         (claims.asked, claims.approved) = (Some("d".to_owned()), vec!["c".to_owned()]);
-        let state = claims.signed(&signer);
-        let read = Claims::read(&signer, &state).expect("it is signed").expect("it is ours");
+        let state = signer.sign(&claims);
+        let read = signer.read(&state).expect("it is signed").expect("it is ours");
         assert_eq!((read.standing, &read.asked, &read.nonce), (Standing::Asked, &claims.asked, &claims.nonce));
         assert_eq!((&read.approved, &read.responses), (&claims.approved, &None));
         assert_eq!(read.upstream.as_deref(), Some("opaque"));
-        assert!(!read.has_expired());
+        assert!(read.expires() > SystemTime::now());
 
-        assert_eq!(Claims::read(&signer, "a server's own"), Ok(None));
+        assert_eq!(signer.read("a server's own"), Ok(None));
         let other = Signer::new(Vec::new()).expect("there are random numbers");
-        assert_eq!(Claims::read(&other, &state), Err(Unsigned));
+        assert_eq!(other.read(&state), Err(Unsigned));
         // Each of its letters counts, the last of each part only in its upper bits.
         for at in 0..state.len() {
             let mut bytes = state.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'w' } else { b'A' };
             let altered = String::from_utf8(bytes).expect("it is text");
-            let read = Claims::read(&signer, &altered);
+            let read = signer.read(&altered);
             assert!(read == Err(Unsigned) || read == Ok(None), "{at}: {altered} {read:?}");
         }
     }

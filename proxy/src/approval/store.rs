@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use futures_util::future::{BoxFuture, ready};
+
+use crate::lock::lock;
 
 /// So many need no looking after.
 const FEW: usize = 1024;
@@ -75,7 +77,7 @@ impl Spent {
 
 impl ApprovalStore for MemoryApprovalStore {
     fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spent = lock(&self.spent);
         spent.forget();
         let is_first = spent.expiries.insert(approval.to_owned(), expires).is_none();
         Box::pin(ready(Ok(is_first)))
@@ -98,7 +100,7 @@ mod tests {
             assert_eq!(store.spend(&format!("of before {number}"), past).await, Ok(true));
         }
         assert_eq!(store.spend("kept", later).await, Ok(false));
-        let spent = store.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = lock(&store.spent);
         assert!(spent.expiries.len() <= FEW, "{} are remembered", spent.expiries.len());
     }
 }

@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::http::response;
 use hyper::{HeaderMap, Method, StatusCode};
 use serde_json::json;
 
 use super::auth::{Authentication, NotAuthenticated, Principal};
-use super::body::{Answer, empty, text};
+use super::body::{Answer, empty, json as json_answer, text, with_header};
 use super::headers;
 use super::options::Checked;
 use super::origin::{Host, Origin};
@@ -92,18 +91,12 @@ impl Admission {
     }
 
     fn refused(&self, request: &Parts, why: NotAuthenticated) -> Answer {
-        let (status, message, error) = match why {
-            NotAuthenticated::Nothing => {
-                (StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token", String::new())
-            }
-            NotAuthenticated::Invalid => (
-                StatusCode::UNAUTHORIZED,
-                "Unauthorized: missing or invalid token",
-                ", error=\"invalid_token\"".to_owned(),
-            ),
+        let unauthorized = (StatusCode::UNAUTHORIZED, "Unauthorized: missing or invalid token");
+        let ((status, message), error) = match why {
+            NotAuthenticated::Nothing => (unauthorized, String::new()),
+            NotAuthenticated::Invalid => (unauthorized, ", error=\"invalid_token\"".to_owned()),
             NotAuthenticated::MissingScopes(scopes) => (
-                StatusCode::FORBIDDEN,
-                "Forbidden: the token does not have the required scopes",
+                (StatusCode::FORBIDDEN, "Forbidden: the token does not have the required scopes"),
                 format!(", error=\"insufficient_scope\", scope=\"{}\"", scopes.join(" ")),
             ),
             NotAuthenticated::Unavailable => {
@@ -115,11 +108,11 @@ impl Admission {
             format!(", resource_metadata=\"{}{METADATA}{}\"", self.origin(request, audience), self.path)
         });
         let challenge = format!("Bearer realm=\"mcp\"{}{error}", resource.unwrap_or_default());
-        let mut answer = text(status, message);
-        if let Ok(challenge) = HeaderValue::from_str(&challenge) {
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        let answer = text(status, message);
+        match HeaderValue::from_str(&challenge) {
+            Ok(challenge) => with_header(answer, header::WWW_AUTHENTICATE, challenge),
+            Err(_) => answer,
         }
-        answer
     }
 
     /// Returns the metadata of the protected resource (RFC 9728), where a request asks for it.
@@ -134,7 +127,7 @@ impl Admission {
         if let (false, Some(members)) = (scopes.is_empty(), metadata.as_object_mut()) {
             members.insert("scopes_supported".to_owned(), scopes.into());
         }
-        Some(super::body::json(StatusCode::OK, &metadata))
+        Some(json_answer(StatusCode::OK, &metadata))
     }
 
     /// Returns the origin that clients know the proxy by: of the audience, if that is the URL of the endpoint, else of the
@@ -194,7 +187,7 @@ fn preflight(asked: &HeaderMap) -> Answer {
 }
 
 /// Lets the page that asked read the answer. Its origin was admitted before.
-pub(super) fn share(answer: &mut response::Response<super::body::Body>, origin: Option<HeaderValue>) {
+pub(super) fn share(answer: &mut Answer, origin: Option<HeaderValue>) {
     let Some(origin) = origin else { return };
     let headers = answer.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -1,70 +1,37 @@
 //! Bodies of requests and responses.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody};
+use http_body_util::{BodyExt, Either, Empty, Full, LengthLimitError, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde::Serialize;
 use sse_stream::Sse;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::channel::Event;
-use crate::shares::Share;
 
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
 
-/// The place of a request, until it is answered or somebody is asked for an approval. Clones are the same.
-#[derive(Clone)]
-pub(super) struct Place(Arc<Mutex<Option<Held>>>);
-
-/// The permits of a request.
-pub(super) struct Held {
-    pub(super) _request: OwnedSemaphorePermit,
-    pub(super) _values: OwnedSemaphorePermit,
-    /// Of a principal's requests.
-    pub(super) _share: Option<Share>,
-}
-
-impl Place {
-    pub(super) fn new(held: Held) -> Self {
-        Self(Arc::new(Mutex::new(Some(held))))
-    }
-
-    /// Gives it up.
-    pub(super) fn leave(&self) {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Dropped without the lock.
-        drop(held);
-    }
-}
-
 /// Comments keep those between client and server from taking a silent stream for a dead one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// When clients come back whose connection broke off, in milliseconds.
+const RETRY: u64 = 3000;
 
 /// The body of a request, which comes from its client or from another instance.
-pub(super) enum Payload {
-    Incoming(Incoming),
-    Whole(Bytes),
-}
+pub(super) type Payload = Either<Incoming, Full<Bytes>>;
 
 /// Reads a body of at most so many bytes, in at most this time.
 ///
 /// # Errors
 /// The answer to one that is longer, slower or broken.
 pub(super) async fn read(body: Payload, limit: usize, within: Duration) -> Result<Bytes, Answer> {
-    let body = match body {
-        Payload::Incoming(body) => body,
-        Payload::Whole(body) => return Ok(body),
-    };
     match tokio::time::timeout(within, Limited::new(body, limit).collect()).await {
         Ok(Ok(read)) => Ok(read.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
@@ -99,9 +66,8 @@ pub(super) fn empty(status: StatusCode) -> Answer {
 }
 
 pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Answer {
-    let mut answer = with(status, Full::new(Bytes::from(text.into())).boxed_unsync());
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    answer
+    let answer = with(status, Full::new(Bytes::from(text.into())).boxed_unsync());
+    with_header(answer, header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))
 }
 
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
@@ -113,9 +79,8 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
 
 /// JSON that is text already.
 pub(super) fn json_text(status: StatusCode, text: Bytes) -> Answer {
-    let mut answer = with(status, Full::new(text).boxed_unsync());
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    answer
+    let answer = with(status, Full::new(text).boxed_unsync());
+    with_header(answer, header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
 }
 
 /// A request that is refused as JSON-RPC refuses: status 400.
@@ -178,7 +143,7 @@ fn event(event: &Event) -> Bytes {
     let text = event.data.as_ref().map(|data| String::from_utf8_lossy(&data.text).into_owned());
     let mut sse = Sse::default().data(text.unwrap_or_default());
     sse.id.clone_from(&event.id);
-    sse.retry = event.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
+    sse.retry = event.data.is_none().then_some(RETRY);
     sse.into()
 }
 
@@ -186,6 +151,18 @@ fn with(status: StatusCode, body: Body) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     answer
+}
+
+/// The same answer with another header.
+pub(super) fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
+    answer.headers_mut().insert(name, value);
+    answer
+}
+
+/// The answer to a request that may come again soon.
+pub(super) fn unavailable(why: &str) -> Answer {
+    let answer = text(StatusCode::SERVICE_UNAVAILABLE, format!("Service Unavailable: {why}"));
+    with_header(answer, header::RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
 pub(super) fn failed(what: &str) -> Answer {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hyper::body::Bytes;
@@ -14,8 +15,6 @@ use tokio::sync::Notify;
 const KEPT: usize = 16;
 /// So many notifications wait for a listener before whoever sends more waits.
 const MOST_UNREAD: usize = 16;
-/// When clients come back whose connection broke off.
-const RETRY: Duration = Duration::from_secs(3);
 /// How long a finished stream waits for a client that does not come back.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,7 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Event {
     /// Its id, where the stream can be resumed.
     pub(super) id: Option<String>,
-    pub(super) retry: Option<Duration>,
     /// The message; none in an event that only says where to resume.
     pub(super) data: Option<Data>,
 }
@@ -61,29 +59,14 @@ pub(super) struct Channel {
     changed: Arc<Notify>,
 }
 
-/// The next step of a listener.
-pub(super) enum Next {
-    Event(Event),
-    Nothing,
-    Over,
-}
-
 impl Channel {
     pub(super) fn new(is_resumable: bool) -> Self {
         let (events, changed) = Default::default();
         Self { events, next: 0, unread: 0, listener: None, finished: None, is_resumable, changed }
     }
 
-    /// Adds an event that only says where to resume.
-    pub(super) fn prime(&mut self, number: u64) {
-        self.add(None, Some(number));
-    }
-
-    pub(super) fn push(&mut self, data: Data, number: Option<u64>) {
-        self.add(Some(data), number);
-    }
-
-    fn add(&mut self, data: Option<Data>, number: Option<u64>) {
+    /// Adds an event of a stream with this number; without a message it only says where to resume.
+    pub(super) fn push(&mut self, data: Option<Data>, number: Option<u64>) {
         if self.finished.is_some() {
             return;
         }
@@ -91,8 +74,7 @@ impl Channel {
             Some(number) => format!("{}/{number}", self.next),
             None => self.next.to_string(),
         });
-        let retry = data.is_none().then_some(RETRY);
-        self.events.push_back(Event { id, retry, data });
+        self.events.push_back(Event { id, data });
         self.next += 1;
         self.unread += 1;
         self.forget();
@@ -130,23 +112,22 @@ impl Channel {
         self.changed.notify_waiters();
     }
 
-    /// The next event for a listener. One that comes later waits until the one before it has left.
-    pub(super) fn next(&mut self, own: u64, has_begun: &mut bool) -> Next {
+    /// The next event for a listener; `None` once there are no more. One that comes later waits until the one before it has left.
+    pub(super) fn next(&mut self, own: u64, has_begun: &mut bool) -> Poll<Option<Event>> {
+        let nothing = if self.finished.is_some() { Poll::Ready(None) } else { Poll::Pending };
         match self.listener {
             Some(listener) if listener == own => {}
-            Some(_) if *has_begun => return Next::Over,
-            Some(_) => return if self.finished.is_some() { Next::Over } else { Next::Nothing },
+            Some(_) if *has_begun => return Poll::Ready(None),
+            Some(_) => return nothing,
             None => self.listener = Some(own),
         }
         *has_begun = true;
         let index = self.events.len() - self.unread;
-        let Some(event) = self.events.get(index).cloned() else {
-            return if self.finished.is_some() { Next::Over } else { Next::Nothing };
-        };
+        let Some(event) = self.events.get(index).cloned() else { return nothing };
         self.unread -= 1;
         self.forget();
         self.changed.notify_waiters();
-        Next::Event(event)
+        Poll::Ready(Some(event))
     }
 
     pub(super) fn leave(&mut self, own: u64) {
@@ -193,7 +174,7 @@ mod tests {
     fn channel(events: usize) -> Channel {
         let mut channel = Channel::new(true);
         for _ in 0..events {
-            channel.push(notification(), Some(3));
+            channel.push(Some(notification()), Some(3));
         }
         channel
     }
@@ -204,7 +185,7 @@ mod tests {
 
     fn read(channel: &mut Channel, listener: u64, has_begun: &mut bool) -> Vec<String> {
         let mut ids = Vec::new();
-        while let Next::Event(event) = channel.next(listener, has_begun) {
+        while let Poll::Ready(Some(event)) = channel.next(listener, has_begun) {
             ids.push(event.id.unwrap_or_default());
         }
         ids
@@ -227,7 +208,7 @@ mod tests {
         assert_eq!(read(&mut channel, 1, &mut first).len(), 4);
         assert!(channel.go_back_to(1) && !channel.go_back_to(4));
         channel.is_taken_by(2);
-        assert!(matches!(channel.next(1, &mut first), Next::Over), "it was taken over");
+        assert!(matches!(channel.next(1, &mut first), Poll::Ready(None)), "it was taken over");
         assert_eq!(read(&mut channel, 2, &mut false), ["2/3", "3/3"]);
     }
 
@@ -236,8 +217,8 @@ mod tests {
         let mut channel = channel(1);
         let (mut first, mut second) = (false, false);
         assert_eq!(read(&mut channel, 1, &mut first).len(), 1);
-        channel.push(notification(), Some(3));
-        assert!(matches!(channel.next(2, &mut second), Next::Nothing));
+        channel.push(Some(notification()), Some(3));
+        assert!(matches!(channel.next(2, &mut second), Poll::Pending));
         channel.leave(1);
         assert_eq!(read(&mut channel, 2, &mut second), ["1/3"]);
     }
@@ -254,10 +235,10 @@ mod tests {
     fn a_listener_that_reads_nothing_fills_its_stream() {
         let mut channel = channel(0);
         let mut has_begun = false;
-        assert!(matches!(channel.next(1, &mut has_begun), Next::Nothing));
+        assert!(matches!(channel.next(1, &mut has_begun), Poll::Pending));
         for _ in 0..MOST_UNREAD {
             assert!(!channel.is_full());
-            channel.push(notification(), None);
+            channel.push(Some(notification()), None);
         }
         assert!(channel.is_full());
         read(&mut channel, 1, &mut has_begun);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -20,7 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::door::{Door, Ends};
 use super::options::{Checked, Limits};
 use super::patient::Patient;
-use crate::{Proxy, ServeError};
+use crate::ServeError;
+use crate::lock::lock;
+use crate::shared::Shared;
 
 /// A proxy that is served over HTTP. Dropping it stops it at once; [`close`](Self::close) waits for calls.
 #[must_use = "dropping it ends it"]
@@ -71,7 +73,7 @@ impl fmt::Debug for HttpServer {
     }
 }
 
-pub(super) async fn serve(proxy: Proxy, options: Checked) -> Result<HttpServer, ServeError> {
+pub(super) async fn serve(proxy: Arc<Shared>, options: Checked) -> Result<HttpServer, ServeError> {
     let asked = options.address;
     let bind =
         |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
@@ -168,7 +170,7 @@ struct Stranger {
 
 impl Strangers {
     fn welcome(&self, ending: CancellationToken) -> Stranger {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.0);
         let number = waiting.next;
         waiting.next += 1;
         waiting.all.insert(number, ending);
@@ -177,19 +179,15 @@ impl Strangers {
 
     /// Ends the one that came first.
     fn dismiss(&self) {
-        if let Some((_, ending)) = self.waiting().all.pop_first() {
+        if let Some((_, ending)) = lock(&self.0).all.pop_first() {
             ending.cancel();
         }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Stranger {
     fn asks(&self) {
-        self.strangers.waiting().all.remove(&self.number);
+        lock(&self.strangers.0).all.remove(&self.number);
     }
 }
 

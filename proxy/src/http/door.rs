@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use futures_util::stream::{StreamExt, iter};
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use mcp_bindgen_model::hex_digest;
 use mcp_bindgen_runtime::__private::rpc::IN_USE;
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::ErrorCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -21,20 +21,22 @@ use super::auth::Principal;
 #[cfg(feature = "redis")]
 use super::body::holding;
 use super::body::{
-    Answer, Held, MOST_VALUES, Payload, Place, empty, events, failed, json_text, read, refused, text, until, values,
+    Answer, MOST_VALUES, Payload, empty, events, failed, json_text, read, refused, text, unavailable, until, values,
+    with_header,
 };
+#[cfg(feature = "redis")]
+use super::elsewhere::Route;
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
 use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
 #[cfg(feature = "redis")]
-use super::replicas::{MOST_LOOKS, Replicas, Route};
-use super::sessions::{NotBegun, NotSent, Presence, SessionId, Sessions};
+use super::replicas::Replicas;
+use super::sessions::{NotBegun, SessionId, Sessions};
 use super::single;
 use super::streams::NotTaken;
-use crate::Proxy;
 use crate::context::is_modern;
-use crate::record::Counts;
+use crate::shared::Shared;
 use crate::shares::{Share, Shares};
 use crate::visit::Visit;
 
@@ -43,6 +45,9 @@ const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
 
 /// So much of the digest of a session's id tells it from others.
 const SESSION_DIGITS: usize = 16;
+
+/// The places that a request takes before its body is read: of all requests, and of those of its principal.
+pub(super) type Held = (OwnedSemaphorePermit, Option<Share>);
 
 /// The two ends of a connection.
 #[derive(Clone, Copy)]
@@ -53,7 +58,7 @@ pub(super) struct Ends {
 
 /// All that requests need.
 pub(super) struct Door {
-    pub(super) proxy: Proxy,
+    pub(super) proxy: Arc<Shared>,
     admission: Admission,
     path: String,
     pub(super) limits: Limits,
@@ -72,12 +77,12 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn new(proxy: Proxy, options: &Checked) -> Self {
+    pub(super) fn new(proxy: Arc<Shared>, options: &Checked) -> Self {
         let limits = options.limits;
         let ending = CancellationToken::new();
         let closing = ending.child_token();
         #[cfg(feature = "redis")]
-        let replicas = proxy.redis().map(|state| Arc::new(Replicas::new(state, limits.idle)));
+        let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
             proxy,
             admission: Admission::new(options),
@@ -129,8 +134,7 @@ impl Door {
         let principal = self.admission.authenticate(parts).await?;
         if is_get && parts.uri.path() == METRICS {
             let requests = self.limits.requests.saturating_sub(self.requests.available_permits());
-            let counts = Counts { sessions: self.sessions.count(), requests, ..Counts::default() };
-            return Ok(pages::metrics(&self.proxy, counts));
+            return Ok(pages::metrics(self.proxy.metrics(self.sessions.count(), requests)));
         }
         let caller = self.caller(parts, principal, ends.remote);
         let answer = self.admitted(parts, caller, body).await?;
@@ -160,26 +164,12 @@ impl Door {
             Some(principal) => Some(self.shares.take(principal).ok_or_else(|| busy("requests of this principal"))?),
             None => None,
         };
+        let body = Payload::Left(body);
         #[cfg(feature = "redis")]
-        let mut body = Payload::Incoming(body);
-        #[cfg(feature = "redis")]
-        for _ in 0..MOST_LOOKS {
-            match self.elsewhere(&parts.method, headers, &caller, body).await? {
-                Route::Here(here) => {
-                    body = here;
-                    break;
-                }
-                Route::Forwarded(holder, text) => {
-                    if let Some(answer) = self.forward(&holder, (&parts.method, headers), (&caller, &text)).await? {
-                        return Ok(until(answer, holding((permit, share))));
-                    }
-                    // It was never taken: the session may go on elsewhere.
-                    body = Payload::Whole(text.into());
-                }
-            }
-        }
-        #[cfg(not(feature = "redis"))]
-        let body = Payload::Incoming(body);
+        let body = match self.elsewhere(&parts.method, headers, &caller, body).await? {
+            Route::Here(body) => body,
+            Route::Elsewhere(answer) => return Ok(until(answer, holding((permit, share)))),
+        };
         self.here(&parts.method, headers, caller, body, (permit, share)).await
     }
 
@@ -190,7 +180,7 @@ impl Door {
         headers: &HeaderMap,
         caller: Caller,
         body: Payload,
-        held: (OwnedSemaphorePermit, Option<Share>),
+        held: Held,
     ) -> Result<Answer, Answer> {
         match *method {
             Method::POST => self.post(headers, caller, body, held).await,
@@ -205,7 +195,7 @@ impl Door {
         headers: &HeaderMap,
         caller: Caller,
         body: Payload,
-        (permit, share): (OwnedSemaphorePermit, Option<Share>),
+        (permit, share): Held,
     ) -> Result<Answer, Answer> {
         if !accepts(headers, "application/json") || !accepts(headers, "text/event-stream") {
             let said = "Not Acceptable: `Accept` must include application/json and text/event-stream";
@@ -229,21 +219,20 @@ impl Door {
         }
         let held = self.values.clone().try_acquire_many_owned(u32::try_from(values).unwrap_or(u32::MAX));
         let values = held.map_err(|_| busy("values in requests"))?;
-        let place = Place::new(Held { _request: permit, _values: values, _share: share });
+        let visit = Visit::new(caller, (permit, values, share));
         let value: Value =
             serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
         let era = Era::of(&value, headers)?;
         if era == Era::Requests {
-            self.compare(headers, &value, &caller).await?;
+            self.compare(headers, &value, &visit.caller).await?;
         }
         let id = headers::request_id(&value);
         let posted = Posted::of(value)
             .ok_or_else(|| refused(id, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         match (era, posted) {
             (Era::Requests, Posted::Request(id, request)) => {
-                let visit = visit(caller, &place);
-                single::answer(&self.proxy, (&self.ending, &self.closing), (id, request), visit, place).await
+                single::answer(&self.proxy, (&self.ending, &self.closing), (id, request), visit).await
             }
             // Nothing that it could be about: a request ends when its connection does.
             (Era::Requests, Posted::Other(message)) if message.get("method").is_some() => {
@@ -253,20 +242,20 @@ impl Door {
                 Err(refused(None, ErrorCode::INVALID_REQUEST, "there is no pending request for this response"))
             }
             (Era::Sessions, posted) => match session(headers)? {
-                Some(session) => self.in_session(&session, posted, caller, place).await,
-                None => self.begin(posted, &caller).await,
+                Some(session) => self.in_session(&session, posted, visit).await,
+                None => self.begin(posted, &visit.caller).await,
             },
         }
     }
 
     /// Holds a request of 2026-07-28 to what its headers say.
     async fn compare(&self, headers: &HeaderMap, message: &Value, caller: &Caller) -> Result<(), Answer> {
-        let schema = match headers::called_tool(message) {
-            Some(tool) => self.proxy.input_schema(tool, caller).await,
-            None => None,
+        let agree = |schema: Option<&Map<String, Value>>| headers::agree(headers, message, schema);
+        let agreed = match headers::called_tool(message) {
+            Some(tool) => self.proxy.pool().await.with_input_schema(tool, &self.proxy.sees(caller), agree).await,
+            None => agree(None),
         };
-        headers::agree(headers, message, schema.as_deref())
-            .map_err(|problem| headers::mismatch(headers::request_id(message), problem))
+        agreed.map_err(|problem| headers::mismatch(headers::request_id(message), problem))
     }
 
     async fn begin(&self, posted: Posted, caller: &Caller) -> Result<Answer, Answer> {
@@ -293,13 +282,11 @@ impl Door {
         #[cfg(feature = "redis")]
         self.record(&id, caller, initialize).await?;
         let name = HeaderValue::from_str(&id).map_err(|_| failed("the session has no id"))?;
-        let mut answer = json_text(StatusCode::OK, answer.text);
-        answer.headers_mut().insert(headers::SESSION, name);
-        Ok(answer)
+        Ok(with_header(json_text(StatusCode::OK, answer.text), HeaderName::from_static(headers::SESSION), name))
     }
 
-    async fn in_session(&self, id: &SessionId, posted: Posted, caller: Caller, place: Place) -> Result<Answer, Answer> {
-        let here = self.sessions.present(id, &caller).ok_or_else(no_session)?;
+    async fn in_session(&self, id: &SessionId, posted: Posted, visit: Visit) -> Result<Answer, Answer> {
+        let here = self.sessions.present(id, &visit.caller).ok_or_else(no_session)?;
         let (number, request) = match posted {
             Posted::Request(number, request) => (number, request),
             Posted::Other(message) => {
@@ -312,31 +299,25 @@ impl Door {
         if let Some(replicas) = &self.replicas {
             replicas.note(id, &request).await;
         }
-        let visit = visit(caller, &place);
-        let answers = self.sessions.request(id, (number.clone(), request), visit, place).await;
+        let answers = self.sessions.request(id, (number.clone(), request), visit).await;
         let answers = answers.map_err(|error| match error {
-            NotSent::NoSession | NotSent::NotTaken(NotTaken::Ended) => no_session(),
-            NotSent::Busy => busy("requests in this session"),
-            NotSent::NotTaken(NotTaken::InUse) => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
+            NotTaken::Ended => no_session(),
+            NotTaken::Busy => busy("requests in this session"),
+            NotTaken::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
         })?;
         // A request that is under way when the server closes may still be answered.
         Ok(events(answers.events(), self.ending.clone(), here))
     }
 
-    async fn listen(
-        &self,
-        headers: &HeaderMap,
-        caller: &Caller,
-        held: (OwnedSemaphorePermit, Option<Share>),
-    ) -> Result<Answer, Answer> {
+    async fn listen(&self, headers: &HeaderMap, caller: &Caller, held: Held) -> Result<Answer, Answer> {
         if version(headers).is_some_and(is_modern) {
             return Err(not_allowed("POST"));
         }
         if !accepts(headers, "text/event-stream") {
             return Err(text(StatusCode::NOT_ACCEPTABLE, "Not Acceptable: `Accept` must include text/event-stream"));
         }
-        let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
-        let here: Presence = self.sessions.present(&id, caller).ok_or_else(no_session)?;
+        let id = needed_session(headers)?;
+        let here = self.sessions.present(&id, caller).ok_or_else(no_session)?;
         let last = headers.get(headers::LAST_EVENT).and_then(|value| value.to_str().ok());
         let streams = self.sessions.streams(&id).ok_or_else(no_session)?;
         let listener = match last {
@@ -352,16 +333,10 @@ impl Door {
         if version(headers).is_some_and(is_modern) {
             return Err(not_allowed("POST"));
         }
-        let id = session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))?;
+        let id = needed_session(headers)?;
         let is_own = self.sessions.present(&id, caller).is_some();
         if is_own && self.sessions.end(&id) { Ok(empty(StatusCode::NO_CONTENT)) } else { Err(no_session()) }
     }
-}
-
-/// The sender of a request, and how to give up its place.
-pub(super) fn visit(caller: Caller, place: &Place) -> Visit {
-    let place = place.clone();
-    Visit::new(caller, move || place.leave())
 }
 
 pub(super) fn version(headers: &HeaderMap) -> Option<&str> {
@@ -372,6 +347,11 @@ pub(super) fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> 
     let Some(id) = headers.get(headers::SESSION) else { return Ok(None) };
     let id = id.to_str().map_err(|_| no_session())?;
     Ok(Some(id.into()))
+}
+
+/// The session of a request that is for a session alone.
+fn needed_session(headers: &HeaderMap) -> Result<SessionId, Answer> {
+    session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))
 }
 
 /// Without what comes after it: `application/json; charset=utf-8`.
@@ -393,15 +373,12 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
 }
 
 pub(super) fn busy(what: &str) -> Answer {
-    let mut answer = text(StatusCode::SERVICE_UNAVAILABLE, format!("Service Unavailable: too many {what} at once"));
-    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    answer
+    unavailable(&format!("too many {what} at once"))
 }
 
 fn not_allowed(methods: &'static str) -> Answer {
-    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
-    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
-    answer
+    let answer = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    with_header(answer, header::ALLOW, HeaderValue::from_static(methods))
 }
 
 /// Clients begin another one then.

@@ -1,28 +1,52 @@
 //! Requests of sessions that this instance may not hold: they are forwarded, or go on here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::unfold;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Bytes, Frame as BodyFrame};
 use hyper::header::{self, HeaderValue};
-use hyper::{HeaderMap, Method, StatusCode};
+use hyper::{HeaderMap, Method, Response, StatusCode};
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ErrorCode, RequestId};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use super::body::{Answer, Held, Payload, Place, read, refused, text};
-use super::door::{Door, busy, no_session, session, version, visit};
+use super::body::{Answer, Payload, read, refused, unavailable};
+use super::door::{Door, busy, no_session, session, version};
 use super::headers;
-use super::replicas::{self, Forwarded, MOST_LOOKS, Replicas, Route};
+use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
 use super::sessions::SessionId;
 use crate::context::is_modern;
+use crate::lock::lock;
 use crate::redis::{Holder, RedisStateError, SessionRecord};
+use crate::visit::Visit;
 
+/// How often it is looked who holds a session that somebody else goes on with.
+const MOST_LOOKS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(100);
+/// So many frames wait for a slow client.
+const UNREAD: usize = 4096;
+/// How long the holder may say nothing before it is looked at.
+const SILENCE: Duration = Duration::from_secs(3);
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// What becomes of a request.
+pub(super) enum Route {
+    /// This instance answers it, with this body.
+    Here(Payload),
+    /// Another instance answers it.
+    Elsewhere(Answer),
+}
 
 impl Door {
     /// Records a session that began here.
     pub(super) async fn record(&self, id: &SessionId, caller: &Caller, initialize: Value) -> Result<(), Answer> {
         let Some(replicas) = &self.replicas else { return Ok(()) };
-        let recorded = replicas.begun(id, caller, initialize, self.proxy.can_sessions_move()).await;
+        let can_move = self.proxy.setup().upstreams.iter().all(|upstream| upstream.can_move());
+        let (holder, principal, lasting) = (String::new(), caller.principal.clone(), Vec::new());
+        let recorded = replicas.hold(id, SessionRecord { holder, principal, initialize, lasting, can_move }).await;
         if let Err(error) = recorded {
             self.sessions.end(id);
             return Err(no_state(&error));
@@ -30,13 +54,13 @@ impl Door {
         Ok(())
     }
 
-    /// Finds the instance that answers a request: that of its session.
+    /// Has the instance answer a request that holds its session.
     pub(super) async fn elsewhere(
         &self,
         method: &Method,
         headers: &HeaderMap,
         caller: &Caller,
-        body: Payload,
+        mut body: Payload,
     ) -> Result<Route, Answer> {
         let is_modern = version(headers).is_some_and(is_modern);
         let session = session(headers)?.filter(|id| !is_modern && !self.sessions.has(id));
@@ -44,25 +68,34 @@ impl Door {
             return Ok(Route::Here(body));
         };
         for _ in 0..MOST_LOOKS {
-            let record = match replicas.holder(&session).await.map_err(|error| no_state(&error))? {
+            let record = match replicas.state.holder(&session).await.map_err(|error| no_state(&error))? {
                 Holder::None => return Err(no_session()),
                 Holder::Other(record) | Holder::Dead(record) if record.principal != caller.principal => {
                     return Err(no_session());
                 }
                 Holder::Other(record) => {
-                    let body = match *method {
+                    let bytes = match *method {
                         Method::POST => read(body, self.limits.body, self.limits.head).await?,
-                        _ => hyper::body::Bytes::new(),
+                        _ => Bytes::new(),
                     };
                     let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
-                    return Ok(Route::Forwarded(record.holder, String::from_utf8(body.into()).map_err(not_text)?));
+                    let text = String::from_utf8(bytes.to_vec()).map_err(not_text)?;
+                    let (method, headers) = (method.to_string(), Headers::of(headers));
+                    let forwarded = Forwarded { method, headers, body: text, caller: caller.clone() };
+                    let answered = forward(replicas, &record.holder, forwarded).await;
+                    if let Some(answer) = answered.map_err(|error| no_state(&error))? {
+                        return Ok(Route::Elsewhere(answer));
+                    }
+                    // It was never taken: the session may go on elsewhere.
+                    body = Payload::Right(Full::new(bytes));
+                    continue;
                 }
                 Holder::Dead(record) => record,
             };
             if !record.can_move {
                 return Err(no_session());
             }
-            if replicas.claim(&session, &record).await.map_err(|error| no_state(&error))? {
+            if replicas.state.claim(&session, &record).await.map_err(|error| no_state(&error))? {
                 self.take_over(replicas, &session, record, caller).await?;
                 return Ok(Route::Here(body));
             }
@@ -96,37 +129,171 @@ impl Door {
             self.repeat(id, (RequestId::String(number.into()), request), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
-        replicas.took_over(id, record).await.map_err(|error| no_state(&error))
+        replicas.hold(id, record).await.map_err(|error| no_state(&error))
     }
 
     /// Makes a request of the client again, whose answer it has had.
     async fn repeat(&self, id: &SessionId, request: (RequestId, Value), caller: &Caller) {
         let Ok(permit) = self.requests.clone().try_acquire_owned() else { return };
         let Ok(values) = self.values.clone().try_acquire_many_owned(1) else { return };
-        let place = Place::new(Held { _request: permit, _values: values, _share: None });
-        let visit = visit(caller.clone(), &place);
-        if let Ok(answers) = self.sessions.request(id, request, visit, place).await {
+        let visit = Visit::new(caller.clone(), (permit, values));
+        if let Ok(answers) = self.sessions.request(id, request, visit).await {
             tokio::spawn(answers.answer());
         }
     }
+}
 
-    /// Forwards a request; `None` if the other instance ended before it took it.
-    pub(super) async fn forward(
-        &self,
-        holder: &str,
-        (method, headers): (&Method, &HeaderMap),
-        (caller, body): (&Caller, &str),
-    ) -> Result<Option<Answer>, Answer> {
-        let Some(replicas) = &self.replicas else { return Err(no_session()) };
-        let forwarded = Forwarded::new(method.as_str(), headers, body.to_owned(), caller);
-        replicas::forward(replicas, holder, forwarded).await.map_err(|error| no_state(&error))
+/// An answer that is awaited. If its client goes away, the holder is told.
+struct Awaited {
+    replicas: Arc<Replicas>,
+    holder: String,
+    number: u64,
+    frames: mpsc::Receiver<Frame>,
+    is_over: bool,
+    /// The call as long as it is not answered, for what is said of it if the holder ends.
+    request: Option<(Value, Option<String>)>,
+}
+
+impl Awaited {
+    /// Notes an answer, after which there is nothing more to say.
+    fn note(&mut self, frame: &Frame) {
+        let Some((id, _)) = &self.request else { return };
+        let is_answer = match frame {
+            // Other answers than a stream are whole.
+            Frame::Head(_, headers) => headers.map().get(header::CONTENT_TYPE).is_none_or(|kind| kind != EVENT_STREAM),
+            Frame::Part(text) => text.lines().filter_map(|line| line.strip_prefix("data: ")).any(|data| {
+                let message: Value = serde_json::from_str(data).unwrap_or_default();
+                message.get("id") == Some(id) && message.get("method").is_none()
+            }),
+        };
+        if is_answer {
+            self.request = None;
+        }
     }
+
+    /// Waits for the next frame; `Err` if the holder is dead.
+    async fn next(&mut self) -> Result<Option<Frame>, ()> {
+        loop {
+            match tokio::time::timeout(SILENCE, self.frames.recv()).await {
+                Ok(None) => {
+                    self.is_over = true;
+                    return Ok(None);
+                }
+                Ok(Some(frame)) => {
+                    self.note(&frame);
+                    return Ok(Some(frame));
+                }
+                Err(_) => {
+                    // While the store is away, nobody knows.
+                    if let Ok(false) = self.replicas.state.is_alive(&self.holder).await {
+                        self.is_over = true;
+                        return Err(());
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        lock(&self.replicas.awaited).remove(&self.number);
+        if self.is_over {
+            return;
+        }
+        let (replicas, holder, number) = (self.replicas.clone(), std::mem::take(&mut self.holder), self.number);
+        tokio::spawn(async move {
+            let cancel = Message::Cancel { from: replicas.state.id().to_owned(), number };
+            let _ = replicas.state.send(&holder, &cancel).await;
+        });
+    }
+}
+
+/// Forwards a request to the instance that holds its session; `None` if that instance ended before it took it.
+async fn forward(
+    replicas: &Arc<Replicas>,
+    holder: &str,
+    request: Forwarded,
+) -> Result<Option<Answer>, RedisStateError> {
+    let number = replicas.number();
+    let (sender, frames) = mpsc::channel(UNREAD);
+    lock(&replicas.awaited).insert(number, sender);
+    let about = about(&request.body);
+    let mut awaited = Awaited {
+        replicas: replicas.clone(),
+        holder: holder.to_owned(),
+        number,
+        frames,
+        is_over: false,
+        request: about,
+    };
+    let from = replicas.state.id().to_owned();
+    let message = Message::Request { from, number, request: Box::new(request) };
+    let sent = replicas.state.send(holder, &message).await;
+    if let Err(error) = sent {
+        // It may have arrived all the same. Only a request has somebody who is told.
+        if awaited.request.is_none() {
+            return Err(error);
+        }
+        tracing::error!(target: "mcp_bindgen_proxy", "{error}");
+        awaited.is_over = true;
+    }
+    let first = if awaited.is_over { Ok(None) } else { awaited.next().await };
+    let (status, head) = match first {
+        Ok(Some(Frame::Head(status, head))) => (status, head.map()),
+        Err(()) if replicas.state.take_back(holder, &message).await? => return Ok(None),
+        _ => (200, HeaderMap::from_iter([(header::CONTENT_TYPE, EVENT_STREAM)])),
+    };
+    let frames = unfold(awaited, async |mut awaited| {
+        if awaited.is_over {
+            let unknown = awaited.request.take()?;
+            return Some((Ok(BodyFrame::data(Bytes::from(lost(&unknown)))), awaited));
+        }
+        let bytes = match awaited.next().await {
+            Ok(Some(Frame::Part(text))) => Bytes::from(text),
+            Ok(Some(Frame::Head(..))) => Bytes::new(),
+            Ok(None) | Err(()) => Bytes::from(lost(&awaited.request.take()?)),
+        };
+        Some((Ok(BodyFrame::data(bytes)), awaited))
+    });
+    let mut answer = Response::new(StreamBody::new(frames).boxed_unsync());
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    *answer.headers_mut() = head;
+    // The body is a stream here.
+    answer.headers_mut().remove(header::CONTENT_LENGTH);
+    Ok(Some(answer))
+}
+
+/// The id of a request, and its tool.
+fn about(body: &str) -> Option<(Value, Option<String>)> {
+    let request: Value = serde_json::from_str(body).ok()?;
+    request.get("method")?;
+    let tool = request.pointer("/params/name").and_then(Value::as_str).map(str::to_owned);
+    let tool = tool.filter(|_| request.get("method").and_then(Value::as_str) == Some("tools/call"));
+    Some((request.get("id")?.clone(), tool))
+}
+
+/// The last event of an answer whose holder died.
+fn lost((id, tool): &(Value, Option<String>)) -> String {
+    let message = match tool {
+        Some(tool) => {
+            let tool = mcp_bindgen_model::printable(tool);
+            let text = format!(
+                "the instance of the proxy that makes the call of `{tool}` was lost: the outcome is unknown; it may have taken \
+                 effect, so check before you repeat it"
+            );
+            let result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        }
+        None => {
+            let error = json!({ "code": -32603, "message": "the instance of the proxy that works on it was lost" });
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        }
+    };
+    format!("event: message\ndata: {message}\n\n")
 }
 
 fn no_state(error: &RedisStateError) -> Answer {
     tracing::error!(target: "mcp_bindgen_proxy", "{error}");
-    let mut answer =
-        text(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable: the shared state of the proxy is unavailable");
-    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    answer
+    unavailable("the shared state of the proxy is unavailable")
 }

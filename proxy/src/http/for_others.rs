@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use http_body_util::BodyExt;
-use hyper::body::Bytes;
-use hyper::{HeaderMap, Method};
-use mcp_bindgen_runtime::Caller;
+use hyper::Method;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
 use super::body::{Answer, Payload};
 use super::door::{Door, busy};
-use super::replicas::{Forwarded, Message, Replicas, headers, texts};
+use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
 use crate::redis::{HEARTBEAT, KnownChanges};
 
 /// Records of sessions are kept alive once in so many heartbeats.
@@ -45,19 +43,21 @@ impl Door {
     }
 
     /// Answers a request that another instance has let in.
-    pub(super) async fn forwarded(&self, method: &Method, headers: &HeaderMap, caller: Caller, body: Bytes) -> Answer {
+    async fn forwarded(&self, method: &Method, request: Forwarded) -> Answer {
+        let Forwarded { headers, body, caller, .. } = request;
         let Ok(permit) = self.requests.clone().try_acquire_owned() else { return busy("requests") };
-        match self.here(method, headers, caller, Payload::Whole(body), (permit, None)).await {
+        let body = Payload::Right(body.into());
+        match self.here(method, &headers.map(), caller, body, (permit, None)).await {
             Ok(answer) | Err(answer) => answer,
         }
     }
 }
 
 async fn beat(door: &Door, replicas: &Replicas) {
-    let (mut changes, mut known) = (door.proxy.changes(), KnownChanges::default());
+    let (mut changes, mut known) = (door.proxy.changes.subscribe(), KnownChanges::default());
     let mut own = HashSet::new();
     for beat in 0_u32.. {
-        if let Err(error) = replicas.beat().await {
+        if let Err(error) = replicas.state.beat().await {
             tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
         }
         if beat % BEATS == 0 {
@@ -87,7 +87,7 @@ async fn beat(door: &Door, replicas: &Replicas) {
 }
 
 async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
-    let mut inbox = replicas.inbox();
+    let mut inbox = replicas.state.inbox();
     let mut tasks = JoinSet::new();
     loop {
         for text in inbox.next().await {
@@ -106,7 +106,7 @@ async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
                     }
                 }
                 Ok(Message::Cancel { from, number }) => replicas.cancel(&(from, number)),
-                Ok(answer) => replicas.hand_on(answer),
+                Ok(Message::Answer { number, frame }) => replicas.hand_on(number, frame),
                 Err(error) => {
                     tracing::warn!(target: "mcp_bindgen_proxy", "another instance sent a message that cannot be read: {error}");
                 }
@@ -119,19 +119,17 @@ async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
 async fn work(door: &Door, replicas: &Replicas, (from, number): &(String, u64), request: Forwarded) {
     let number = *number;
     let Ok(method) = Method::from_bytes(request.method.as_bytes()) else { return };
-    let headers = headers(&request.headers);
-    let answer = door.forwarded(&method, &headers, request.caller, Bytes::from(request.body)).await;
-    let (head, mut body) = answer.into_parts();
-    let head = Message::Head { number, status: head.status.as_u16(), headers: texts(&head.headers) };
-    if replicas.send(from, &head).await.is_err() {
+    let (head, mut body) = door.forwarded(&method, request).await.into_parts();
+    let send = async |frame| replicas.state.send(from, &Message::Answer { number, frame }).await;
+    if send(Some(Frame::Head(head.status.as_u16(), Headers::of(&head.headers)))).await.is_err() {
         return;
     }
     while let Some(Ok(frame)) = body.frame().await {
         let Ok(data) = frame.into_data() else { continue };
         let text = String::from_utf8_lossy(&data).into_owned();
-        if replicas.send(from, &Message::Part { number, text }).await.is_err() {
+        if send(Some(Frame::Part(text))).await.is_err() {
             return;
         }
     }
-    let _ = replicas.send(from, &Message::End { number }).await;
+    let _ = send(None).await;
 }

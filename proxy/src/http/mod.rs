@@ -73,9 +73,9 @@ impl Proxy {
     /// [`ServeError::Unauthenticated`], [`ServeError::AccessWithoutNames`]), or the address cannot be listened on.
     pub async fn serve_http(&self, options: HttpOptions) -> Result<HttpServer, ServeError> {
         let options = options.check()?;
-        if self.restricts_access() && !options.authentication.has_names() {
+        if self.shared.setup().access.is_some() && !options.authentication.has_names() {
             return Err(ServeError::AccessWithoutNames);
         }
-        connections::serve(self.clone(), options).await
+        connections::serve(self.shared.clone(), options).await
     }
 }

@@ -1,6 +1,5 @@
 //! How a proxy is served over HTTP.
 
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -24,13 +23,14 @@ use crate::ServeError;
 ///     .idle_sessions(Duration::from_secs(600));
 /// assert!(!format!("{options:?}").contains("secret"));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use = "options do nothing until a proxy is served"]
 pub struct HttpOptions {
     pub(super) address: SocketAddr,
     pub(super) path: String,
     pub(super) is_public: bool,
     pub(super) is_unauthenticated: bool,
-    pub(super) bearer: Option<String>,
+    pub(super) bearer: Option<Result<Bearer, ServeError>>,
     authentication: Authentication,
     pub(super) hosts: Vec<String>,
     pub(super) origins: Vec<String>,
@@ -77,7 +77,6 @@ impl Default for HttpOptions {
 
 impl HttpOptions {
     /// Uses path `/mcp` on a free port of 127.0.0.1; [`HttpServer::url`](super::HttpServer::url) returns the URL.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -103,14 +102,12 @@ impl HttpOptions {
     }
 
     /// Sets the address to listen on; port 0 selects a free one.
-    #[must_use]
     pub fn address(mut self, address: impl Into<SocketAddr>) -> Self {
         self.address = address.into();
         self
     }
 
     /// Sets the path of the endpoint, `/mcp` by default.
-    #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
@@ -118,28 +115,24 @@ impl HttpOptions {
 
     /// Allows an address that other machines can reach. This also requires a [`bearer`](Self::bearer) or
     /// [`without_authentication`](Self::without_authentication).
-    #[must_use]
     pub fn allow_public(mut self) -> Self {
         self.is_public = true;
         self
     }
 
     /// Allows a public address without authentication, for proxies behind something that authenticates clients.
-    #[must_use]
     pub fn without_authentication(mut self) -> Self {
         self.is_unauthenticated = true;
         self
     }
 
     /// Sets the token that each request must have (`Authorization: Bearer ..`). It is never sent to servers.
-    #[must_use]
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
-        self.bearer = Some(token.into());
+        self.bearer = Some(Bearer::new(&token.into()));
         self
     }
 
     /// Lets in the clients that have one of several tokens with names, instead of a [`bearer`](Self::bearer).
-    #[must_use]
     pub fn tokens(mut self, tokens: TokenFile) -> Self {
         self.authentication = Authentication::Tokens(tokens);
         self
@@ -147,7 +140,6 @@ impl HttpOptions {
 
     /// Lets in the clients that have an access token of an authorization server, instead of a [`bearer`](Self::bearer).
     #[cfg(feature = "jwt")]
-    #[must_use]
     pub fn jwt(mut self, auth: JwtAuth) -> Self {
         self.authentication = Authentication::Jwt(auth);
         self
@@ -155,14 +147,12 @@ impl HttpOptions {
 
     /// Allows a `Host` that clients may use, with or without a port. Loopback names of this machine, and the address
     /// of the connection itself, are always allowed.
-    #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
         self
     }
 
     /// Allows calls from web pages of an origin: `https://app.example.com`. Loopback origins are always allowed.
-    #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
@@ -170,7 +160,6 @@ impl HttpOptions {
 
     /// Limits the bytes of a request; 4 MiB by default. Larger requests, and those with more than 131,072 JSON
     /// values, are rejected (413).
-    #[must_use]
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.limits.body = bytes;
         self
@@ -178,7 +167,6 @@ impl HttpOptions {
 
     /// Limits the open requests, including streams; 1024 by default. A session may have a quarter of them. Further
     /// ones are rejected (503).
-    #[must_use]
     pub fn max_requests(mut self, requests: usize) -> Self {
         self.limits.requests = requests;
         self
@@ -186,7 +174,6 @@ impl HttpOptions {
 
     /// Limits the open connections; 1024 by default. Further ones replace the oldest connection without a request, or
     /// wait if all have one.
-    #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.limits.connections = connections;
         self
@@ -194,7 +181,6 @@ impl HttpOptions {
 
     /// Limits the sessions of clients up to 2025-11-25; 1024 by default. A further one replaces the session that was
     /// idle longest, and is rejected (503) if none is idle.
-    #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.limits.sessions = sessions;
         self
@@ -202,7 +188,6 @@ impl HttpOptions {
 
     /// Limits the child processes of all sessions together; 256 by default. It limits the sessions too: each may start
     /// every server that is a child process and not shared (`shared` of its configuration).
-    #[must_use]
     pub fn max_children(mut self, children: usize) -> Self {
         self.limits.children = children;
         self
@@ -210,14 +195,12 @@ impl HttpOptions {
 
     /// Sets how long a session may be without an open request before it ends, with its connections; 5 minutes by
     /// default.
-    #[must_use]
     pub fn idle_sessions(mut self, after: Duration) -> Self {
         self.limits.idle = after;
         self
     }
 
     /// Sets the timeout for reading the head of a request, and again for its body; 30 seconds by default.
-    #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.limits.head = timeout;
         self
@@ -225,14 +208,12 @@ impl HttpOptions {
 
     /// Sets how long a client may accept no data before its connection is closed; 60 seconds by default. Idle streams
     /// without data to send stay open.
-    #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.limits.taken = timeout;
         self
     }
 
     /// Sets how long open requests may take when the server is closed; 5 seconds by default.
-    #[must_use]
     pub fn drain(mut self, timeout: Duration) -> Self {
         self.limits.drain = timeout;
         self
@@ -242,10 +223,8 @@ impl HttpOptions {
         let Self { address, path, is_public, is_unauthenticated, bearer, mut authentication, hosts, origins, limits } =
             self;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
-            return Err(ServeError::option(
-                "path",
-                "expected a path of visible ASCII that begins with `/`, without `?` and `#`",
-            ));
+            let problem = "expected a path of visible ASCII that begins with `/`, without `?` and `#`";
+            return Err(ServeError::option("path", problem));
         }
         let counts = [
             ("max_body", limits.body),
@@ -261,11 +240,11 @@ impl HttpOptions {
         if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
             return Err(ServeError::option(option, "must be above zero"));
         }
-        if let Some(token) = bearer {
+        if let Some(bearer) = bearer {
             if !authentication.is_open() {
                 return Err(ServeError::option("bearer", "set only one kind of authentication"));
             }
-            authentication = Authentication::Bearer(Bearer::new(&token)?);
+            authentication = Authentication::Bearer(bearer?);
         }
         #[cfg(feature = "jwt")]
         if let Authentication::Jwt(auth) = &authentication {
@@ -279,49 +258,17 @@ impl HttpOptions {
                 return Err(ServeError::Unauthenticated { address });
             }
         }
-        let hosts = hosts.iter().map(|host| {
-            let parsed = Host::parse(host);
-            parsed.ok_or_else(|| {
-                ServeError::option(
-                    "allow_host",
-                    format!(
-                        "invalid host {host:?}: expected a host such as \
-                                                          `mcp.example.com`"
-                    ),
-                )
-            })
-        });
-        let origins = origins.iter().map(|origin| {
-            let parsed = Origin::parse(origin);
-            parsed.ok_or_else(|| {
-                ServeError::option(
-                    "allow_origin",
-                    format!(
-                        "invalid origin {origin:?}: expected an origin such as \
-                                                            `https://app.example.com`"
-                    ),
-                )
-            })
-        });
-        let (hosts, origins) = (hosts.collect::<Result<_, _>>()?, origins.collect::<Result<_, _>>()?);
+        let host = |host: &String| {
+            let problem = || format!("invalid host {host:?}: expected a host such as `mcp.example.com`");
+            Host::parse(host).ok_or_else(|| ServeError::option("allow_host", problem()))
+        };
+        let origin = |origin: &String| {
+            let problem = || format!("invalid origin {origin:?}: expected an origin such as `https://app.example.com`");
+            Origin::parse(origin).ok_or_else(|| ServeError::option("allow_origin", problem()))
+        };
+        let hosts = hosts.iter().map(host).collect::<Result<_, _>>()?;
+        let origins = origins.iter().map(origin).collect::<Result<_, _>>()?;
         Ok(Checked { address, path, authentication, hosts, origins, limits })
-    }
-}
-
-impl fmt::Debug for HttpOptions {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("HttpOptions")
-            .field("address", &self.address)
-            .field("path", &self.path)
-            .field("is_public", &self.is_public)
-            .field("is_unauthenticated", &self.is_unauthenticated)
-            .field("bearer", &self.bearer.as_ref().map(|_| "(given)"))
-            .field("authentication", &self.authentication)
-            .field("hosts", &self.hosts)
-            .field("origins", &self.origins)
-            .field("limits", &self.limits)
-            .finish()
     }
 }
 

@@ -3,7 +3,7 @@
 //! A session ends when nobody was there for a while, however long a call takes, and never while somebody is.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_runtime::Caller;
@@ -13,12 +13,12 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::body::Place;
 use super::channel::Data;
 use super::options::Limits;
 use super::streams::{Listener, NotTaken, Streams};
-use crate::Proxy;
+use crate::lock::lock;
 use crate::random::random_id;
+use crate::shared::Shared;
 use crate::shares::{Share, Shares};
 use crate::visit::Visit;
 
@@ -73,14 +73,6 @@ pub(super) enum NotBegun {
     Failed,
 }
 
-/// Why a request was not sent.
-pub(super) enum NotSent {
-    NoSession,
-    NotTaken(NotTaken),
-    /// The session has as many requests under way as one may have.
-    Busy,
-}
-
 impl Sessions {
     pub(super) fn new(limits: &Limits, ending: CancellationToken, closing: CancellationToken) -> Self {
         Self {
@@ -97,7 +89,7 @@ impl Sessions {
     /// Begins a session with `initialize`, and gives its answer. One of another instance keeps its name.
     pub(super) async fn begin(
         &self,
-        proxy: &Proxy,
+        proxy: &Arc<Shared>,
         (request, initialize): (RequestId, Value),
         caller: &Caller,
         known_as: Option<SessionId>,
@@ -120,7 +112,7 @@ impl Sessions {
         let _here = Presence(session.present.clone());
         let most = self.limits.for_children(proxy.children_of_session()).sessions;
         let idle = {
-            let mut open = self.open();
+            let mut open = lock(&self.open);
             let is_full = open.len() >= most;
             let idle = if is_full { longest_idle(&open, None) } else { None };
             if !is_full || idle.is_some() {
@@ -151,10 +143,10 @@ impl Sessions {
                 () = serving => {}
                 () = unused => {}
             }
-            sessions.open().remove(&this);
+            lock(&sessions.open).remove(&this);
             sessions.close(this, &session);
         });
-        let answer = async { streams.request(request, initialize, Visit::default(), None).await.ok()?.answer().await };
+        let answer = async { streams.request(request, initialize, Visit::default()).await.ok()?.answer().await };
         match answer.await {
             Some(answer) => Ok((id, answer)),
             None => {
@@ -170,19 +162,18 @@ impl Sessions {
             return Some(share);
         }
         let idle = {
-            let mut open = self.open();
+            let mut open = lock(&self.open);
             longest_idle(&open, Some(principal)).and_then(|id| open.remove_entry(&id))
         };
         let (id, session) = idle?;
         self.close(id, &session);
-        let share = session.share.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(share);
+        drop(lock(&session.share).take());
         self.shares.take(principal)
     }
 
     /// Counts a client as there, where it has such a session. One of another principal is as good as none.
     pub(super) fn present(&self, id: &SessionId, caller: &Caller) -> Option<Presence> {
-        let mut open = self.open();
+        let mut open = lock(&self.open);
         let session = open.get_mut(id).filter(|session| session.principal == caller.principal)?;
         session.used = Instant::now();
         session.present.send_modify(|present| *present += 1);
@@ -195,25 +186,24 @@ impl Sessions {
         session: &SessionId,
         (id, request): (RequestId, Value),
         visit: Visit,
-        place: Place,
-    ) -> Result<Listener, NotSent> {
-        let streams = self.streams(session).ok_or(NotSent::NoSession)?;
+    ) -> Result<Listener, NotTaken> {
+        let streams = self.streams(session).ok_or(NotTaken::Ended)?;
         // No client keeps all others from asking.
         if streams.under_way() >= self.limits.requests.div_ceil(4) {
-            return Err(NotSent::Busy);
+            return Err(NotTaken::Busy);
         }
-        streams.request(id, request, visit, Some(place)).await.map_err(NotSent::NotTaken)
+        streams.request(id, request, visit).await
     }
 
     /// Returns the streams of a session.
     pub(super) fn streams(&self, id: &SessionId) -> Option<Arc<Streams>> {
-        self.open().get(id).map(|session| session.streams.clone())
+        lock(&self.open).get(id).map(|session| session.streams.clone())
     }
 
     /// Returns `true` if there is such a session here.
     #[cfg(feature = "redis")]
     pub(super) fn has(&self, id: &SessionId) -> bool {
-        self.open().contains_key(id)
+        lock(&self.open).contains_key(id)
     }
 
     /// Returns the names of sessions as they end.
@@ -224,12 +214,12 @@ impl Sessions {
 
     /// Returns how many there are.
     pub(super) fn count(&self) -> usize {
-        self.open().len()
+        lock(&self.open).len()
     }
 
     /// Ends a session, and with it what of it is under way; says whether there was one.
     pub(super) fn end(&self, id: &SessionId) -> bool {
-        let Some(session) = self.open().remove(id) else { return false };
+        let Some(session) = lock(&self.open).remove(id) else { return false };
         self.close(id.clone(), &session);
         true
     }
@@ -239,10 +229,6 @@ impl Sessions {
         session.ending.cancel();
         // Nobody listens to those of a single instance.
         let _ = self.ended.send(id);
-    }
-
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Session>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Requests without a session: 2026-07-28 and later.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{StreamExt, iter};
@@ -8,10 +9,10 @@ use rmcp::model::{ErrorCode, RequestId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::body::{Answer, Place, events, failed, json_text};
+use super::body::{Answer, events, failed, json_text};
 use super::channel::{Data, Event};
 use super::streams::Streams;
-use crate::Proxy;
+use crate::shared::Shared;
 use crate::visit::Visit;
 
 /// How long an answer may be on its own, so that its status can say what it is. After it whoever waits gets a stream, which
@@ -21,20 +22,19 @@ const ALONE: Duration = Duration::from_secs(10);
 /// Answers it: as JSON where there is nothing but the answer, and as a stream of events otherwise. It ends when its client
 /// goes away, which is how clients of this era cancel.
 pub(super) async fn answer(
-    proxy: &Proxy,
+    proxy: &Arc<Shared>,
     (ending, closing): (&CancellationToken, &CancellationToken),
     (id, request): (RequestId, Value),
     visit: Visit,
-    place: Place,
 ) -> Result<Answer, Answer> {
     let opened = Streams::open(proxy, closing.clone(), false);
     let (streams, receiving) = opened.map_err(|_| failed("the request cannot be answered"))?;
     let own = ending.child_token();
     tokio::spawn(receiving.run(own.clone()));
     // Dropped with this future or with the stream, whichever the client leaves.
-    let held = (own.drop_guard(), place);
+    let held = (own.drop_guard(), visit.clone());
     let unanswered = || failed("the request was not answered");
-    let mut listener = streams.request(id, request, visit, None).await.map_err(|_| unanswered())?;
+    let mut listener = streams.request(id, request, visit).await.map_err(|_| unanswered())?;
     let first = match tokio::time::timeout(ALONE, listener.next()).await {
         Ok(None) => return Err(unanswered()),
         Ok(Some(Event { data: Some(Data { text, answer: Some(answer) }), .. })) => {

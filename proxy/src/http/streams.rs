@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use futures_util::stream::{Stream, unfold};
 use mcp_bindgen_runtime::__private::rpc::{
@@ -16,9 +17,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::body::Place;
-use super::channel::{Channel, Data, Event, Next};
-use crate::Proxy;
+use super::channel::{Channel, Data, Event};
+use crate::client_state::ClientState;
+use crate::lock::lock;
+use crate::shared::Shared;
 use crate::visit::Visit;
 
 /// Messages of a client that wait for their turn; over HTTP the next ones wait in their connections.
@@ -43,17 +45,11 @@ struct State {
     own: Channel,
     /// The streams of requests, by their numbers.
     of_requests: BTreeMap<u64, Channel>,
-    under_way: HashMap<RequestId, UnderWay>,
+    /// The requests that are not answered yet: the streams of their answers, and their callers. They hold their places, whoever
+    /// listens.
+    under_way: HashMap<RequestId, (u64, Visit)>,
     next: u64,
     listeners: u64,
-}
-
-/// A request that is not answered yet.
-struct UnderWay {
-    stream: u64,
-    visit: Visit,
-    /// It holds its place until it is answered, whoever listens.
-    _place: Option<Place>,
 }
 
 /// Why a request is not taken.
@@ -63,13 +59,15 @@ pub(super) enum NotTaken {
     InUse,
     /// The session has ended.
     Ended,
+    /// The session has as many requests under way as one may have.
+    Busy,
 }
 
 impl Streams {
     /// Makes the streams of a client and the receiving side of its session, which must be polled. Its subscriptions end
     /// with `closing`.
     pub(super) fn open(
-        proxy: &Proxy,
+        proxy: &Arc<Shared>,
         closing: CancellationToken,
         is_resumable: bool,
     ) -> io::Result<(Arc<Self>, Receiving)> {
@@ -83,7 +81,8 @@ impl Streams {
         };
         let streams = Arc::new(Self { state: Mutex::new(state), arriving, is_resumable });
         let known = Arc::downgrade(&streams);
-        let client = proxy.client(Some(Box::new(move |id| known.upgrade()?.visit(id))), closing);
+        let visits = move |id: &RequestId| known.upgrade()?.visit(id);
+        let client = Arc::new(ClientState::new(proxy.clone(), Some(Box::new(visits)), closing));
         let receiving = serve(
             |ledger| Ok((streams.clone(), Box::new(Arrivals { ledger, arrived, streams: streams.clone() }))),
             client,
@@ -98,10 +97,9 @@ impl Streams {
         id: RequestId,
         message: Value,
         visit: Visit,
-        place: Option<Place>,
     ) -> Result<Listener, NotTaken> {
         let turn = self.arriving.reserve().await.map_err(|_| NotTaken::Ended)?;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.under_way.contains_key(&id) {
             return Err(NotTaken::InUse);
         }
@@ -109,11 +107,11 @@ impl Streams {
         state.next += 1;
         let mut channel = Channel::new(self.is_resumable);
         if self.is_resumable {
-            channel.prime(number);
+            channel.push(None, Some(number));
         }
         state.forget_finished();
         state.of_requests.insert(number, channel);
-        state.under_way.insert(id, UnderWay { stream: number, visit, _place: place });
+        state.under_way.insert(id, (number, visit));
         let own = state.listener();
         turn.send(message);
         Ok(Listener::new(self, Some(number), own))
@@ -125,9 +123,9 @@ impl Streams {
             && let Some(id) = message.pointer("/params/requestId")
             && let Ok(id) = serde_json::from_value(id.clone())
         {
-            let mut state = self.state();
-            if let Some(cancelled) = state.under_way.remove(&id)
-                && let Some(channel) = state.of_requests.get_mut(&cancelled.stream)
+            let mut state = lock(&self.state);
+            if let Some((stream, _)) = state.under_way.remove(&id)
+                && let Some(channel) = state.of_requests.get_mut(&stream)
             {
                 channel.finish();
             }
@@ -137,13 +135,13 @@ impl Streams {
 
     /// The stream of what belongs to no request. Of several listeners one at a time gets it.
     pub(super) fn own(self: &Arc<Self>) -> Listener {
-        let own = self.state().listener();
+        let own = lock(&self.state).listener();
         Listener::new(self, None, own)
     }
 
     /// The rest of a stream that broke off after an event; none where there is no such.
     pub(super) fn resumed(self: &Arc<Self>, last: &str) -> Option<Listener> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let (index, number) = match last.split_once('/') {
             Some((index, number)) => (index, Some(number.parse().ok()?)),
             None => (last, None),
@@ -161,16 +159,16 @@ impl Streams {
 
     /// How many requests are not answered yet.
     pub(super) fn under_way(&self) -> usize {
-        self.state().under_way.len()
+        lock(&self.state).under_way.len()
     }
 
     fn visit(&self, id: &RequestId) -> Option<Visit> {
-        self.state().under_way.get(id).map(|request| request.visit.clone())
+        lock(&self.state).under_way.get(id).map(|(_, visit)| visit.clone())
     }
 
     /// Ends all streams.
     fn end(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.own.finish();
         state.of_requests.values_mut().for_each(Channel::finish);
         let under_way = std::mem::take(&mut state.under_way);
@@ -179,16 +177,12 @@ impl Streams {
         drop(under_way);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until a stream has room for another notification.
     /// Cancel safe.
     async fn room(&self, about: Option<&RequestId>) {
         loop {
             let changed = {
-                let mut state = self.state();
+                let mut state = lock(&self.state);
                 let number = state.stream_of(about);
                 match state.channel(number) {
                     Some(channel) if channel.is_full() => channel.changed(),
@@ -200,10 +194,10 @@ impl Streams {
     }
 
     fn push(&self, message: &Message, data: Data) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let (number, is_answer) = match message {
             Message::Response { id, .. } => match state.under_way.remove(id) {
-                Some(request) => (Some(request.stream), true),
+                Some((stream, _)) => (Some(stream), true),
                 // The client has cancelled it.
                 None => return,
             },
@@ -212,7 +206,7 @@ impl Streams {
             }
         };
         if let Some(channel) = state.channel(number) {
-            channel.push(data, number);
+            channel.push(Some(data), number);
             if is_answer {
                 channel.finish();
             }
@@ -236,7 +230,7 @@ impl State {
 
     /// The stream of a request that is under way.
     fn stream_of(&self, about: Option<&RequestId>) -> Option<u64> {
-        Some(self.under_way.get(about?)?.stream)
+        Some(self.under_way.get(about?)?.0)
     }
 
     /// Forgets the oldest of the streams that have ended: clients come back soon for what they lost, or not at all.
@@ -323,12 +317,11 @@ impl Listener {
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let changed = {
-                let mut state = self.streams.state();
+                let mut state = lock(&self.streams.state);
                 let channel = state.channel(self.number)?;
                 match channel.next(self.own, &mut self.has_begun) {
-                    Next::Event(event) => return Some(event),
-                    Next::Over => return None,
-                    Next::Nothing => channel.changed(),
+                    Poll::Ready(event) => return event,
+                    Poll::Pending => channel.changed(),
                 }
             };
             changed.await;
@@ -351,7 +344,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let mut state = self.streams.state();
+        let mut state = lock(&self.streams.state);
         if let Some(channel) = state.channel(self.number) {
             channel.leave(self.own);
         }

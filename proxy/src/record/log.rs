@@ -2,16 +2,15 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use mcp_bindgen_model::utc_timestamp;
+use mcp_bindgen_model::{canonical_json, hex_digest, utc_timestamp};
 use serde_json::{Map, Value};
 
-use super::line::{CallLogError, hash_of};
-use super::verify;
+use crate::lock::lock;
 
 /// More than this is not kept in memory while the file cannot be written.
 const LONGEST_PENDING: usize = 1024 * 1024;
@@ -89,12 +88,35 @@ impl CallLog {
     /// # Errors
     /// Names the first line that is not what was written, or does not follow the line before it.
     pub fn verify(path: impl AsRef<Path>) -> Result<usize, CallLogError> {
-        verify::lines(path.as_ref())
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| CallLogError::new(path, None, error.to_string()))?;
+        let mut reader = BufReader::new(file);
+        let (mut number, mut previous, mut text) = (0, String::new(), String::new());
+        loop {
+            text.clear();
+            let wrong = |message: &str| CallLogError::new(path, Some(number + 1), message);
+            let read = reader.read_line(&mut text).map_err(|error| wrong(&error.to_string()))?;
+            if read == 0 {
+                return Ok(number);
+            }
+            let line = text.strip_suffix('\n').ok_or_else(|| wrong("the line is incomplete"))?;
+            let mut line: Map<String, Value> = serde_json::from_str(line).map_err(|_| wrong("the line is not JSON"))?;
+            let hash = line.remove("hash");
+            let hash = hash.as_ref().and_then(Value::as_str).ok_or_else(|| wrong("the line has no `hash`"))?;
+            if line.get("previous").and_then(Value::as_str) != Some(&previous) {
+                return Err(wrong("the line does not follow the one before it: a line was removed, added or moved"));
+            }
+            if hash_of(&line) != hash {
+                return Err(wrong("the line was changed"));
+            }
+            hash.clone_into(&mut previous);
+            number += 1;
+        }
     }
 
     /// Returns an error while the file cannot be written.
     pub(super) fn check(&self) -> Result<(), CallLogError> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.0);
         open.flush();
         match &open.failure {
             Some(failure) => Err(CallLogError::new(&open.path, None, failure.clone())),
@@ -103,7 +125,7 @@ impl CallLog {
     }
 
     pub(super) fn write(&self, time: SystemTime, mut line: Map<String, Value>) {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.0);
         line.insert("time".to_owned(), utc_timestamp(time).into());
         line.insert("previous".to_owned(), open.previous.as_str().into());
         let hash = hash_of(&line);
@@ -138,5 +160,78 @@ impl Open {
 impl fmt::Debug for CallLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CallLog(..)")
+    }
+}
+
+/// The error of a log of calls.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}: {message}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct CallLogError {
+    path: PathBuf,
+    line: Option<usize>,
+    message: String,
+}
+
+impl CallLogError {
+    fn new(path: &Path, line: Option<usize>, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+/// The hash of a line, of which its canonical JSON without the hash is the text.
+fn hash_of(line: &Map<String, Value>) -> String {
+    hex_digest(canonical_json(&Value::Object(line.clone())).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::fs;
+    use std::time::SystemTime;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_changed_removed_or_added_line_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let write = |numbers: std::ops::Range<u32>| {
+            let log = CallLog::open(&path).unwrap();
+            for number in numbers {
+                log.write(SystemTime::now(), Map::from_iter([("tool".to_owned(), json!(number.to_string()))]));
+            }
+        };
+        write(0..2);
+        // Another process goes on, past a line that broke off.
+        let mut text = fs::read_to_string(&path).unwrap();
+        text.push_str("{\"tool\":");
+        fs::write(&path, text).unwrap();
+        write(2..4);
+        assert_eq!(CallLog::verify(&path), Ok(4));
+
+        let whole = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = whole.lines().collect();
+        let fault = |lines: &[&str]| {
+            fs::write(&path, lines.join("\n") + "\n").unwrap();
+            CallLog::verify(&path).unwrap_err().to_string()
+        };
+        let changed = lines[1].replace("\"tool\":\"1\"", "\"tool\":\"9\"");
+        assert!(fault(&[lines[0], &changed, lines[2], lines[3]]).contains(".jsonl:2: the line was changed"));
+        assert!(fault(&[lines[0], lines[2], lines[3]]).contains(":2: the line does not follow"));
+        assert!(fault(&[lines[1], lines[2], lines[3]]).contains(":1: the line does not follow"));
+        assert!(fault(&[lines[0], lines[0], lines[1]]).contains(":2: the line does not follow"));
+    }
+
+    #[test]
+    fn one_process_at_a_time_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let log = CallLog::open(&path).unwrap();
+        assert!(CallLog::open(&path).unwrap_err().to_string().contains("another process"));
+        drop(log);
+        assert!(CallLog::open(&path).is_ok());
     }
 }

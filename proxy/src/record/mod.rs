@@ -1,9 +1,7 @@
 //! Records calls: in metrics, and in a log.
 
-mod line;
 mod log;
 mod metrics;
-mod verify;
 
 use std::time::{Instant, SystemTime};
 
@@ -12,12 +10,11 @@ use mcp_bindgen_runtime::events::CallOutcome;
 use mcp_bindgen_runtime::{CallError, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-pub use self::line::CallLogError;
-pub use self::log::CallLog;
-pub(crate) use self::metrics::{Counts, Metrics};
+pub use self::log::{CallLog, CallLogError};
+pub(crate) use self::metrics::Metrics;
 
 /// The metrics and the log of a proxy.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Records {
     pub(crate) metrics: Metrics,
     pub(crate) log: Option<CallLog>,

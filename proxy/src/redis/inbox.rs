@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use redis::cmd;
+use serde::Serialize;
 
 use super::connection::Waiting;
-use super::{RedisState, RedisStateError};
+use super::{RedisState, RedisStateError, json};
 
 /// How long it waits for a message at once, in seconds.
 const WAIT: u64 = 2;
@@ -17,16 +18,16 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 impl RedisState {
     /// Sends a message to an instance.
-    pub(crate) async fn send(&self, instance: &str, message: &str) -> Result<(), RedisStateError> {
+    pub(crate) async fn send(&self, instance: &str, message: &impl Serialize) -> Result<(), RedisStateError> {
         let key = Self::key("inbox", instance);
-        self.0.connection.run::<u64>(cmd("RPUSH").arg(&key).arg(message)).await?;
+        self.0.connection.run::<u64>(cmd("RPUSH").arg(&key).arg(json(message)?)).await?;
         self.0.connection.run(cmd("EXPIRE").arg(&key).arg(KEPT)).await
     }
 
     /// Takes back a message that an instance has not taken; `false` if it has.
-    pub(crate) async fn take_back(&self, instance: &str, message: &str) -> Result<bool, RedisStateError> {
+    pub(crate) async fn take_back(&self, instance: &str, message: &impl Serialize) -> Result<bool, RedisStateError> {
         let key = Self::key("inbox", instance);
-        self.0.connection.run(cmd("LREM").arg(key).arg(1).arg(message)).await
+        self.0.connection.run(cmd("LREM").arg(key).arg(1).arg(json(message)?)).await
     }
 
     /// Returns the messages for this instance.

@@ -1,22 +1,22 @@
 //! The state that several instances of a proxy share, in Redis or Valkey.
 
-mod changes;
 mod connection;
 mod inbox;
-mod rates;
 mod sessions;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
+use mcp_bindgen_model::Rate;
 use redis::cmd;
 use ring::rand::SystemRandom;
+use serde::Serialize;
 
-pub(crate) use self::changes::KnownChanges;
 use self::connection::Connection;
-pub(crate) use self::inbox::Inbox;
 pub(crate) use self::sessions::{Holder, SessionRecord};
 use crate::approval::{ApprovalStore, ApprovalStoreError};
 use crate::random::random_id;
@@ -26,6 +26,27 @@ const PREFIX: &str = "mcp-proxy:";
 /// An instance that has not said so for this time is dead.
 const ALIVE: Duration = Duration::from_secs(5);
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(1500);
+
+/// Of a list that has not changed for this time nobody needs to know.
+const CHANGES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often each list has changed, as far as this instance knows.
+#[derive(Default)]
+pub(crate) struct KnownChanges(Option<HashMap<String, u64>>);
+
+/// Takes a turn in a window that moves; returns 0, or the milliseconds until there is one. The time is the store's.
+const TAKE: &str = "
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local period, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - period)
+if redis.call('ZCARD', KEYS[1]) >= most then
+  local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+  return math.max(1, first[2] + period - now)
+end
+redis.call('ZADD', KEYS[1], now, time[1] .. '.' .. time[2] .. '.' .. ARGV[3])
+redis.call('PEXPIRE', KEYS[1], period)
+return 0";
 
 /// The state that several instances of a proxy share, in Redis or Valkey: used approvals, sessions, rates, and messages
 /// between instances. Clones are the same instance.
@@ -53,6 +74,8 @@ struct Instance {
     /// Tells this instance from others, and from itself before a restart.
     id: String,
     connection: Connection,
+    /// Tells turns of a rate at one time apart.
+    turns: AtomicU64,
 }
 
 /// The error of the shared state. It never contains the URL, which may have a password.
@@ -89,7 +112,7 @@ impl RedisState {
         let id = random_id(&SystemRandom::new())
             .ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
         let connection = Connection::open(url).await?;
-        let state = Self(Arc::new(Instance { id, connection }));
+        let state = Self(Arc::new(Instance { id, connection, turns: AtomicU64::default() }));
         state.beat().await?;
         Ok(state)
     }
@@ -118,6 +141,37 @@ impl RedisState {
         self.0.connection.run(cmd("EXISTS").arg(alive(instance))).await
     }
 
+    /// Counts a change of a list, which this instance knows of.
+    pub(crate) async fn count_change(&self, list: &str, known: &mut KnownChanges) -> Result<(), RedisStateError> {
+        let key = Self::key("changes", "lists");
+        let count: u64 = self.0.connection.run(cmd("HINCRBY").arg(&key).arg(list).arg(1)).await?;
+        self.0.connection.run::<u64>(cmd("PEXPIRE").arg(&key).arg(milliseconds(CHANGES_KEPT))).await?;
+        if let Some(known) = &mut known.0
+            && known.get(list).copied().unwrap_or_default() + 1 == count
+        {
+            known.insert(list.to_owned(), count);
+        }
+        Ok(())
+    }
+
+    /// Returns the lists that have changed as other instances say, since this was asked last.
+    pub(crate) async fn changed_lists(&self, known: &mut KnownChanges) -> Result<Vec<String>, RedisStateError> {
+        let now: HashMap<String, u64> =
+            self.0.connection.run(cmd("HGETALL").arg(Self::key("changes", "lists"))).await?;
+        let Some(before) = known.0.replace(now.clone()) else { return Ok(Vec::new()) };
+        Ok(now.into_iter().filter(|(list, count)| before.get(list) != Some(count)).map(|(list, _)| list).collect())
+    }
+
+    /// Takes a turn of a rate; `Ok(Err(wait))` if there is none before this time.
+    pub(crate) async fn take_turn(&self, name: &str, rate: Rate) -> Result<Result<(), Duration>, RedisStateError> {
+        let turn = format!("{}.{}", self.id(), self.0.turns.fetch_add(1, Ordering::Relaxed));
+        let mut take = cmd("EVAL");
+        take.arg(TAKE).arg(1).arg(Self::key("rate", name));
+        take.arg(milliseconds(rate.period())).arg(rate.calls()).arg(turn);
+        let wait: u64 = self.0.connection.run(&take).await?;
+        Ok(if wait == 0 { Ok(()) } else { Err(Duration::from_millis(wait)) })
+    }
+
     fn key(kind: &str, name: &str) -> String {
         format!("{PREFIX}{kind}:{name}")
     }
@@ -125,6 +179,10 @@ impl RedisState {
 
 fn alive(instance: &str) -> String {
     RedisState::key("instance", instance)
+}
+
+fn json(value: &impl Serialize) -> Result<String, RedisStateError> {
+    serde_json::to_string(value).map_err(|error| RedisStateError::new(error.to_string()))
 }
 
 fn milliseconds(time: Duration) -> u64 {

@@ -7,7 +7,7 @@ use redis::cmd;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RedisState, RedisStateError, milliseconds};
+use super::{RedisState, RedisStateError, json, milliseconds};
 
 /// A claim on the session of a dead instance.
 const CLAIM: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl RedisState {
         record: &SessionRecord,
         kept: Duration,
     ) -> Result<(), RedisStateError> {
-        let text = serde_json::to_string(record).map_err(|error| RedisStateError::new(error.to_string()))?;
+        let text = json(record)?;
         self.0.connection.run(cmd("SET").arg(key(session)).arg(text).arg("PX").arg(milliseconds(kept))).await
     }
 
@@ -69,7 +69,7 @@ impl RedisState {
         record: &SessionRecord,
         kept: Duration,
     ) -> Result<bool, RedisStateError> {
-        let text = serde_json::to_string(record).map_err(|error| RedisStateError::new(error.to_string()))?;
+        let text = json(record)?;
         let mut renew = cmd("EVAL");
         renew.arg(RENEW).arg(1).arg(key(session)).arg(self.id()).arg(text).arg(milliseconds(kept));
         self.0.connection.run(&renew).await

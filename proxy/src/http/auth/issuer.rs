@@ -1,6 +1,6 @@
 //! The keys of an authorization server (RFC 8414, RFC 7517).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -15,6 +15,7 @@ use ring::signature::{
 use serde_json::Value;
 
 use crate::http::origin::Host;
+use crate::lock::lock;
 
 const LONGEST: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -72,15 +73,15 @@ impl Issuer {
         signature: &[u8],
     ) -> Result<bool, ()> {
         let fits = |keys: &[Key]| keys.iter().any(|own| own.fits(key, algorithm));
-        let mut keys = self.keys();
+        let mut keys = lock(&self.state).keys.clone();
         if !fits(&keys) {
             self.fetch_again().await;
-            keys = self.keys();
-        } else if self.state().is_due() {
+            keys = lock(&self.state).keys.clone();
+        } else if lock(&self.state).is_due() {
             let own = self.clone();
             tokio::spawn(async move { own.fetch_again().await });
         }
-        if has_passed(self.state().fetched, LONGEST_USE) {
+        if has_passed(lock(&self.state).fetched, LONGEST_USE) {
             return Err(());
         }
         Ok(keys.iter().any(|own| own.fits(key, algorithm) && own.verifies(algorithm, message, signature)))
@@ -89,27 +90,19 @@ impl Issuer {
     /// Fetches the keys, unless somebody did so a moment ago.
     async fn fetch_again(&self) {
         let _alone = self.fetching.lock().await;
-        if !has_passed(self.state().tried, PAUSE) {
+        if !has_passed(lock(&self.state).tried, PAUSE) {
             return;
         }
-        self.state().tried = Some(Instant::now());
+        lock(&self.state).tried = Some(Instant::now());
         match fetch(&self.url).await {
             Ok(keys) => {
-                let mut state = self.state();
+                let mut state = lock(&self.state);
                 (state.keys, state.fetched) = (keys, Some(Instant::now()));
             }
             Err(error) => {
                 tracing::warn!(target: "mcp_bindgen_proxy", "failed to fetch the keys of {}: {error}", self.url);
             }
         }
-    }
-
-    fn keys(&self) -> Arc<[Key]> {
-        self.state().keys.clone()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -203,9 +196,8 @@ async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
 /// The places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
 fn places(issuer: &str) -> Vec<String> {
     let issuer = issuer.trim_end_matches('/');
-    let host = issuer.find("://").map_or(0, |at| at + "://".len());
-    let path = issuer.split_at(host).1.find('/').map_or(issuer.len(), |at| host + at);
-    let (origin, path) = issuer.split_at(path);
+    let url = issuer.parse::<Uri>().unwrap_or_default();
+    let (origin, path) = issuer.strip_suffix(url.path()).map_or((issuer, ""), |origin| (origin, url.path()));
     let mut places = vec![
         format!("{origin}/.well-known/oauth-authorization-server{path}"),
         format!("{issuer}/.well-known/openid-configuration"),

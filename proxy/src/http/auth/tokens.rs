@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, fs};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcp_bindgen_model::{hex_digest, sha256};
+use mcp_bindgen_model::hex_digest;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use super::Principal;
+use crate::lock::lock;
 
 /// How often the file is looked at.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -36,7 +37,8 @@ struct Shared {
 struct State {
     looked: Instant,
     stamp: Option<(SystemTime, u64)>,
-    tokens: HashMap<[u8; 32], Principal>,
+    /// By the digests of the tokens.
+    tokens: HashMap<String, Principal>,
 }
 
 /// The error of a file with tokens.
@@ -115,11 +117,11 @@ impl TokenFile {
 
     /// Returns whose token it is.
     pub(super) fn principal(&self, token: &[u8]) -> Option<Principal> {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0.state);
         if state.looked.elapsed() >= PAUSE {
             self.look(&mut state);
         }
-        state.tokens.get(&sha256(token)).cloned()
+        state.tokens.get(&hex_digest(token)).cloned()
     }
 
     /// Reads the file again if it has changed.
@@ -167,12 +169,14 @@ fn read(path: &Path) -> Result<Contents, TokenFileError> {
     Ok(contents)
 }
 
-fn principals(path: &Path, contents: &Contents) -> Result<HashMap<[u8; 32], Principal>, TokenFileError> {
+fn principals(path: &Path, contents: &Contents) -> Result<HashMap<String, Principal>, TokenFileError> {
     let mut principals = HashMap::new();
     for (name, entry) in &contents.tokens {
-        let digest = from_hex(&entry.sha256).ok_or_else(|| {
-            error(path, format!("`sha256` of token `{name}` is not a SHA-256 digest of 64 hexadecimal digits"))
-        })?;
+        let digest = entry.sha256.to_ascii_lowercase();
+        if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let message = format!("`sha256` of token `{name}` is not a SHA-256 digest of 64 hexadecimal digits");
+            return Err(error(path, message));
+        }
         let Entry { groups, scopes, .. } = entry;
         let principal = Principal { name: Some(name.clone()), groups: groups.clone(), scopes: scopes.clone() };
         if let Some(Principal { name: Some(other), .. }) = principals.insert(digest, principal) {
@@ -180,17 +184,6 @@ fn principals(path: &Path, contents: &Contents) -> Result<HashMap<[u8; 32], Prin
         }
     }
     Ok(principals)
-}
-
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

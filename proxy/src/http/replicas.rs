@@ -2,52 +2,89 @@
 //! the shared state, so that answers, cancellations, progress and streams are all where their call is. The session of a dead
 //! instance goes on with another one if no server keeps anything of it, and else has ended.
 
-mod forward;
-mod message;
-
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
 use lru::LruCache;
 use mcp_bindgen_runtime::Caller;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use self::forward::Frame;
-pub(super) use self::forward::forward;
-pub(super) use self::message::Forwarded;
-pub(super) use self::message::{Message, headers, texts};
-use super::body::Payload;
 use super::sessions::SessionId;
-use crate::attached::Kind;
-use crate::redis::{Holder, Inbox, KnownChanges, RedisState, RedisStateError, SessionRecord};
+use crate::lock::lock;
+use crate::news::Kind;
+use crate::redis::{KnownChanges, RedisState, RedisStateError, SessionRecord};
 
 /// The record of a session outlives the time after which the session ends by itself by so much.
 const MARGIN: Duration = Duration::from_secs(60);
-/// How often it is looked who holds a session that somebody else goes on with.
-pub(super) const MOST_LOOKS: usize = 50;
 /// So many requests are remembered.
 const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-/// The instance that answers a request.
-pub(super) enum Route {
-    Here(Payload),
-    /// By this instance, with this body.
-    Forwarded(String, String),
+/// A message between instances. Numbers are those of the instance that forwards a request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Message {
+    /// A request of a session that the receiver holds.
+    Request { from: String, number: u64, request: Box<Forwarded> },
+    /// The client of a forwarded request is gone.
+    Cancel { from: String, number: u64 },
+    /// A part of an answer; `None` ends it.
+    Answer { number: u64, frame: Option<Frame> },
+}
+
+/// A part of an answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Frame {
+    /// The status and the headers.
+    Head(u16, Headers),
+    /// A part of the body.
+    Part(String),
+}
+
+/// A request as it came to another instance.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Forwarded {
+    pub(super) method: String,
+    pub(super) headers: Headers,
+    pub(super) body: String,
+    pub(super) caller: Caller,
+}
+
+/// Headers as text.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let text =
+            |(name, value): (&HeaderName, &HeaderValue)| Some((name.to_string(), value.to_str().ok()?.to_owned()));
+        Self(headers.iter().filter_map(text).collect())
+    }
+
+    pub(super) fn map(&self) -> HeaderMap {
+        let header = |(name, value): &(String, String)| {
+            Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
+        };
+        self.0.iter().filter_map(header).collect()
+    }
 }
 
 /// This instance among others.
 pub(super) struct Replicas {
-    state: RedisState,
+    pub(super) state: RedisState,
     /// How long the record of an unused session is kept.
     kept: Duration,
     next: AtomicU64,
     /// The answers that are awaited from other instances.
-    awaited: Mutex<HashMap<u64, mpsc::Sender<Frame>>>,
+    pub(super) awaited: Mutex<HashMap<u64, mpsc::Sender<Frame>>>,
     /// The requests of other instances that are worked on here.
     working: Mutex<HashMap<(String, u64), AbortHandle>>,
     /// The requests of other instances that came, the latest ones: none is worked on twice.
@@ -61,18 +98,6 @@ impl Replicas {
         let kept = idle + MARGIN;
         let (next, awaited, working, records) = Default::default();
         Self { state, kept, next, awaited, working, seen: Mutex::new(LruCache::new(MOST_SEEN)), records }
-    }
-
-    /// Notes that a session is held here.
-    pub(super) async fn begun(
-        &self,
-        session: &SessionId,
-        caller: &Caller,
-        initialize: Value,
-        can_move: bool,
-    ) -> Result<(), RedisStateError> {
-        let (holder, principal) = (self.state.id().to_owned(), caller.principal.clone());
-        self.hold(session, SessionRecord { holder, principal, initialize, lasting: Vec::new(), can_move }).await
     }
 
     /// Notes a request whose effect lasts, for an instance that goes on with the session.
@@ -96,21 +121,9 @@ impl Replicas {
         }
     }
 
-    pub(super) async fn holder(&self, session: &SessionId) -> Result<Holder, RedisStateError> {
-        self.state.holder(session).await
-    }
-
-    /// Claims the session of a dead instance; `false` if another instance has claimed it.
-    pub(super) async fn claim(&self, session: &SessionId, record: &SessionRecord) -> Result<bool, RedisStateError> {
-        self.state.claim(session, record).await
-    }
-
-    /// Takes over the record of a session that goes on here.
-    pub(super) async fn took_over(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
-        self.hold(session, SessionRecord { holder: self.state.id().to_owned(), ..record }).await
-    }
-
-    async fn hold(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
+    /// Notes that a session is held here, whoever held it before.
+    pub(super) async fn hold(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
+        let record = SessionRecord { holder: self.state.id().to_owned(), ..record };
         self.state.put_session(session, &record, self.kept).await?;
         lock(&self.records).insert(session.clone(), record);
         Ok(())
@@ -125,11 +138,6 @@ impl Replicas {
         if let Err(error) = self.state.remove_session(session).await {
             tracing::debug!(target: "mcp_bindgen_proxy", "the record of an ended session stays for a while: {error}");
         }
-    }
-
-    /// Tells the others that this instance is alive.
-    pub(super) async fn beat(&self) -> Result<(), RedisStateError> {
-        self.state.beat().await
     }
 
     /// Tells the other instances of lists that have changed, and returns those that have changed as they say: each by its
@@ -168,10 +176,6 @@ impl Replicas {
         lost
     }
 
-    pub(super) fn inbox(&self) -> Inbox {
-        self.state.inbox()
-    }
-
     /// Returns `true` the first time that a request comes.
     pub(super) fn is_new(&self, request: &(String, u64)) -> bool {
         lock(&self.seen).put(request.clone(), ()).is_none()
@@ -196,31 +200,13 @@ impl Replicas {
     }
 
     /// Hands on a part of an answer to whoever waits for it. Who does not take it is let go.
-    pub(super) fn hand_on(&self, answer: Message) {
+    pub(super) fn hand_on(&self, number: u64, frame: Option<Frame>) {
         let mut awaited = lock(&self.awaited);
-        let (number, frame) = match answer {
-            Message::Head { number, status, headers } => (number, Some(Frame::Head(status, headers))),
-            Message::Part { number, text } => (number, Some(Frame::Part(text))),
-            Message::End { number } => (number, None),
-            Message::Request { .. } | Message::Cancel { .. } => return,
-        };
         let is_taken =
             frame.is_some_and(|frame| awaited.get(&number).is_some_and(|waiting| waiting.try_send(frame).is_ok()));
         if !is_taken {
             awaited.remove(&number);
         }
-    }
-
-    /// Takes back a message that an instance has not taken; `false` if it has.
-    async fn take_back(&self, instance: &str, message: &Message) -> Result<bool, RedisStateError> {
-        let text = serde_json::to_string(message).unwrap_or_default();
-        self.state.take_back(instance, &text).await
-    }
-
-    /// Sends a message to an instance.
-    pub(super) async fn send(&self, instance: &str, message: &Message) -> Result<(), RedisStateError> {
-        let text = serde_json::to_string(message).unwrap_or_default();
-        self.state.send(instance, &text).await
     }
 
     /// Tells the other instances that this one ends.
@@ -230,11 +216,7 @@ impl Replicas {
         }
     }
 
-    fn number(&self) -> u64 {
+    pub(super) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,57 @@
+//! Changes of lists.
+
+pub(crate) use mcp_bindgen_runtime::__private::Listing as Kind;
+use tokio::sync::watch;
+
+pub(super) const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+pub(super) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+pub(super) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+const CHANGED: [&str; 3] = [TOOLS_CHANGED, PROMPTS_CHANGED, RESOURCES_CHANGED];
+
+/// How often each of the lists has changed, in the order of [`CHANGED`].
+#[derive(Clone, Copy, Default)]
+pub(super) struct News([u64; CHANGED.len()]);
+
+impl News {
+    /// Notes that the list of a notification has changed.
+    pub(super) fn note(&mut self, method: &str) {
+        let counts = CHANGED.into_iter().zip(&mut self.0).filter(|(known, _)| *known == method);
+        counts.for_each(|(_, count)| *count += 1);
+    }
+
+    /// Notes that all lists may have changed.
+    pub(super) fn note_all(&mut self) {
+        self.0.iter_mut().for_each(|count| *count += 1);
+    }
+}
+
+/// Returns the notification of a changed list.
+pub(super) fn notification(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tools => TOOLS_CHANGED,
+        Kind::Prompts => PROMPTS_CHANGED,
+        Kind::Resources | Kind::ResourceTemplates | Kind::Skills => RESOURCES_CHANGED,
+    }
+}
+
+/// Reads the news from its creation on.
+pub(super) struct Newsreader {
+    news: watch::Receiver<News>,
+    told: News,
+}
+
+impl Newsreader {
+    pub(super) fn new(mut news: watch::Receiver<News>) -> Self {
+        let told = *news.borrow_and_update();
+        Self { news, told }
+    }
+
+    /// Waits for news, and returns the notifications of the changed lists; `None` once there can be no more. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<Vec<&'static str>> {
+        self.news.changed().await.ok()?;
+        let now = *self.news.borrow_and_update();
+        let told = std::mem::replace(&mut self.told, now);
+        let counts = CHANGED.into_iter().zip(now.0.iter().zip(told.0));
+        Some(counts.filter(|(_, (now, told))| *now != told).map(|(method, _)| method).collect())
+    }
+}
