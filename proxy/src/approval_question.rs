@@ -8,10 +8,10 @@ use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
 use rmcp::model::RequestId;
 
 use super::approval::digest_of;
+use super::context::Visit;
 use super::downstream::{Downstream, is_yes, question};
 use super::lock::lock;
 use super::shares::Shares;
-use super::visit::Visit;
 
 /// The longest text of arguments that a person sees.
 const LONGEST_ARGUMENTS: usize = 2000;

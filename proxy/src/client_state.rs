@@ -12,12 +12,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::attached::Attached;
-use super::context::Context;
+use super::context::{Context, Visit, Visits};
 use super::downstream::Downstream;
 use super::scope::Scope;
 use super::sees::Sees;
 use super::shared::Shared;
-use super::visit::{Visit, Visits};
 
 /// The key of a request that has the client's name.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";

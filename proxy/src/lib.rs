@@ -56,7 +56,6 @@ mod stdio;
 mod tests;
 mod toolset;
 mod upstream;
-mod visit;
 
 use std::fmt;
 use std::sync::Arc;

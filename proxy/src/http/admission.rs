@@ -9,10 +9,10 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
 use serde_json::json;
 
-use super::auth::{Authentication, NotAuthenticated, Principal};
+use super::auth::{NotAuthenticated, Principal};
 use super::body::{Answer, empty, json as json_answer, text, with_header};
 use super::headers;
-use super::options::Checked;
+use super::options::HttpOptions;
 use super::origin::{Host, Origin};
 
 /// The place of the metadata of the protected resource.
@@ -21,21 +21,7 @@ const METADATA: &str = "/.well-known/oauth-protected-resource";
 /// How often it is looked whether the token of a stream is still good.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 
-/// The rules.
-pub(super) struct Admission {
-    authentication: Authentication,
-    path: String,
-    hosts: Vec<Host>,
-    origins: Vec<Origin>,
-}
-
-impl Admission {
-    pub(super) fn new(options: &Checked) -> Self {
-        let Checked { authentication, path, hosts, origins, .. } = options;
-        let (authentication, path) = (authentication.clone(), path.clone());
-        Self { authentication, path, hosts: hosts.clone(), origins: origins.clone() }
-    }
-
+impl HttpOptions {
     /// Lets in requests for an allowed host, of an allowed origin.
     ///
     /// # Errors

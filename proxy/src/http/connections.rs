@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::door::{Door, Ends};
-use super::options::{Checked, Limits};
+use super::options::{HttpOptions, Limits};
 use super::patient::Patient;
 use crate::ServeError;
 use crate::lock::lock;
@@ -73,18 +73,19 @@ impl fmt::Debug for HttpServer {
     }
 }
 
-pub(super) async fn serve(proxy: Arc<Shared>, options: Checked) -> Result<HttpServer, ServeError> {
+pub(super) async fn serve(proxy: Arc<Shared>, options: HttpOptions) -> Result<HttpServer, ServeError> {
     let asked = options.address;
     let bind =
         |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
     let listener = TcpListener::bind(asked).await.map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
-    let door = Arc::new(Door::new(proxy, &options));
+    let (path, limits) = (options.path.clone(), options.limits);
+    let door = Arc::new(Door::new(proxy, options));
     let closing = CancellationToken::new();
     #[cfg(feature = "redis")]
     tokio::spawn(door.clone().work_for_others());
-    let accepting = tokio::spawn(accept(listener, door.clone(), closing.clone(), options.limits));
-    Ok(HttpServer { address, path: options.path, door, closing, accepting })
+    let accepting = tokio::spawn(accept(listener, door.clone(), closing.clone(), limits));
+    Ok(HttpServer { address, path, door, closing, accepting })
 }
 
 async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationToken, limits: Limits) {

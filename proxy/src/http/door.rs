@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{StreamExt, iter};
 use hyper::body::Incoming;
@@ -11,12 +12,12 @@ use hyper::{HeaderMap, Method, Request, StatusCode};
 use mcp_bindgen_model::hex_digest;
 use mcp_bindgen_runtime::__private::rpc::IN_USE;
 use mcp_bindgen_runtime::Caller;
-use rmcp::model::ErrorCode;
+use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::admission::{Admission, share};
+use super::admission::share;
 use super::auth::Principal;
 #[cfg(feature = "redis")]
 use super::body::holding;
@@ -24,24 +25,27 @@ use super::body::{
     Answer, MOST_VALUES, Payload, empty, events, failed, json_text, read, refused, text, unavailable, until, values,
     with_header,
 };
+use super::channel::{Data, Event};
 #[cfg(feature = "redis")]
 use super::elsewhere::Route;
 use super::headers::{self, Era};
-use super::options::{Checked, Limits};
+use super::options::HttpOptions;
 use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
 #[cfg(feature = "redis")]
 use super::replicas::Replicas;
 use super::sessions::{NotBegun, SessionId, Sessions};
-use super::single;
-use super::streams::NotTaken;
-use crate::context::is_modern;
+use super::streams::{NotTaken, Streams};
+use crate::context::{Visit, is_modern};
 use crate::shared::Shared;
 use crate::shares::{Share, Shares};
-use crate::visit::Visit;
 
 /// The JSON values of all requests that are under way: what they hold is memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
+
+/// How long an answer may be on its own, so that its status can say what it is. After it whoever waits gets a stream, which
+/// shows that it is still being worked on.
+const ALONE: Duration = Duration::from_secs(10);
 
 /// So much of the digest of a session's id tells it from others.
 const SESSION_DIGITS: usize = 16;
@@ -59,9 +63,7 @@ pub(super) struct Ends {
 /// All that requests need.
 pub(super) struct Door {
     pub(super) proxy: Arc<Shared>,
-    admission: Admission,
-    path: String,
-    pub(super) limits: Limits,
+    pub(super) options: HttpOptions,
     pub(super) requests: Arc<Semaphore>,
     pub(super) values: Arc<Semaphore>,
     /// The requests of principals.
@@ -77,7 +79,7 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn new(proxy: Arc<Shared>, options: &Checked) -> Self {
+    pub(super) fn new(proxy: Arc<Shared>, options: HttpOptions) -> Self {
         let limits = options.limits;
         let ending = CancellationToken::new();
         let closing = ending.child_token();
@@ -85,9 +87,7 @@ impl Door {
         let replicas = proxy.redis.clone().map(|state| Arc::new(Replicas::new(state, limits.idle)));
         Self {
             proxy,
-            admission: Admission::new(options),
-            path: options.path.clone(),
-            limits,
+            options,
             requests: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
             values: Arc::new(Semaphore::new(MOST_VALUES_AT_ONCE)),
             shares: Shares::new(usize::MAX, limits.requests.div_ceil(4)),
@@ -103,7 +103,7 @@ impl Door {
     pub(super) async fn answer(&self, request: Request<Incoming>, ends: Ends) -> Answer {
         let (mut parts, body) = request.into_parts();
         let origin = parts.headers.get(header::ORIGIN).cloned();
-        let mut answer = match self.admission.admit(&parts, ends.local) {
+        let mut answer = match self.options.admit(&parts, ends.local) {
             // Nobody may read why.
             Err(answer) if answer.status() == StatusCode::FORBIDDEN => return answer,
             Err(answer) => answer,
@@ -120,20 +120,20 @@ impl Door {
         match parts.uri.path() {
             HEALTH if is_get => return Ok(pages::health()),
             READINESS if is_get => {
-                let is_let_in = self.admission.authenticate(parts).await.is_ok();
+                let is_let_in = self.options.authenticate(parts).await.is_ok();
                 return Ok(pages::readiness(&self.proxy, self.closing.is_cancelled(), is_let_in));
             }
             _ if is_get => {
-                if let Some(metadata) = self.admission.metadata(parts) {
+                if let Some(metadata) = self.options.metadata(parts) {
                     return Ok(metadata);
                 }
             }
             _ => {}
         }
-        let revocation = self.admission.revocation(parts);
-        let principal = self.admission.authenticate(parts).await?;
+        let revocation = self.options.revocation(parts);
+        let principal = self.options.authenticate(parts).await?;
         if is_get && parts.uri.path() == METRICS {
-            let requests = self.limits.requests.saturating_sub(self.requests.available_permits());
+            let requests = self.options.limits.requests.saturating_sub(self.requests.available_permits());
             return Ok(pages::metrics(self.proxy.metrics(self.sessions.count(), requests)));
         }
         let caller = self.caller(parts, principal, ends.remote);
@@ -155,7 +155,7 @@ impl Door {
     }
 
     async fn admitted(&self, parts: &Parts, caller: Caller, body: Incoming) -> Result<Answer, Answer> {
-        if parts.uri.path() != self.path {
+        if parts.uri.path() != self.options.path {
             return Err(text(StatusCode::NOT_FOUND, "Not Found"));
         }
         let headers = &parts.headers;
@@ -211,7 +211,7 @@ impl Door {
             Some(id) => Some(self.sessions.present(&id, &caller).ok_or_else(no_session)?),
             None => None,
         };
-        let body = read(body, self.limits.body, self.limits.head).await?;
+        let body = read(body, self.options.limits.body, self.options.limits.head).await?;
         let values = values(&body);
         if values > MOST_VALUES {
             let said = format!("Content Too Large: a request has at most {MOST_VALUES} JSON values");
@@ -231,9 +231,7 @@ impl Door {
         let posted = Posted::of(value)
             .ok_or_else(|| refused(id, ErrorCode::INVALID_REQUEST, "the body is not a JSON-RPC message"))?;
         match (era, posted) {
-            (Era::Requests, Posted::Request(id, request)) => {
-                single::answer(&self.proxy, (&self.ending, &self.closing), (id, request), visit).await
-            }
+            (Era::Requests, Posted::Request(id, request)) => self.alone((id, request), visit).await,
             // Nothing that it could be about: a request ends when its connection does.
             (Era::Requests, Posted::Other(message)) if message.get("method").is_some() => {
                 Ok(empty(StatusCode::ACCEPTED))
@@ -256,6 +254,28 @@ impl Door {
             None => agree(None),
         };
         agreed.map_err(|problem| headers::mismatch(headers::request_id(message), problem))
+    }
+
+    /// Answers a request without a session (2026-07-28): as JSON where there is nothing but the answer, and as a stream of events
+    /// otherwise. It ends when its client goes away, which is how clients of this era cancel.
+    async fn alone(&self, (id, request): (RequestId, Value), visit: Visit) -> Result<Answer, Answer> {
+        let opened = Streams::open(&self.proxy, self.closing.clone(), false);
+        let (streams, receiving) = opened.map_err(|_| failed("the request cannot be answered"))?;
+        let own = self.ending.child_token();
+        tokio::spawn(receiving.run(own.clone()));
+        // Dropped with this future or with the stream, whichever the client leaves.
+        let held = (own.drop_guard(), visit.clone());
+        let unanswered = || failed("the request was not answered");
+        let mut listener = streams.request(id, request, visit).await.map_err(|_| unanswered())?;
+        let first = match tokio::time::timeout(ALONE, listener.next()).await {
+            Ok(None) => return Err(unanswered()),
+            Ok(Some(Event { data: Some(Data { text, answer: Some(answer) }), .. })) => {
+                return Ok(json_text(status(answer), text));
+            }
+            Ok(Some(first)) => Some(first),
+            Err(_) => None,
+        };
+        Ok(events(iter(first).chain(listener.events()), self.ending.clone(), held))
     }
 
     async fn begin(&self, posted: Posted, caller: &Caller) -> Result<Answer, Answer> {
@@ -290,8 +310,7 @@ impl Door {
         let (number, request) = match posted {
             Posted::Request(number, request) => (number, request),
             Posted::Other(message) => {
-                let streams = self.sessions.streams(id).ok_or_else(no_session)?;
-                let is_taken = streams.take(message).await;
+                let is_taken = here.streams.take(message).await;
                 return if is_taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(no_session()) };
             }
         };
@@ -299,10 +318,13 @@ impl Door {
         if let Some(replicas) = &self.replicas {
             replicas.note(id, &request).await;
         }
-        let answers = self.sessions.request(id, (number.clone(), request), visit).await;
+        // No client keeps all others from asking.
+        if here.streams.under_way() >= self.options.limits.requests.div_ceil(4) {
+            return Err(busy("requests in this session"));
+        }
+        let answers = here.streams.request(number.clone(), request, visit).await;
         let answers = answers.map_err(|error| match error {
             NotTaken::Ended => no_session(),
-            NotTaken::Busy => busy("requests in this session"),
             NotTaken::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
         })?;
         // A request that is under way when the server closes may still be answered.
@@ -319,10 +341,9 @@ impl Door {
         let id = needed_session(headers)?;
         let here = self.sessions.present(&id, caller).ok_or_else(no_session)?;
         let last = headers.get(headers::LAST_EVENT).and_then(|value| value.to_str().ok());
-        let streams = self.sessions.streams(&id).ok_or_else(no_session)?;
         let listener = match last {
-            Some(last) => streams.resumed(last),
-            None => Some(streams.own()),
+            Some(last) => here.streams.resumed(last),
+            None => Some(here.streams.own()),
         };
         // An error would have browsers ask the same again, for ever.
         let messages = iter(listener).flat_map(|listener| listener.events().boxed());
@@ -347,6 +368,19 @@ pub(super) fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> 
     let Some(id) = headers.get(headers::SESSION) else { return Ok(None) };
     let id = id.to_str().map_err(|_| no_session())?;
     Ok(Some(id.into()))
+}
+
+/// The status that goes with an error (streamable HTTP, section "Sending Messages to the Server").
+fn status(answer: Result<(), ErrorCode>) -> StatusCode {
+    match answer {
+        Err(
+            ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+            | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | ErrorCode::HEADER_MISMATCH,
+        ) => StatusCode::BAD_REQUEST,
+        Err(ErrorCode::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
 }
 
 /// The session of a request that is for a session alone.

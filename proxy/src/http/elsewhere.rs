@@ -1,8 +1,11 @@
-//! Requests of sessions that this instance may not hold: they are forwarded, or go on here.
+//! Requests of sessions over several instances: those of sessions that this instance does not hold are forwarded, or go on here,
+//! and those that other instances forward are answered.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use futures_util::stream::unfold;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame as BodyFrame};
@@ -11,17 +14,18 @@ use hyper::{HeaderMap, Method, Response, StatusCode};
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Value, json};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::body::{Answer, Payload, read, refused, unavailable};
 use super::door::{Door, busy, no_session, session, version};
 use super::headers;
 use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
 use super::sessions::SessionId;
-use crate::context::is_modern;
+use crate::context::{Visit, is_modern};
 use crate::lock::lock;
-use crate::redis::{Holder, RedisStateError, SessionRecord};
-use crate::visit::Visit;
+use crate::redis::{HEARTBEAT, Holder, KnownChanges, RedisStateError, SessionRecord};
 
 /// How often it is looked who holds a session that somebody else goes on with.
 const MOST_LOOKS: usize = 50;
@@ -30,6 +34,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 const UNREAD: usize = 4096;
 /// How long the holder may say nothing before it is looked at.
 const SILENCE: Duration = Duration::from_secs(3);
+/// Records of sessions are kept alive once in so many heartbeats.
+const BEATS: u32 = 10;
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// What becomes of a request.
@@ -54,6 +60,40 @@ impl Door {
         Ok(())
     }
 
+    /// Works for other instances, as long as this is served.
+    pub(super) async fn work_for_others(self: Arc<Self>) {
+        let Some(replicas) = self.replicas.clone() else { return };
+        let mut ends = self.sessions.ends();
+        let forgetting = async {
+            loop {
+                match ends.recv().await {
+                    Ok(session) if !self.ending.is_cancelled() => replicas.ended(&session).await,
+                    Ok(_) => return,
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.ending.cancelled() => {}
+            _ = async { tokio::join!(beat(&self, &replicas), receive(&self, &replicas)) } => {}
+            () = forgetting => {}
+        }
+        // Its sessions can go on elsewhere at once.
+        replicas.leave().await;
+    }
+
+    /// Answers a request that another instance has let in.
+    async fn forwarded(&self, method: &Method, request: Forwarded) -> Answer {
+        let Forwarded { headers, body, caller, .. } = request;
+        let Ok(permit) = self.requests.clone().try_acquire_owned() else { return busy("requests") };
+        let body = Payload::Right(body.into());
+        match self.here(method, &headers.map(), caller, body, (permit, None)).await {
+            Ok(answer) | Err(answer) => answer,
+        }
+    }
+
     /// Has the instance answer a request that holds its session.
     pub(super) async fn elsewhere(
         &self,
@@ -75,7 +115,7 @@ impl Door {
                 }
                 Holder::Other(record) => {
                     let bytes = match *method {
-                        Method::POST => read(body, self.limits.body, self.limits.head).await?,
+                        Method::POST => read(body, self.options.limits.body, self.options.limits.head).await?,
                         _ => Bytes::new(),
                     };
                     let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
@@ -133,11 +173,12 @@ impl Door {
     }
 
     /// Makes a request of the client again, whose answer it has had.
-    async fn repeat(&self, id: &SessionId, request: (RequestId, Value), caller: &Caller) {
+    async fn repeat(&self, id: &SessionId, (number, request): (RequestId, Value), caller: &Caller) {
         let Ok(permit) = self.requests.clone().try_acquire_owned() else { return };
         let Ok(values) = self.values.clone().try_acquire_many_owned(1) else { return };
         let visit = Visit::new(caller.clone(), (permit, values));
-        if let Ok(answers) = self.sessions.request(id, request, visit).await {
+        let Some(here) = self.sessions.present(id, caller) else { return };
+        if let Ok(answers) = here.streams.request(number, request, visit).await {
             tokio::spawn(answers.answer());
         }
     }
@@ -173,12 +214,9 @@ impl Awaited {
 
     /// Waits for the next frame; `Err` if the holder is dead.
     async fn next(&mut self) -> Result<Option<Frame>, ()> {
-        loop {
+        while !self.is_over {
             match tokio::time::timeout(SILENCE, self.frames.recv()).await {
-                Ok(None) => {
-                    self.is_over = true;
-                    return Ok(None);
-                }
+                Ok(None) => self.is_over = true,
                 Ok(Some(frame)) => {
                     self.note(&frame);
                     return Ok(Some(frame));
@@ -192,6 +230,7 @@ impl Awaited {
                 }
             }
         }
+        Ok(None)
     }
 }
 
@@ -238,17 +277,12 @@ async fn forward(
         tracing::error!(target: "mcp_bindgen_proxy", "{error}");
         awaited.is_over = true;
     }
-    let first = if awaited.is_over { Ok(None) } else { awaited.next().await };
-    let (status, head) = match first {
+    let (status, head) = match awaited.next().await {
         Ok(Some(Frame::Head(status, head))) => (status, head.map()),
         Err(()) if replicas.state.take_back(holder, &message).await? => return Ok(None),
         _ => (200, HeaderMap::from_iter([(header::CONTENT_TYPE, EVENT_STREAM)])),
     };
     let frames = unfold(awaited, async |mut awaited| {
-        if awaited.is_over {
-            let unknown = awaited.request.take()?;
-            return Some((Ok(BodyFrame::data(Bytes::from(lost(&unknown)))), awaited));
-        }
         let bytes = match awaited.next().await {
             Ok(Some(Frame::Part(text))) => Bytes::from(text),
             Ok(Some(Frame::Head(..))) => Bytes::new(),
@@ -268,9 +302,7 @@ async fn forward(
 fn about(body: &str) -> Option<(Value, Option<String>)> {
     let request: Value = serde_json::from_str(body).ok()?;
     request.get("method")?;
-    let tool = request.pointer("/params/name").and_then(Value::as_str).map(str::to_owned);
-    let tool = tool.filter(|_| request.get("method").and_then(Value::as_str) == Some("tools/call"));
-    Some((request.get("id")?.clone(), tool))
+    Some((request.get("id")?.clone(), headers::called_tool(&request).map(str::to_owned)))
 }
 
 /// The last event of an answer whose holder died.
@@ -296,4 +328,85 @@ fn lost((id, tool): &(Value, Option<String>)) -> String {
 fn no_state(error: &RedisStateError) -> Answer {
     tracing::error!(target: "mcp_bindgen_proxy", "{error}");
     unavailable("the shared state of the proxy is unavailable")
+}
+
+async fn beat(door: &Door, replicas: &Replicas) {
+    let (mut changes, mut known) = (door.proxy.changes.subscribe(), KnownChanges::default());
+    let mut own = HashSet::new();
+    for beat in 0_u32.. {
+        if let Err(error) = replicas.state.beat().await {
+            tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
+        }
+        if beat % BEATS == 0 {
+            for session in replicas.renew().await {
+                door.sessions.end(&session);
+            }
+        }
+        loop {
+            match changes.try_recv() {
+                Ok(change) => drop(own.insert(change)),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(_) => break,
+            }
+        }
+        match replicas.changes(&own, &mut known).await {
+            Ok(changed) => {
+                own.clear();
+                let proxy = door.proxy.clone();
+                tokio::spawn(async move {
+                    join_all(changed.iter().map(|(kind, server)| proxy.list_anew(server, *kind))).await;
+                });
+            }
+            Err(error) => tracing::debug!(target: "mcp_bindgen_proxy", "changes of lists are told later: {error}"),
+        }
+        tokio::time::sleep(HEARTBEAT).await;
+    }
+}
+
+async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
+    let mut inbox = replicas.state.inbox();
+    let mut tasks = JoinSet::new();
+    loop {
+        for text in inbox.next().await {
+            while tasks.try_join_next().is_some() {}
+            match serde_json::from_str(&text) {
+                Ok(Message::Request { from, number, request }) => {
+                    let key = (from, number);
+                    if replicas.is_new(&key) {
+                        let (own, door, of) = (replicas.clone(), door.clone(), key.clone());
+                        replicas.begin(key, || {
+                            tasks.spawn(async move {
+                                work(&door, &own, &of, *request).await;
+                                own.end(&of);
+                            })
+                        });
+                    }
+                }
+                Ok(Message::Cancel { from, number }) => replicas.cancel(&(from, number)),
+                Ok(Message::Answer { number, frame }) => replicas.hand_on(number, frame),
+                Err(error) => {
+                    tracing::warn!(target: "mcp_bindgen_proxy", "another instance sent a message that cannot be read: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// Answers a request that another instance has forwarded.
+async fn work(door: &Door, replicas: &Replicas, (from, number): &(String, u64), request: Forwarded) {
+    let number = *number;
+    let Ok(method) = Method::from_bytes(request.method.as_bytes()) else { return };
+    let (head, mut body) = door.forwarded(&method, request).await.into_parts();
+    let send = async |frame| replicas.state.send(from, &Message::Answer { number, frame }).await;
+    if send(Some(Frame::Head(head.status.as_u16(), Headers::of(&head.headers)))).await.is_err() {
+        return;
+    }
+    while let Some(Ok(frame)) = body.frame().await {
+        let Ok(data) = frame.into_data() else { continue };
+        let text = String::from_utf8_lossy(&data).into_owned();
+        if send(Some(Frame::Part(text))).await.is_err() {
+            return;
+        }
+    }
+    let _ = send(None).await;
 }

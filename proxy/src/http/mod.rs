@@ -7,9 +7,8 @@
 //! auth          who sends them: tokens
 //! pages         what operators ask: health, readiness, metrics
 //! headers       which era a request is of, and whether its headers say what its body says
-//! replicas      sessions that other instances hold: `elsewhere` forwards requests, `for_others` answers them
+//! replicas      this instance among others: `elsewhere` forwards requests of their sessions, and answers theirs
 //! sessions      those of clients up to 2025-11-25
-//! single        requests of 2026-07-28, each by itself
 //! posted        what kind of message a client sends
 //! streams       what one client is sent, in streams that can be resumed
 //! channel       the events of one stream
@@ -28,8 +27,6 @@ mod connections;
 mod door;
 #[cfg(feature = "redis")]
 mod elsewhere;
-#[cfg(feature = "redis")]
-mod for_others;
 mod headers;
 mod options;
 mod origin;
@@ -39,7 +36,6 @@ mod posted;
 #[cfg(feature = "redis")]
 mod replicas;
 mod sessions;
-mod single;
 mod streams;
 
 #[cfg(feature = "jwt")]

@@ -28,13 +28,15 @@ use crate::ServeError;
 pub struct HttpOptions {
     pub(super) address: SocketAddr,
     pub(super) path: String,
-    pub(super) is_public: bool,
-    pub(super) is_unauthenticated: bool,
-    pub(super) bearer: Option<Result<Bearer, ServeError>>,
-    authentication: Authentication,
-    pub(super) hosts: Vec<String>,
-    pub(super) origins: Vec<String>,
+    is_public: bool,
+    is_unauthenticated: bool,
+    bearer: Option<Result<Bearer, ServeError>>,
+    pub(super) authentication: Authentication,
+    pub(super) hosts: Vec<Host>,
+    pub(super) origins: Vec<Origin>,
     pub(super) limits: Limits,
+    /// The first fault of a value.
+    fault: Option<ServeError>,
 }
 
 /// The bounds of the work that clients can make.
@@ -57,16 +59,6 @@ impl Limits {
         let sessions = self.children.checked_div(of_session).unwrap_or(usize::MAX).max(1);
         Self { sessions: self.sessions.min(sessions), ..self }
     }
-}
-
-/// The options, checked.
-pub(super) struct Checked {
-    pub(super) address: SocketAddr,
-    pub(super) path: String,
-    pub(super) authentication: Authentication,
-    pub(super) hosts: Vec<Host>,
-    pub(super) origins: Vec<Origin>,
-    pub(super) limits: Limits,
 }
 
 impl Default for HttpOptions {
@@ -98,6 +90,7 @@ impl HttpOptions {
                 idle: Duration::from_secs(300),
                 drain: Duration::from_secs(5),
             },
+            fault: None,
         }
     }
 
@@ -148,13 +141,26 @@ impl HttpOptions {
     /// Allows a `Host` that clients may use, with or without a port. Loopback names of this machine, and the address
     /// of the connection itself, are always allowed.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
-        self.hosts.push(host.into());
+        let host = host.into();
+        match Host::parse(&host) {
+            Some(host) => self.hosts.push(host),
+            None => {
+                self.refuse("allow_host", format!("invalid host {host:?}: expected a host such as `mcp.example.com`"))
+            }
+        }
         self
     }
 
     /// Allows calls from web pages of an origin: `https://app.example.com`. Loopback origins are always allowed.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
-        self.origins.push(origin.into());
+        let origin = origin.into();
+        match Origin::parse(&origin) {
+            Some(origin) => self.origins.push(origin),
+            None => self.refuse(
+                "allow_origin",
+                format!("invalid origin {origin:?}: expected an origin such as `https://app.example.com`"),
+            ),
+        }
         self
     }
 
@@ -219,9 +225,16 @@ impl HttpOptions {
         self
     }
 
-    pub(super) fn check(self) -> Result<Checked, ServeError> {
-        let Self { address, path, is_public, is_unauthenticated, bearer, mut authentication, hosts, origins, limits } =
-            self;
+    fn refuse(&mut self, option: &'static str, problem: String) {
+        self.fault.get_or_insert(ServeError::option(option, problem));
+    }
+
+    /// Checks the options.
+    pub(super) fn check(mut self) -> Result<Self, ServeError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let Self { address, ref path, limits, .. } = self;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
             let problem = "expected a path of visible ASCII that begins with `/`, without `?` and `#`";
             return Err(ServeError::option("path", problem));
@@ -240,35 +253,25 @@ impl HttpOptions {
         if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
             return Err(ServeError::option(option, "must be above zero"));
         }
-        if let Some(bearer) = bearer {
-            if !authentication.is_open() {
+        if let Some(bearer) = self.bearer.take() {
+            if !self.authentication.is_open() {
                 return Err(ServeError::option("bearer", "set only one kind of authentication"));
             }
-            authentication = Authentication::Bearer(bearer?);
+            self.authentication = Authentication::Bearer(bearer?);
         }
         #[cfg(feature = "jwt")]
-        if let Authentication::Jwt(auth) = &authentication {
+        if let Authentication::Jwt(auth) = &self.authentication {
             auth.check()?;
         }
         if !address.ip().to_canonical().is_loopback() {
-            if !is_public {
+            if !self.is_public {
                 return Err(ServeError::PublicAddress { address });
             }
-            if authentication.is_open() && !is_unauthenticated {
+            if self.authentication.is_open() && !self.is_unauthenticated {
                 return Err(ServeError::Unauthenticated { address });
             }
         }
-        let host = |host: &String| {
-            let problem = || format!("invalid host {host:?}: expected a host such as `mcp.example.com`");
-            Host::parse(host).ok_or_else(|| ServeError::option("allow_host", problem()))
-        };
-        let origin = |origin: &String| {
-            let problem = || format!("invalid origin {origin:?}: expected an origin such as `https://app.example.com`");
-            Origin::parse(origin).ok_or_else(|| ServeError::option("allow_origin", problem()))
-        };
-        let hosts = hosts.iter().map(host).collect::<Result<_, _>>()?;
-        let origins = origins.iter().map(origin).collect::<Result<_, _>>()?;
-        Ok(Checked { address, path, authentication, hosts, origins, limits })
+        Ok(self)
     }
 }
 

@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::channel::Data;
 use super::options::Limits;
-use super::streams::{Listener, NotTaken, Streams};
+use super::streams::Streams;
+use crate::context::Visit;
 use crate::lock::lock;
 use crate::random::random_id;
 use crate::shared::Shared;
 use crate::shares::{Share, Shares};
-use crate::visit::Visit;
 
 /// The id of a session, which is a secret of its client.
 pub(super) type SessionId = Arc<str>;
@@ -57,12 +57,15 @@ struct Session {
     share: Arc<Mutex<Option<Share>>>,
 }
 
-/// Somebody is there: the session does not end while this is held.
-pub(super) struct Presence(Arc<watch::Sender<usize>>);
+/// Somebody is there: the session does not end by itself while this is held.
+pub(super) struct Presence {
+    pub(super) streams: Arc<Streams>,
+    present: Arc<watch::Sender<usize>>,
+}
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.0.send_modify(|present| *present = present.saturating_sub(1));
+        self.present.send_modify(|present| *present = present.saturating_sub(1));
     }
 }
 
@@ -109,7 +112,7 @@ impl Sessions {
             used: Instant::now(),
             ending: self.ending.child_token(),
         };
-        let _here = Presence(session.present.clone());
+        let _here = Presence { streams: streams.clone(), present: session.present.clone() };
         let most = self.limits.for_children(proxy.children_of_session()).sessions;
         let idle = {
             let mut open = lock(&self.open);
@@ -177,27 +180,7 @@ impl Sessions {
         let session = open.get_mut(id).filter(|session| session.principal == caller.principal)?;
         session.used = Instant::now();
         session.present.send_modify(|present| *present += 1);
-        Some(Presence(session.present.clone()))
-    }
-
-    /// Sends a request, and gives the stream of what it is answered.
-    pub(super) async fn request(
-        &self,
-        session: &SessionId,
-        (id, request): (RequestId, Value),
-        visit: Visit,
-    ) -> Result<Listener, NotTaken> {
-        let streams = self.streams(session).ok_or(NotTaken::Ended)?;
-        // No client keeps all others from asking.
-        if streams.under_way() >= self.limits.requests.div_ceil(4) {
-            return Err(NotTaken::Busy);
-        }
-        streams.request(id, request, visit).await
-    }
-
-    /// Returns the streams of a session.
-    pub(super) fn streams(&self, id: &SessionId) -> Option<Arc<Streams>> {
-        lock(&self.open).get(id).map(|session| session.streams.clone())
+        Some(Presence { streams: session.streams.clone(), present: session.present.clone() })
     }
 
     /// Returns `true` if there is such a session here.

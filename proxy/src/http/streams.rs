@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::channel::{Channel, Data, Event};
 use crate::client_state::ClientState;
+use crate::context::Visit;
 use crate::lock::lock;
 use crate::shared::Shared;
-use crate::visit::Visit;
 
 /// Messages of a client that wait for their turn; over HTTP the next ones wait in their connections.
 const MOST_ARRIVED: usize = 16;
@@ -41,10 +41,8 @@ pub(super) struct Streams {
 }
 
 struct State {
-    /// The stream of what belongs to no request.
-    own: Channel,
-    /// The streams of requests, by their numbers.
-    of_requests: BTreeMap<u64, Channel>,
+    /// The streams of requests, by their numbers; under `None` the stream of what belongs to no request.
+    channels: BTreeMap<Option<u64>, Channel>,
     /// The requests that are not answered yet: the streams of their answers, and their callers. They hold their places, whoever
     /// listens.
     under_way: HashMap<RequestId, (u64, Visit)>,
@@ -59,8 +57,6 @@ pub(super) enum NotTaken {
     InUse,
     /// The session has ended.
     Ended,
-    /// The session has as many requests under way as one may have.
-    Busy,
 }
 
 impl Streams {
@@ -73,8 +69,7 @@ impl Streams {
     ) -> io::Result<(Arc<Self>, Receiving)> {
         let (arriving, arrived) = mpsc::channel(MOST_ARRIVED);
         let state = State {
-            own: Channel::new(is_resumable),
-            of_requests: BTreeMap::new(),
+            channels: BTreeMap::from([(None, Channel::new(is_resumable))]),
             under_way: HashMap::new(),
             next: 0,
             listeners: 0,
@@ -110,7 +105,7 @@ impl Streams {
             channel.push(None, Some(number));
         }
         state.forget_finished();
-        state.of_requests.insert(number, channel);
+        state.channels.insert(Some(number), channel);
         state.under_way.insert(id, (number, visit));
         let own = state.listener();
         turn.send(message);
@@ -125,7 +120,7 @@ impl Streams {
         {
             let mut state = lock(&self.state);
             if let Some((stream, _)) = state.under_way.remove(&id)
-                && let Some(channel) = state.of_requests.get_mut(&stream)
+                && let Some(channel) = state.channels.get_mut(&Some(stream))
             {
                 channel.finish();
             }
@@ -148,7 +143,7 @@ impl Streams {
         };
         let index = index.parse().ok()?;
         let own = state.listener();
-        let channel = state.channel(number)?;
+        let channel = state.channels.get_mut(&number)?;
         let is_there = channel.go_back_to(index);
         if is_there {
             channel.is_taken_by(own);
@@ -169,8 +164,7 @@ impl Streams {
     /// Ends all streams.
     fn end(&self) {
         let mut state = lock(&self.state);
-        state.own.finish();
-        state.of_requests.values_mut().for_each(Channel::finish);
+        state.channels.values_mut().for_each(Channel::finish);
         let under_way = std::mem::take(&mut state.under_way);
         drop(state);
         // Dropped without the lock.
@@ -184,7 +178,7 @@ impl Streams {
             let changed = {
                 let mut state = lock(&self.state);
                 let number = state.stream_of(about);
-                match state.channel(number) {
+                match state.channels.get_mut(&number) {
                     Some(channel) if channel.is_full() => channel.changed(),
                     _ => return,
                 }
@@ -205,7 +199,7 @@ impl Streams {
                 (state.stream_of(call.about.as_ref()), false)
             }
         };
-        if let Some(channel) = state.channel(number) {
+        if let Some(channel) = state.channels.get_mut(&number) {
             channel.push(Some(data), number);
             if is_answer {
                 channel.finish();
@@ -221,13 +215,6 @@ impl State {
         self.listeners
     }
 
-    fn channel(&mut self, number: Option<u64>) -> Option<&mut Channel> {
-        match number {
-            Some(number) => self.of_requests.get_mut(&number),
-            None => Some(&mut self.own),
-        }
-    }
-
     /// The stream of a request that is under way.
     fn stream_of(&self, about: Option<&RequestId>) -> Option<u64> {
         Some(self.under_way.get(about?)?.0)
@@ -236,16 +223,16 @@ impl State {
     /// Forgets the oldest of the streams that have ended: clients come back soon for what they lost, or not at all.
     fn forget_finished(&mut self) {
         let (mut streams, mut bytes) = (0, 0);
-        let finished = self.of_requests.iter().rev().filter(|(_, channel)| channel.is_abandoned());
+        let finished = self.channels.iter().rev().filter(|(_, channel)| channel.is_abandoned());
         let mut is_forgotten = |channel: &Channel| {
             streams += 1;
             bytes += channel.kept_bytes();
             streams > MOST_FINISHED || bytes > MOST_KEPT || channel.is_old()
         };
-        let forgotten: Vec<u64> =
+        let forgotten: Vec<Option<u64>> =
             finished.filter(|(_, channel)| is_forgotten(channel)).map(|(number, _)| *number).collect();
         for number in forgotten {
-            self.of_requests.remove(&number);
+            self.channels.remove(&number);
         }
     }
 }
@@ -318,7 +305,7 @@ impl Listener {
         loop {
             let changed = {
                 let mut state = lock(&self.streams.state);
-                let channel = state.channel(self.number)?;
+                let channel = state.channels.get_mut(&self.number)?;
                 match channel.next(self.own, &mut self.has_begun) {
                     Poll::Ready(event) => return event,
                     Poll::Pending => channel.changed(),
@@ -345,7 +332,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = lock(&self.streams.state);
-        if let Some(channel) = state.channel(self.number) {
+        if let Some(channel) = state.channels.get_mut(&self.number) {
             channel.leave(self.own);
         }
         state.forget_finished();
