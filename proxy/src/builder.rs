@@ -156,7 +156,7 @@ impl ProxyBuilder {
     /// Adds all servers of a configuration, with their names, its `[defaults]` and its `[access]`. With `drift = "deny"`, tools are
     /// compared with the snapshots next to the file.
     pub fn configuration(mut self, config: &Config) -> Self {
-        self.joined = Wanted::of(config);
+        self.joined = Arc::new(config.joined.clone());
         self.access.clone_from(&config.access);
         config.servers.values().fold(self, |builder, server| {
             let snapshot = Snapshot::load(config.snapshot_path(&server.name)).ok();
@@ -202,7 +202,7 @@ impl ProxyBuilder {
     /// instead of those that they stand for.
     pub fn names_from(mut self, config: &Config) -> Self {
         self.names = PrefixedNames::of_config(config);
-        self.joined = Wanted::of(config);
+        self.joined = Arc::new(config.joined.clone());
         self
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use mcp_bindgen_model::printable;
+use mcp_bindgen_model::{JoinedTool, printable};
 use mcp_bindgen_schema::names::Given;
 use serde_json::{Map, Value};
 
@@ -109,14 +109,14 @@ impl Catalog {
     /// Puts one tool in the place of like tools of several servers.
     fn join(&mut self, wanted: &Wanted) {
         self.joined.clear();
-        for (name, of) in wanted.all() {
+        for (name, JoinedTool { of, .. }) in &**wanted {
             let is_member = |named: &Named| {
                 let wire = named.raw().map(name_of).unwrap_or_default();
                 of.iter().any(|(server, tool)| **server == *named.attached.name && tool == wire)
             };
             let found = self.named.iter().enumerate().filter(|(_, named)| is_member(named));
             let found: Vec<(usize, &Named)> = found.collect();
-            let is_taken = self.named.iter().any(|named| named.public == name && !is_member(named));
+            let is_taken = self.named.iter().any(|named| named.public == *name && !is_member(named));
             let tools =
                 found.iter().map(|(_, named)| (named.attached.clone(), named.raw().cloned().unwrap_or_default()));
             if found.is_empty() {

@@ -3,31 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Config, JoinedTool, printable};
+use mcp_bindgen_model::{JoinedTool, printable};
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::{Map, Value};
 
 use super::attached::Attached;
 
-/// The tools of `[tools]`: a name, and the servers with their tools.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Wanted(Arc<BTreeMap<String, JoinedTool>>);
-
-impl Wanted {
-    pub(super) fn of(config: &Config) -> Self {
-        Self(Arc::new(config.joined.clone()))
-    }
-
-    /// Returns the names with their tools.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &[(String, String)])> {
-        self.0.iter().map(|(name, joined)| (name.as_str(), joined.of.as_slice()))
-    }
-
-    /// Returns `true` if the tool of that name stands for one of a server.
-    pub(super) fn is_of(&self, name: &str, server: &str) -> bool {
-        self.all().any(|(known, of)| known == name && of.iter().any(|(known, _)| known == server))
-    }
-}
+/// The tools of `[tools]` by their names, each with the servers and their tools that it stands for.
+pub(super) type Wanted = Arc<BTreeMap<String, JoinedTool>>;
 
 /// Like tools of several servers under one name.
 pub(super) struct Joined {

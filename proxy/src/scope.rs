@@ -64,6 +64,11 @@ impl Served {
         let names = if setup.style == NameStyle::ToolOnly { names.without_prefixes() } else { names };
         Self { upstreams, names, joined: setup.joined.clone() }
     }
+
+    /// Returns `true` if the tool of that name stands for one of a server.
+    fn joins(&self, public: &str, server: &str) -> bool {
+        self.joined.get(public).is_some_and(|joined| joined.of.iter().any(|(known, _)| known == server))
+    }
 }
 
 impl Scope {
@@ -203,7 +208,7 @@ impl Scope {
         sees: &Sees,
     ) -> Result<Option<(Arc<Attached>, String)>, String> {
         let served = self.served();
-        self.ask(Kind::Tools, sees, |attached| served.joined.is_of(public, &attached.name)).await;
+        self.ask(Kind::Tools, sees, |attached| served.joins(public, &attached.name)).await;
         let joined = self.catalog(Kind::Tools, Attached::known, |catalog| {
             catalog.joined(public).map(|joined| joined.take(arguments))
         });
@@ -241,7 +246,7 @@ impl Scope {
         read: impl FnOnce(Option<&Map<String, Value>>) -> T,
     ) -> T {
         let served = self.served();
-        self.ask(Kind::Tools, sees, |attached| served.joined.is_of(public, &attached.name)).await;
+        self.ask(Kind::Tools, sees, |attached| served.joins(public, &attached.name)).await;
         let is_joined = self.catalog(Kind::Tools, Attached::known, |catalog| catalog.joined(public).is_some());
         if !is_joined && self.find(Kind::Tools, public, sees).await.is_none() {
             return read(None);

@@ -81,7 +81,6 @@ impl Upstream {
     }
 
     /// Returns `true` if it keeps nothing of a session, or is connected anew by another instance.
-    #[cfg(feature = "redis")]
     pub(super) fn can_move(&self) -> bool {
         !self.is_child && (self.is_shared() || self.known.is_some())
     }

@@ -130,14 +130,9 @@ impl HttpOptions {
     }
 
     fn host_is_allowed(&self, request: &Parts, local: Option<IpAddr>) -> bool {
-        let mut hosts = request.headers.get_all(header::HOST).iter();
-        let host = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().ok(),
-            _ => None,
-        };
         // Where the line of the request names a host as well, as for a proxy of the web, it has to be an allowed one too.
         let target = request.uri.authority().map(|authority| authority.as_str());
-        let Some(host) = host else { return false };
+        let Ok(Some(host)) = headers::one(&request.headers, header::HOST.as_str()) else { return false };
         [Some(host), target].into_iter().flatten().all(|host| {
             Host::parse(host).is_some_and(|host| {
                 let is_where_it_came = host.address().is_some() && host.address() == local.map(|ip| ip.to_canonical());
@@ -147,15 +142,13 @@ impl HttpOptions {
     }
 
     fn origin_is_allowed(&self, headers: &HeaderMap) -> bool {
-        let mut origins = headers.get_all(header::ORIGIN).iter();
-        match (origins.next(), origins.next()) {
+        match headers::one(headers, header::ORIGIN.as_str()) {
             // No page of a browser: those always say it when they send what pages may not send unasked.
-            (None, _) => true,
-            (Some(origin), None) => {
-                let origin = origin.to_str().ok().and_then(Origin::parse);
-                origin.is_some_and(|origin| origin.is_loopback() || self.origins.contains(&origin))
+            Ok(None) => true,
+            Ok(Some(origin)) => {
+                Origin::parse(origin).is_some_and(|origin| origin.is_loopback() || self.origins.contains(&origin))
             }
-            _ => false,
+            Err(_) => false,
         }
     }
 }

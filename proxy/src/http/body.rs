@@ -130,13 +130,6 @@ pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'stat
     Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
 }
 
-/// Holds something, and never ends.
-#[cfg(feature = "redis")]
-pub(super) async fn holding(held: impl Send) {
-    let _held = held;
-    std::future::pending().await
-}
-
 /// An event, as it is sent.
 fn event(event: &Event) -> Bytes {
     // Only tells where to resume, if there is nothing in it.

@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -92,11 +92,13 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let graceful = GracefulShutdown::new();
     let strangers = Strangers::default();
-    loop {
+    for number in 0.. {
         let accepted = async {
             let accepted = listener.accept().await;
-            if room.available_permits() == 0 {
-                strangers.dismiss();
+            if room.available_permits() == 0
+                && let Some((_, ending)) = lock(&strangers).pop_first()
+            {
+                ending.cancel();
             }
             // Without a free place it waits, and further connections stay in the system's queue.
             (room.clone().acquire_owned().await, accepted)
@@ -111,10 +113,24 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
             continue;
         };
         let ending = door.ending.child_token();
-        let stranger = Arc::new(strangers.welcome(ending.clone()));
-        let connection = graceful.watch(connection(stream, door.clone(), limits, stranger.clone()));
+        lock(&strangers).insert(number, ending.clone());
+        let stranger = Stranger { number, strangers: strangers.clone() };
+        let _ = stream.set_nodelay(true);
+        let local = stream.local_addr().ok().map(|address| address.ip());
+        let remote = stream.peer_addr().ok().map(|address| address.ip().to_canonical());
+        let (ends, door) = (Ends { local, remote }, door.clone());
+        let service = service_fn(move |request| {
+            let door = door.clone();
+            stranger.asks();
+            async move { Ok::<_, Infallible>(door.answer(request, ends).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head)
+            .serve_connection(TokioIo::new(Patient::new(stream, limits.taken)), service);
+        let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            let _held = (permit, stranger);
+            let _held = permit;
             tokio::select! {
                 // A client that goes away in the middle is its own affair.
                 _ = connection => {}
@@ -128,40 +144,8 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
     door.ending.cancel();
 }
 
-fn connection(
-    stream: TcpStream,
-    door: Arc<Door>,
-    limits: Limits,
-    stranger: Arc<Stranger>,
-) -> http1::Connection<
-    TokioIo<Patient<TcpStream>>,
-    impl hyper::service::HttpService<hyper::body::Incoming, ResBody = super::body::Body, Error = Infallible, Future: Send>
-    + Send,
-> {
-    let _ = stream.set_nodelay(true);
-    let local = stream.local_addr().ok().map(|address| address.ip());
-    let remote = stream.peer_addr().ok().map(|address| address.ip().to_canonical());
-    let ends = Ends { local, remote };
-    let service = service_fn(move |request| {
-        let door = door.clone();
-        stranger.asks();
-        async move { Ok::<_, Infallible>(door.answer(request, ends).await) }
-    });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .serve_connection(TokioIo::new(Patient::new(stream, limits.taken)), service)
-}
-
 /// Connections on which nobody has asked for anything yet, by the order in which they came.
-#[derive(Clone, Default)]
-struct Strangers(Arc<Mutex<Waiting>>);
-
-#[derive(Default)]
-struct Waiting {
-    next: u64,
-    all: BTreeMap<u64, CancellationToken>,
-}
+type Strangers = Arc<Mutex<BTreeMap<u64, CancellationToken>>>;
 
 /// One of them; none any more once it asks or ends.
 struct Stranger {
@@ -169,26 +153,9 @@ struct Stranger {
     strangers: Strangers,
 }
 
-impl Strangers {
-    fn welcome(&self, ending: CancellationToken) -> Stranger {
-        let mut waiting = lock(&self.0);
-        let number = waiting.next;
-        waiting.next += 1;
-        waiting.all.insert(number, ending);
-        Stranger { number, strangers: self.clone() }
-    }
-
-    /// Ends the one that came first.
-    fn dismiss(&self) {
-        if let Some((_, ending)) = lock(&self.0).all.pop_first() {
-            ending.cancel();
-        }
-    }
-}
-
 impl Stranger {
     fn asks(&self) {
-        lock(&self.strangers.0).all.remove(&self.number);
+        lock(&self.strangers).remove(&self.number);
     }
 }
 

@@ -19,8 +19,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::admission::share;
 use super::auth::Principal;
-#[cfg(feature = "redis")]
-use super::body::holding;
 use super::body::{
     Answer, MOST_VALUES, Payload, empty, events, failed, json_text, read, refused, text, unavailable, until, values,
     with_header,
@@ -168,7 +166,12 @@ impl Door {
         #[cfg(feature = "redis")]
         let body = match self.elsewhere(&parts.method, headers, &caller, body).await? {
             Route::Here(body) => body,
-            Route::Elsewhere(answer) => return Ok(until(answer, holding((permit, share)))),
+            Route::Elsewhere(answer) => {
+                return Ok(until(answer, async move {
+                    let _held = (permit, share);
+                    std::future::pending().await
+                }));
+            }
         };
         self.here(&parts.method, headers, caller, body, (permit, share)).await
     }

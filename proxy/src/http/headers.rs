@@ -155,7 +155,7 @@ fn arguments_agree(headers: &HeaderMap, properties: Option<&Value>, values: Opti
 }
 
 /// A header's value, where it is there once and is text.
-fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String> {
+pub(super) fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),

@@ -23,21 +23,6 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: Unpin> Patient<S> {
-    fn within<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        poll: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if let Poll::Ready(done) = poll(Pin::new(&mut self.stream), context) {
-            self.waiting = None;
-            return Poll::Ready(done);
-        }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
-        waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -50,19 +35,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.within(context, |stream, context| stream.poll_write(context, bytes))
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.within(context, |stream, context| stream.poll_write_vectored(context, slices))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        if let Poll::Ready(written) = Pin::new(&mut self.stream).poll_write(context, bytes) {
+            self.waiting = None;
+            return Poll::Ready(written);
+        }
+        let patience = self.patience;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

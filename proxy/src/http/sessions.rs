@@ -184,13 +184,11 @@ impl Sessions {
     }
 
     /// Returns `true` if there is such a session here.
-    #[cfg(feature = "redis")]
     pub(super) fn has(&self, id: &SessionId) -> bool {
         lock(&self.open).contains_key(id)
     }
 
     /// Returns the names of sessions as they end.
-    #[cfg(feature = "redis")]
     pub(super) fn ends(&self) -> tokio::sync::broadcast::Receiver<SessionId> {
         self.ended.subscribe()
     }

@@ -16,6 +16,7 @@ use subtle::ConstantTimeEq;
 #[cfg(feature = "jwt")]
 pub use self::jwt::JwtAuth;
 pub use self::tokens::{TokenFile, TokenFileError};
+use super::headers::one;
 use crate::ServeError;
 
 /// Whoever was authenticated, as far as the token says.
@@ -55,14 +56,13 @@ impl Authentication {
         if matches!(self, Self::None) {
             return Ok(Principal::default());
         }
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let token = match (values.next(), values.next()) {
-            (None, _) => return Err(NotAuthenticated::Nothing),
-            (Some(value), None) => value.as_bytes().split_at_checked("Bearer ".len()),
-            _ => None,
-        };
-        let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer ")).map(|(_, token)| token);
-        let token = token.map(<[u8]>::trim_ascii).ok_or(NotAuthenticated::Invalid)?;
+        let value = one(headers, AUTHORIZATION.as_str()).map_err(|_| NotAuthenticated::Invalid)?;
+        let (scheme, token) =
+            value.ok_or(NotAuthenticated::Nothing)?.split_once(' ').ok_or(NotAuthenticated::Invalid)?;
+        if !scheme.eq_ignore_ascii_case("Bearer") {
+            return Err(NotAuthenticated::Invalid);
+        }
+        let token = token.trim_ascii().as_bytes();
         match self {
             Self::None => Ok(Principal::default()),
             Self::Bearer(bearer) if bearer.is(token) => Ok(Principal::default()),
