@@ -3,8 +3,8 @@
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// A text that nobody can guess, and that is never given twice; none if the system has no random numbers.
-pub(crate) fn random_id(random: &SystemRandom) -> Option<String> {
+pub(crate) fn random_id() -> Option<String> {
     let mut bytes = [0; 16];
-    random.fill(&mut bytes).ok()?;
+    SystemRandom::new().fill(&mut bytes).ok()?;
     Some(format!("{:032x}", u128::from_be_bytes(bytes)))
 }

@@ -28,7 +28,6 @@ pub(crate) struct Unsigned;
 pub(crate) struct Signer {
     /// The first one signs.
     keys: Vec<hmac::Key>,
-    random: SystemRandom,
 }
 
 impl Signer {
@@ -46,18 +45,19 @@ impl Signer {
     /// # Errors
     /// Fails if a key is short, or there is none to be had.
     pub(crate) fn new(keys: Vec<Result<hmac::Key, ProxyFault>>) -> Result<Self, ProxyFault> {
-        let random = SystemRandom::new();
         let mut keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() {
-            keys.push(hmac::Key::generate(hmac::HMAC_SHA256, &random).map_err(|_| ProxyFault::NoRandomness)?);
+            keys.push(
+                hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).map_err(|_| ProxyFault::NoRandomness)?,
+            );
         }
-        Ok(Self { keys, random })
+        Ok(Self { keys })
     }
 
     /// A text that nobody can guess, and that is never given twice.
     pub(crate) fn nonce(&self) -> String {
         // Where the system has none, the state is bound to the call all the same; and a nonce that comes twice is spent.
-        random_id(&self.random).unwrap_or_default()
+        random_id().unwrap_or_default()
     }
 
     /// Signs claims, as a client keeps them.

@@ -7,9 +7,10 @@ use std::time::Duration;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
+use mcp_bindgen_runtime::Caller;
 use serde_json::json;
 
-use super::auth::{NotAuthenticated, Principal};
+use super::auth::NotAuthenticated;
 use super::body::{Answer, empty, json as json_answer, text, with_header};
 use super::headers;
 use super::options::HttpOptions;
@@ -46,7 +47,7 @@ impl HttpOptions {
     ///
     /// # Errors
     /// The answer to one whose sender may not ask.
-    pub(super) async fn authenticate(&self, request: &mut Parts) -> Result<Principal, Answer> {
+    pub(super) async fn authenticate(&self, request: &mut Parts) -> Result<Caller, Answer> {
         let principal = self.authentication.authenticate(&request.headers).await;
         request.headers.remove(header::AUTHORIZATION);
         request.headers.remove(header::COOKIE);

@@ -161,3 +161,7 @@ pub(super) fn unavailable(why: &str) -> Answer {
 pub(super) fn failed(what: &str) -> Answer {
     text(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error: {what}"))
 }
+
+pub(super) fn busy(what: &str) -> Answer {
+    unavailable(&format!("too many {what} at once"))
+}

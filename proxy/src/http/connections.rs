@@ -28,7 +28,6 @@ use crate::shared::Shared;
 #[must_use = "dropping it ends it"]
 pub struct HttpServer {
     address: SocketAddr,
-    path: String,
     door: Arc<Door>,
     closing: CancellationToken,
     accepting: JoinHandle<()>,
@@ -42,7 +41,7 @@ impl HttpServer {
 
     /// Returns the URL for clients: `http://127.0.0.1:8080/mcp`.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.path)
+        format!("http://{}{}", self.address, self.door.options.path)
     }
 
     /// Stops accepting requests, waits up to [`HttpOptions::drain`](super::HttpOptions::drain) for open ones, and
@@ -69,7 +68,11 @@ impl Drop for HttpServer {
 
 impl fmt::Debug for HttpServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("HttpServer").field("address", &self.address).field("path", &self.path).finish()
+        formatter
+            .debug_struct("HttpServer")
+            .field("address", &self.address)
+            .field("path", &self.door.options.path)
+            .finish()
     }
 }
 
@@ -79,13 +82,13 @@ pub(super) async fn serve(proxy: Arc<Shared>, options: HttpOptions) -> Result<Ht
         |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
     let listener = TcpListener::bind(asked).await.map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
-    let (path, limits) = (options.path.clone(), options.limits);
+    let limits = options.limits;
     let door = Arc::new(Door::new(proxy, options));
     let closing = CancellationToken::new();
     #[cfg(feature = "redis")]
     tokio::spawn(door.clone().work_for_others());
     let accepting = tokio::spawn(accept(listener, door.clone(), closing.clone(), limits));
-    Ok(HttpServer { address, path, door, closing, accepting })
+    Ok(HttpServer { address, door, closing, accepting })
 }
 
 async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationToken, limits: Limits) {

@@ -18,9 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::share;
-use super::auth::Principal;
 use super::body::{
-    Answer, MOST_VALUES, Payload, empty, events, failed, json_text, read, refused, text, unavailable, until, values,
+    Answer, MOST_VALUES, Payload, busy, empty, events, failed, json_text, read, refused, text, until, values,
     with_header,
 };
 use super::channel::{Data, Event};
@@ -32,7 +31,7 @@ use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
 #[cfg(feature = "redis")]
 use super::replicas::Replicas;
-use super::sessions::{NotBegun, SessionId, Sessions};
+use super::sessions::{SessionId, Sessions};
 use super::streams::{NotTaken, Streams};
 use crate::context::{Visit, is_modern};
 use crate::shared::Shared;
@@ -142,10 +141,8 @@ impl Door {
         })
     }
 
-    /// The caller of a request.
-    fn caller(&self, parts: &Parts, principal: Principal, address: Option<IpAddr>) -> Caller {
-        let mut caller = Caller::default();
-        (caller.principal, caller.groups, caller.scopes) = (principal.name, principal.groups, principal.scopes);
+    /// Adds to a caller what the request says of it.
+    fn caller(&self, parts: &Parts, mut caller: Caller, address: Option<IpAddr>) -> Caller {
         caller.address = address;
         let id = parts.headers.get(headers::SESSION).and_then(|id| id.to_str().ok());
         caller.session = id.map(|id| hex_digest(id.as_bytes()).chars().take(SESSION_DIGITS).collect());
@@ -293,11 +290,7 @@ impl Door {
         };
         #[cfg(feature = "redis")]
         let initialize = request.1.clone();
-        let (id, answer) = match self.sessions.begin(&self.proxy, request, caller, None).await {
-            Ok(begun) => begun,
-            Err(NotBegun::Full) => return Err(busy("sessions")),
-            Err(NotBegun::Failed) => return Err(failed("failed to start the session")),
-        };
+        let (id, answer) = self.sessions.begin(&self.proxy, request, caller, None).await?;
         if answer.answer.is_some_and(|answer| answer.is_err()) {
             self.sessions.end(&id);
             return Ok(json_text(StatusCode::OK, answer.text));
@@ -407,10 +400,6 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
             let range = media_type(range);
             range == "*/*" || range.eq_ignore_ascii_case(&of_its_kind) || range.eq_ignore_ascii_case(wanted)
         })
-}
-
-pub(super) fn busy(what: &str) -> Answer {
-    unavailable(&format!("too many {what} at once"))
 }
 
 fn not_allowed(methods: &'static str) -> Answer {

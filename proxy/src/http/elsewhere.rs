@@ -18,14 +18,14 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::body::{Answer, Payload, read, refused, unavailable};
-use super::door::{Door, busy, no_session, session, version};
+use super::body::{Answer, Payload, busy, read, refused, unavailable};
+use super::door::{Door, no_session, session, version};
 use super::headers;
 use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
 use super::sessions::SessionId;
 use crate::context::{Visit, is_modern};
 use crate::lock::lock;
-use crate::redis::{HEARTBEAT, Holder, KnownChanges, RedisStateError, SessionRecord};
+use crate::redis::{HEARTBEAT, KnownChanges, RedisStateError, SessionRecord};
 
 /// How often it is looked who holds a session that somebody else goes on with.
 const MOST_LOOKS: usize = 50;
@@ -108,32 +108,27 @@ impl Door {
             return Ok(Route::Here(body));
         };
         for _ in 0..MOST_LOOKS {
-            let record = match replicas.state.holder(&session).await.map_err(|error| no_state(&error))? {
-                Holder::None => return Err(no_session()),
-                Holder::Other(record) | Holder::Dead(record) if record.principal != caller.principal => {
-                    return Err(no_session());
-                }
-                Holder::Other(record) => {
-                    let bytes = match *method {
-                        Method::POST => read(body, self.options.limits.body, self.options.limits.head).await?,
-                        _ => Bytes::new(),
-                    };
-                    let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
-                    let text = String::from_utf8(bytes.to_vec()).map_err(not_text)?;
-                    let (method, headers) = (method.to_string(), Headers::of(headers));
-                    let forwarded = Forwarded { method, headers, body: text, caller: caller.clone() };
-                    let answered = forward(replicas, &record.holder, forwarded).await;
-                    if let Some(answer) = answered.map_err(|error| no_state(&error))? {
-                        return Ok(Route::Elsewhere(answer));
-                    }
-                    // It was never taken: the session may go on elsewhere.
-                    body = Payload::Right(Full::new(bytes));
-                    continue;
-                }
-                Holder::Dead(record) => record,
-            };
-            if !record.can_move {
+            let held = replicas.state.holder(&session).await.map_err(|error| no_state(&error))?;
+            let (record, is_alive) = held.ok_or_else(no_session)?;
+            if record.principal != caller.principal || !is_alive && !record.can_move {
                 return Err(no_session());
+            }
+            if is_alive {
+                let bytes = match *method {
+                    Method::POST => read(body, self.options.limits.body, self.options.limits.head).await?,
+                    _ => Bytes::new(),
+                };
+                let not_text = |_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON");
+                let text = String::from_utf8(bytes.to_vec()).map_err(not_text)?;
+                let (method, headers) = (method.to_string(), Headers::of(headers));
+                let forwarded = Forwarded { method, headers, body: text, caller: caller.clone() };
+                let answered = forward(replicas, &record.holder, forwarded).await;
+                if let Some(answer) = answered.map_err(|error| no_state(&error))? {
+                    return Ok(Route::Elsewhere(answer));
+                }
+                // It was never taken: the session may go on elsewhere.
+                body = Payload::Right(Full::new(bytes));
+                continue;
             }
             if replicas.state.claim(&session, &record).await.map_err(|error| no_state(&error))? {
                 self.take_over(replicas, &session, record, caller).await?;

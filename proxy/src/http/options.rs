@@ -54,10 +54,9 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The same with as many sessions as the limit of child processes allows, of which each session may start so many.
-    pub(super) fn for_children(self, of_session: usize) -> Self {
-        let sessions = self.children.checked_div(of_session).unwrap_or(usize::MAX).max(1);
-        Self { sessions: self.sessions.min(sessions), ..self }
+    /// Returns how many sessions there may be if each may start so many child processes.
+    pub(super) fn sessions_with(&self, children: usize) -> usize {
+        self.sessions.min(self.children.checked_div(children).unwrap_or(usize::MAX).max(1))
     }
 }
 

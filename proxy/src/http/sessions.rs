@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_bindgen_runtime::Caller;
-use ring::rand::SystemRandom;
 use rmcp::model::RequestId;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::body::{Answer, busy, failed};
 use super::channel::Data;
 use super::options::Limits;
 use super::streams::Streams;
@@ -31,7 +31,6 @@ const UNREAD_ENDS: usize = 4096;
 /// All sessions of a server.
 #[derive(Clone)]
 pub(super) struct Sessions {
-    random: SystemRandom,
     open: Arc<Mutex<HashMap<SessionId, Session>>>,
     limits: Limits,
     /// The sessions of principals.
@@ -69,17 +68,9 @@ impl Drop for Presence {
     }
 }
 
-/// Why there is no new session.
-pub(super) enum NotBegun {
-    /// There are as many as there may be, and none of them is idle.
-    Full,
-    Failed,
-}
-
 impl Sessions {
     pub(super) fn new(limits: &Limits, ending: CancellationToken, closing: CancellationToken) -> Self {
         Self {
-            random: SystemRandom::new(),
             open: Arc::default(),
             limits: *limits,
             shares: Shares::new(usize::MAX, limits.sessions.div_ceil(4)),
@@ -96,14 +87,16 @@ impl Sessions {
         (request, initialize): (RequestId, Value),
         caller: &Caller,
         known_as: Option<SessionId>,
-    ) -> Result<(SessionId, Data), NotBegun> {
+    ) -> Result<(SessionId, Data), Answer> {
+        let full = || busy("sessions");
+        let not_begun = || failed("failed to start the session");
         let share = match &caller.principal {
-            Some(principal) => Some(self.share_of(principal).ok_or(NotBegun::Full)?),
+            Some(principal) => Some(self.share_of(principal).ok_or_else(full)?),
             None => None,
         };
-        let id = known_as.or_else(|| random_id(&self.random).map(SessionId::from)).ok_or(NotBegun::Failed)?;
+        let id = known_as.or_else(|| random_id().map(SessionId::from)).ok_or_else(not_begun)?;
         let opened = Streams::open(proxy, self.closing.clone(), true);
-        let (streams, receiving) = opened.map_err(|_| NotBegun::Failed)?;
+        let (streams, receiving) = opened.map_err(|_| not_begun())?;
         let session = Session {
             streams: streams.clone(),
             principal: caller.principal.clone(),
@@ -113,20 +106,16 @@ impl Sessions {
             ending: self.ending.child_token(),
         };
         let _here = Presence { streams: streams.clone(), present: session.present.clone() };
-        let most = self.limits.for_children(proxy.children_of_session()).sessions;
+        let most = self.limits.sessions_with(proxy.children_of_session());
         let idle = {
             let mut open = lock(&self.open);
-            let is_full = open.len() >= most;
-            let idle = if is_full { longest_idle(&open, None) } else { None };
-            if !is_full || idle.is_some() {
-                open.insert(id.clone(), session.clone());
-            }
+            let idle = match open.len() < most {
+                true => None,
+                false => Some(longest_idle(&open, None).ok_or_else(full)?),
+            };
+            open.insert(id.clone(), session.clone());
             // It is no session any more, before anybody else looks.
-            let idle = idle.and_then(|id| open.remove_entry(&id));
-            if is_full && idle.is_none() {
-                return Err(NotBegun::Full);
-            }
-            idle
+            idle.and_then(|id| open.remove_entry(&id))
         };
         if let Some((other, session)) = idle {
             tracing::debug!(target: "mcp_bindgen_proxy", "session limit reached: closing the session that was idle longest");
@@ -154,7 +143,7 @@ impl Sessions {
             Some(answer) => Ok((id, answer)),
             None => {
                 self.end(&id);
-                Err(NotBegun::Failed)
+                Err(not_begun())
             }
         }
     }

@@ -13,11 +13,10 @@ use std::time::{Duration, SystemTime};
 use futures_util::future::BoxFuture;
 use mcp_bindgen_model::Rate;
 use redis::cmd;
-use ring::rand::SystemRandom;
 use serde::Serialize;
 
 use self::connection::Connection;
-pub(crate) use self::sessions::{Holder, SessionRecord};
+pub(crate) use self::sessions::SessionRecord;
 use crate::approval::{ApprovalStore, ApprovalStoreError};
 use crate::random::random_id;
 
@@ -109,8 +108,7 @@ impl RedisState {
     /// # Errors
     /// Fails if the URL is not valid, or nothing answers there.
     pub async fn connect(url: &str) -> Result<Self, RedisStateError> {
-        let id = random_id(&SystemRandom::new())
-            .ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
+        let id = random_id().ok_or_else(|| RedisStateError::new("the operating system has no random numbers"))?;
         let connection = Connection::open(url).await?;
         let state = Self(Arc::new(Instance { id, connection, turns: AtomicU64::default() }));
         state.beat().await?;
@@ -135,9 +133,6 @@ impl RedisState {
 
     /// Returns `true` if an instance is alive.
     pub(crate) async fn is_alive(&self, instance: &str) -> Result<bool, RedisStateError> {
-        if instance == self.id() {
-            return Ok(true);
-        }
         self.0.connection.run(cmd("EXISTS").arg(alive(instance))).await
     }
 

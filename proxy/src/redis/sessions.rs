@@ -34,16 +34,6 @@ if known and cjson.decode(known).holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1";
 
-/// The holder of a session.
-pub(crate) enum Holder {
-    /// There is no such session.
-    None,
-    /// Another instance holds it, which is alive.
-    Other(SessionRecord),
-    /// The instance that held it is dead.
-    Dead(SessionRecord),
-}
-
 /// The key of a session, without its id, which is a secret of the client.
 fn key(session: &str) -> String {
     RedisState::key("session", &hex_digest(session.as_bytes()))
@@ -79,14 +69,14 @@ impl RedisState {
         self.0.connection.run::<u64>(cmd("DEL").arg(key(session))).await.map(drop)
     }
 
-    /// Returns where a session is that this instance does not hold.
-    pub(crate) async fn holder(&self, session: &str) -> Result<Holder, RedisStateError> {
+    /// Returns the record of a session that this instance does not hold, and whether its holder is alive.
+    pub(crate) async fn holder(&self, session: &str) -> Result<Option<(SessionRecord, bool)>, RedisStateError> {
         let text: Option<String> = self.0.connection.run(cmd("GET").arg(key(session))).await?;
         let record = text.and_then(|text| serde_json::from_str::<SessionRecord>(&text).ok());
-        let Some(record) = record else { return Ok(Holder::None) };
+        let Some(record) = record else { return Ok(None) };
         // One that this instance held and does not know any more is as good as one of a dead instance.
         let is_alive = record.holder != self.id() && self.is_alive(&record.holder).await?;
-        Ok(if is_alive { Holder::Other(record) } else { Holder::Dead(record) })
+        Ok(Some((record, is_alive)))
     }
 
     /// Claims the session of a dead instance; `false` if another instance has claimed it.

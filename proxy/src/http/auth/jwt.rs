@@ -5,10 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_bindgen_runtime::Caller;
 use serde_json::Value;
 
+use super::NotAuthenticated;
 use super::issuer::{Issuer, is_safe};
-use super::{NotAuthenticated, Principal};
 use crate::ServeError;
 
 /// Clocks differ by at most this, in seconds.
@@ -66,7 +67,7 @@ impl JwtAuth {
     }
 
     /// Returns whose token it is.
-    pub(super) async fn principal(&self, token: &[u8]) -> Result<Principal, NotAuthenticated> {
+    pub(super) async fn principal(&self, token: &[u8]) -> Result<Caller, NotAuthenticated> {
         let claims = self.claims(token).await?;
         let text = |key: &str| claims.get(key).and_then(Value::as_str).map(str::to_owned);
         let name = text("sub").or_else(|| text("client_id")).ok_or(NotAuthenticated::Invalid)?;
@@ -76,7 +77,9 @@ impl JwtAuth {
             return Err(NotAuthenticated::MissingScopes(self.scopes.clone()));
         }
         let groups = [words(&claims, "groups"), words(&claims, "roles")].concat();
-        Ok(Principal { name: Some(name), groups, scopes })
+        let mut caller = Caller::principal(name);
+        (caller.groups, caller.scopes) = (groups, scopes);
+        Ok(caller)
     }
 
     async fn claims(&self, token: &[u8]) -> Result<Value, NotAuthenticated> {

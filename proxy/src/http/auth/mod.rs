@@ -11,6 +11,7 @@ use std::fmt;
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use mcp_bindgen_model::sha256;
+use mcp_bindgen_runtime::Caller;
 use subtle::ConstantTimeEq;
 
 #[cfg(feature = "jwt")]
@@ -18,14 +19,6 @@ pub use self::jwt::JwtAuth;
 pub use self::tokens::{TokenFile, TokenFileError};
 use super::headers::one;
 use crate::ServeError;
-
-/// Whoever was authenticated, as far as the token says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Principal {
-    pub(super) name: Option<String>,
-    pub(super) groups: Vec<String>,
-    pub(super) scopes: Vec<String>,
-}
 
 /// Why a request is not let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +45,10 @@ pub(super) enum Authentication {
 }
 
 impl Authentication {
-    pub(super) async fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, NotAuthenticated> {
+    /// Returns the caller, as far as the token says.
+    pub(super) async fn authenticate(&self, headers: &HeaderMap) -> Result<Caller, NotAuthenticated> {
         if matches!(self, Self::None) {
-            return Ok(Principal::default());
+            return Ok(Caller::default());
         }
         let value = one(headers, AUTHORIZATION.as_str()).map_err(|_| NotAuthenticated::Invalid)?;
         let (scheme, token) =
@@ -64,8 +58,8 @@ impl Authentication {
         }
         let token = token.trim_ascii().as_bytes();
         match self {
-            Self::None => Ok(Principal::default()),
-            Self::Bearer(bearer) if bearer.is(token) => Ok(Principal::default()),
+            Self::None => Ok(Caller::default()),
+            Self::Bearer(bearer) if bearer.is(token) => Ok(Caller::default()),
             Self::Bearer(_) => Err(NotAuthenticated::Invalid),
             Self::Tokens(file) => file.principal(token).ok_or(NotAuthenticated::Invalid),
             #[cfg(feature = "jwt")]
@@ -143,7 +137,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
-            let expected = if is_right { Ok(Principal::default()) } else { Err(NotAuthenticated::Invalid) };
+            let expected = if is_right { Ok(Caller::default()) } else { Err(NotAuthenticated::Invalid) };
             assert_eq!(check(&headers).await, expected, "{value}");
             headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer s3cret"));
             assert_eq!(check(&headers).await, Err(NotAuthenticated::Invalid), "{value}, twice");

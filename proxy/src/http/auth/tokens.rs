@@ -9,10 +9,10 @@ use std::{fmt, fs};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_bindgen_model::hex_digest;
+use mcp_bindgen_runtime::Caller;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-use super::Principal;
 use crate::lock::lock;
 
 /// How often the file is looked at.
@@ -38,7 +38,7 @@ struct State {
     looked: Instant,
     stamp: Option<(SystemTime, u64)>,
     /// By the digests of the tokens.
-    tokens: HashMap<String, Principal>,
+    tokens: HashMap<String, Caller>,
 }
 
 /// The error of a file with tokens.
@@ -116,7 +116,7 @@ impl TokenFile {
     }
 
     /// Returns whose token it is.
-    pub(super) fn principal(&self, token: &[u8]) -> Option<Principal> {
+    pub(super) fn principal(&self, token: &[u8]) -> Option<Caller> {
         let mut state = lock(&self.0.state);
         if state.looked.elapsed() >= PAUSE {
             self.look(&mut state);
@@ -169,7 +169,7 @@ fn read(path: &Path) -> Result<Contents, TokenFileError> {
     Ok(contents)
 }
 
-fn principals(path: &Path, contents: &Contents) -> Result<HashMap<String, Principal>, TokenFileError> {
+fn principals(path: &Path, contents: &Contents) -> Result<HashMap<String, Caller>, TokenFileError> {
     let mut principals = HashMap::new();
     for (name, entry) in &contents.tokens {
         let digest = entry.sha256.to_ascii_lowercase();
@@ -177,9 +177,9 @@ fn principals(path: &Path, contents: &Contents) -> Result<HashMap<String, Princi
             let message = format!("`sha256` of token `{name}` is not a SHA-256 digest of 64 hexadecimal digits");
             return Err(error(path, message));
         }
-        let Entry { groups, scopes, .. } = entry;
-        let principal = Principal { name: Some(name.clone()), groups: groups.clone(), scopes: scopes.clone() };
-        if let Some(Principal { name: Some(other), .. }) = principals.insert(digest, principal) {
+        let mut caller = Caller::principal(name.clone());
+        (caller.groups, caller.scopes) = (entry.groups.clone(), entry.scopes.clone());
+        if let Some(Caller { principal: Some(other), .. }) = principals.insert(digest, caller) {
             return Err(error(path, format!("`{other}` and `{name}` have the same token; create another one")));
         }
     }
@@ -201,7 +201,7 @@ mod tests {
         let file = TokenFile::load(&path).unwrap();
         let look = || {
             file.0.state.lock().unwrap().looked = Instant::now().checked_sub(PAUSE).unwrap();
-            file.principal(b"t0ken").and_then(|principal| principal.name)
+            file.principal(b"t0ken").and_then(|caller| caller.principal)
         };
         assert_eq!(file.principal(b"t0ken").unwrap().groups, groups);
         assert_eq!(file.principal(b"t0ke"), None);
