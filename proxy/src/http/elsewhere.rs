@@ -55,7 +55,7 @@ impl Door {
         let recorded = replicas.hold(id, SessionRecord { holder, principal, initialize, lasting, can_move }).await;
         if let Err(error) = recorded {
             self.sessions.end(id);
-            return Err(no_state(&error));
+            return Err(no_state(error));
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Door {
             return Ok(Route::Here(body));
         };
         for _ in 0..MOST_LOOKS {
-            let held = replicas.state.holder(&session).await.map_err(|error| no_state(&error))?;
+            let held = replicas.state.holder(&session).await.map_err(no_state)?;
             let (record, is_alive) = held.ok_or_else(no_session)?;
             if record.principal != caller.principal || !is_alive && !record.can_move {
                 return Err(no_session());
@@ -123,14 +123,14 @@ impl Door {
                 let (method, headers) = (method.to_string(), Headers::of(headers));
                 let forwarded = Forwarded { method, headers, body: text, caller: caller.clone() };
                 let answered = forward(replicas, &record.holder, forwarded).await;
-                if let Some(answer) = answered.map_err(|error| no_state(&error))? {
+                if let Some(answer) = answered.map_err(no_state)? {
                     return Ok(Route::Elsewhere(answer));
                 }
                 // It was never taken: the session may go on elsewhere.
                 body = Payload::Right(Full::new(bytes));
                 continue;
             }
-            if replicas.state.claim(&session, &record).await.map_err(|error| no_state(&error))? {
+            if replicas.state.claim(&session, &record).await.map_err(no_state)? {
                 self.take_over(replicas, &session, record, caller).await?;
                 return Ok(Route::Here(body));
             }
@@ -164,7 +164,7 @@ impl Door {
             self.repeat(id, (RequestId::String(number.into()), request), caller).await;
         }
         tracing::info!(target: "mcp_bindgen_proxy", "went on with a session of an instance that ended");
-        replicas.hold(id, record).await.map_err(|error| no_state(&error))
+        replicas.hold(id, record).await.map_err(no_state)
     }
 
     /// Makes a request of the client again, whose answer it has had.
@@ -320,7 +320,7 @@ fn lost((id, tool): &(Value, Option<String>)) -> String {
     format!("event: message\ndata: {message}\n\n")
 }
 
-fn no_state(error: &RedisStateError) -> Answer {
+fn no_state(error: RedisStateError) -> Answer {
     tracing::error!(target: "mcp_bindgen_proxy", "{error}");
     unavailable("the shared state of the proxy is unavailable")
 }
