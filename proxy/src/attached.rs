@@ -1,6 +1,6 @@
 //! A server in a scope: its client with layers, and its tools.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use mcp_bindgen_runtime::{Client, ConnectError, ConnectErrorKind, ListTerms, Too
 use mcp_bindgen_schema::{viewed_tool, visible_texts};
 use rmcp::model::RequestId;
 use serde_json::Value;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::linked::Linked;
@@ -26,8 +26,8 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// More are no list for anybody's context.
 const MOST_ITEMS: usize = 100_000;
 
-/// Tells other instances of the proxy which list of which server has changed.
-pub(super) type Changes = broadcast::Sender<(Arc<str>, Kind)>;
+/// The lists of servers that have changed, which other instances of the proxy are to be told.
+pub(super) type Changes = Arc<Mutex<HashSet<(Arc<str>, Kind)>>>;
 
 /// Returns the key that tells the items of a list apart.
 pub(super) fn identity(kind: Kind) -> &'static str {
@@ -116,8 +116,7 @@ impl Attached {
 
     /// Notes that its server has told of a change.
     pub(super) fn announce(&self, kind: Kind) {
-        // Nobody listens where there is one instance.
-        let _ = self.changes.send((self.name.clone(), kind));
+        lock(&self.changes).insert((self.name.clone(), kind));
     }
 
     /// Returns the known part of a list.

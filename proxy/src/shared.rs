@@ -33,8 +33,6 @@ use super::upstream::Upstream;
 const MOST_OPEN_APPROVALS: usize = 4096;
 /// Of these so many of one caller.
 const MOST_OPEN_APPROVALS_OF_ONE: usize = 64;
-/// So many changes wait for whoever tells other instances.
-const MOST_CHANGES: usize = 256;
 /// The extension for skills (SEP-2640).
 const SKILLS: &str = "io.modelcontextprotocol/skills";
 /// Its place in the capabilities of a server.
@@ -73,7 +71,7 @@ pub(crate) struct Shared {
     pub(super) records: Records,
     /// The approvals that wait for an answer of a client with a session.
     pub(super) open_approvals: Shares,
-    /// Where the events of all clients go.
+    /// Takes the events of all clients.
     pub(super) bus: broadcast::Sender<Event>,
     /// The connections of all clients that keep no session.
     pool: OnceCell<Arc<Scope>>,
@@ -105,7 +103,7 @@ impl Shared {
             open_approvals: Shares::new(MOST_OPEN_APPROVALS, MOST_OPEN_APPROVALS_OF_ONE),
             bus: broadcast::Sender::new(UNREAD),
             pool: OnceCell::new(),
-            changes: Changes::new(MOST_CHANGES),
+            changes: Changes::default(),
             scopes: Mutex::default(),
         }
     }
@@ -235,7 +233,7 @@ impl Shared {
         let (own_news, own_level) = (news.clone(), level.clone());
         let attach = move |upstream: &Arc<Upstream>, tasks: &mut JoinSet<()>| {
             let open = Open::default();
-            let made = upstream.attach(|| for_all.clone(), || options(&open));
+            let made = upstream.attach(|is_shared| if is_shared { for_all.clone() } else { options(&open) });
             let is_shared = upstream.is_shared();
             let is_heard = bus.receiver_count() > 0;
             if is_heard && is_shared {

@@ -109,16 +109,12 @@ impl Upstream {
         self.for_all.is_some()
     }
 
-    /// Returns its client. Options are for one that is made: those of one caller, or those for all.
-    pub(super) fn attach(
-        &self,
-        for_all: impl FnOnce() -> ClientOptions,
-        options: impl FnOnce() -> ClientOptions,
-    ) -> Made {
-        let make = |options: ClientOptions| (self.make)(options.shared_limits(self.limits.clone()));
+    /// Returns its client. Options are for one that is made: those for all if it is shared, else those of one caller.
+    pub(super) fn attach(&self, options: impl FnOnce(bool) -> ClientOptions) -> Made {
+        let make = || (self.make)(options(self.is_shared()).shared_limits(self.limits.clone()));
         match &self.for_all {
-            Some(made) => made.get_or_init(|| make(for_all())).clone(),
-            None => make(options()),
+            Some(made) => made.get_or_init(make).clone(),
+            None => make(),
         }
     }
 }

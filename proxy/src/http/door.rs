@@ -23,14 +23,12 @@ use super::body::{
     with_header,
 };
 use super::channel::{Data, Event};
-#[cfg(feature = "redis")]
-use super::elsewhere::Route;
 use super::headers::{self, Era};
 use super::options::HttpOptions;
 use super::pages::{self, HEALTH, METRICS, READINESS};
 use super::posted::Posted;
 #[cfg(feature = "redis")]
-use super::replicas::Replicas;
+use super::replicas::{Replicas, Route};
 use super::sessions::{SessionId, Sessions};
 use super::streams::{NotTaken, Streams};
 use crate::context::{Visit, is_modern};

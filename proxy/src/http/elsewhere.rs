@@ -14,14 +14,14 @@ use hyper::{HeaderMap, Method, Response, StatusCode};
 use mcp_bindgen_runtime::Caller;
 use rmcp::model::{ErrorCode, RequestId};
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::body::{Answer, Payload, busy, read, refused, unavailable};
 use super::door::{Door, no_session, session, version};
 use super::headers;
-use super::replicas::{Forwarded, Frame, Headers, Message, Replicas};
+use super::replicas::{Forwarded, Frame, Headers, Message, Replicas, Route};
 use super::sessions::SessionId;
 use crate::context::{Visit, is_modern};
 use crate::lock::lock;
@@ -37,14 +37,6 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// Records of sessions are kept alive once in so many heartbeats.
 const BEATS: u32 = 10;
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
-
-/// What becomes of a request.
-pub(super) enum Route {
-    /// This instance answers it, with this body.
-    Here(Payload),
-    /// Another instance answers it.
-    Elsewhere(Answer),
-}
 
 impl Door {
     /// Records a session that began here.
@@ -81,7 +73,9 @@ impl Door {
             () = forgetting => {}
         }
         // Its sessions can go on elsewhere at once.
-        replicas.leave().await;
+        if let Err(error) = replicas.state.leave().await {
+            tracing::debug!(target: "mcp_bindgen_proxy", "other instances find out for themselves that this one ended: {error}");
+        }
     }
 
     /// Answers a request that another instance has let in.
@@ -326,8 +320,7 @@ fn no_state(error: RedisStateError) -> Answer {
 }
 
 async fn beat(door: &Door, replicas: &Replicas) {
-    let (mut changes, mut known) = (door.proxy.changes.subscribe(), KnownChanges::default());
-    let mut own = HashSet::new();
+    let (mut own, mut known) = (HashSet::new(), KnownChanges::default());
     for beat in 0_u32.. {
         if let Err(error) = replicas.state.beat().await {
             tracing::warn!(target: "mcp_bindgen_proxy", "{error}");
@@ -337,13 +330,7 @@ async fn beat(door: &Door, replicas: &Replicas) {
                 door.sessions.end(&session);
             }
         }
-        loop {
-            match changes.try_recv() {
-                Ok(change) => drop(own.insert(change)),
-                Err(TryRecvError::Lagged(_)) => {}
-                Err(_) => break,
-            }
-        }
+        own.extend(std::mem::take(&mut *lock(&door.proxy.changes)));
         match replicas.changes(&own, &mut known).await {
             Ok(changed) => {
                 own.clear();
@@ -367,15 +354,13 @@ async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
             match serde_json::from_str(&text) {
                 Ok(Message::Request { from, number, request }) => {
                     let key = (from, number);
-                    if replicas.is_new(&key) {
-                        let (own, door, of) = (replicas.clone(), door.clone(), key.clone());
-                        replicas.begin(key, || {
-                            tasks.spawn(async move {
-                                work(&door, &own, &of, *request).await;
-                                own.end(&of);
-                            })
-                        });
-                    }
+                    let (own, door, of) = (replicas.clone(), door.clone(), key.clone());
+                    replicas.begin(key, || {
+                        tasks.spawn(async move {
+                            work(&door, &own, &of, *request).await;
+                            own.end(&of);
+                        })
+                    });
                 }
                 Ok(Message::Cancel { from, number }) => replicas.cancel(&(from, number)),
                 Ok(Message::Answer { number, frame }) => replicas.hand_on(number, frame),

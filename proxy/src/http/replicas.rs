@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::body::{Answer, Payload};
 use super::sessions::SessionId;
 use crate::lock::lock;
 use crate::news::Kind;
@@ -26,6 +27,14 @@ use crate::redis::{KnownChanges, RedisState, RedisStateError, SessionRecord};
 const MARGIN: Duration = Duration::from_secs(60);
 /// So many requests are remembered.
 const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+
+/// The instance that answers a request.
+pub(super) enum Route {
+    /// This one, with this body.
+    Here(Payload),
+    /// Another one, with this answer.
+    Elsewhere(Answer),
+}
 
 /// A message between instances. Numbers are those of the instance that forwards a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -176,13 +185,11 @@ impl Replicas {
         lost
     }
 
-    /// Returns `true` the first time that a request comes.
-    pub(super) fn is_new(&self, request: &(String, u64)) -> bool {
-        lock(&self.seen).put(request.clone(), ()).is_none()
-    }
-
-    /// Begins to work on a request of another instance.
+    /// Begins to work on a request of another instance, the first time that it comes.
     pub(super) fn begin(&self, request: (String, u64), work: impl FnOnce() -> AbortHandle) {
+        if lock(&self.seen).put(request.clone(), ()).is_some() {
+            return;
+        }
         let mut working = lock(&self.working);
         // With the lock: it ends after this.
         working.insert(request, work());
@@ -206,13 +213,6 @@ impl Replicas {
             frame.is_some_and(|frame| awaited.get(&number).is_some_and(|waiting| waiting.try_send(frame).is_ok()));
         if !is_taken {
             awaited.remove(&number);
-        }
-    }
-
-    /// Tells the other instances that this one ends.
-    pub(super) async fn leave(&self) {
-        if let Err(error) = self.state.leave().await {
-            tracing::debug!(target: "mcp_bindgen_proxy", "other instances find out for themselves that this one ended: {error}");
         }
     }
 
