@@ -137,3 +137,23 @@ impl SharedLimits {
 }
 
 debug_as!(SharedLimits, "SharedLimits(..)");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_have_turns_of_their_own_and_new_ones_after_the_period() {
+        let limits = SharedLimits::new();
+        let rate = Rate::parse("2/s").expect("a rate");
+        let turn = async |caller| limits.try_turn("s", (0, caller), rate).await.expect("it is counted here");
+        assert_eq!(turn("a").await, Ok(()));
+        tokio::time::advance(Duration::from_millis(400)).await;
+        assert_eq!(turn("a").await, Ok(()));
+        assert_eq!(turn("a").await, Err(Duration::from_millis(600)));
+        assert_eq!(turn("b").await, Ok(()));
+        tokio::time::advance(Duration::from_millis(600)).await;
+        assert_eq!(turn("a").await, Ok(()));
+        assert_eq!(turn("a").await, Err(Duration::from_millis(400)), "the second turn still counts");
+    }
+}

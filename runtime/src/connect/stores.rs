@@ -143,4 +143,18 @@ mod tests {
             find_secret(&folder_as_file, &variable, &super::super::secrets::LocalSecrets).await.expect_err("a folder");
         assert!(error.to_string().contains("not a file"), "{error}");
     }
+
+    #[tokio::test]
+    async fn file_of_variables_may_have_a_mebibyte_and_no_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variable = SecretRef::Variable("TOKEN".to_owned());
+        let start = "TOKEN=found\n#";
+        for (size, expected) in [(LARGEST, Some("found")), (LARGEST + 1, None)] {
+            let text = start.to_owned() + &"a".repeat(size as usize - start.len());
+            std::fs::write(folder.path().join(".env"), text).expect("the file is written");
+            let server = server(&["dotenv:.env"], folder.path());
+            let found = find_secret(&server, &variable, &super::super::secrets::LocalSecrets).await;
+            assert_eq!(found.ok().flatten().as_deref(), expected, "{size} bytes");
+        }
+    }
 }

@@ -185,3 +185,45 @@ impl Around for SequentialDependency {
         outcome
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::sync::Semaphore;
+
+    use super::super::Stack;
+    use super::*;
+    use crate::CallTool;
+
+    /// A client whose calls in the scope `slow` wait for a permit.
+    struct Slow(Arc<Semaphore>);
+
+    impl CallTool for Slow {
+        async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+            if call.arguments.get("scope") == Some(&json!("slow")) {
+                self.0.acquire().await.expect("it is open").forget();
+            }
+            Ok(ToolResult::new(call.server, call.tool))
+        }
+    }
+
+    #[tokio::test]
+    async fn success_counts_though_its_scope_was_forgotten_during_the_call() {
+        let sequential = SequentialDependency::new("publish", ["build"])
+            .scope(|call| call.arguments.get("scope").map(ToString::to_string).unwrap_or_default());
+        let sequential = SequentialDependency { seen: Arc::new(Mutex::new(recent(NonZeroUsize::MIN))), ..sequential };
+        let permits = Arc::new(Semaphore::new(0));
+        let stack = Stack::new(Slow(permits.clone())).sequential(sequential);
+        let call = async |tool: &'static str, scope: &str| {
+            let arguments = [("scope".to_owned(), json!(scope))].into_iter().collect();
+            stack.call_tool(ToolCall::new("s", tool, arguments)).await
+        };
+        let (built, other) = tokio::join!(call("build", "slow"), async {
+            let other = call("build", "other").await;
+            permits.add_permits(2);
+            other
+        });
+        assert!(built.is_ok() && other.is_ok(), "{built:?} {other:?}");
+        call("publish", "slow").await.expect("its prerequisite has succeeded");
+    }
+}

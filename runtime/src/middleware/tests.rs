@@ -2,10 +2,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::Map;
+use serde_json::{Map, json};
 
-use super::{Calls, Retry, SequentialDependency, Stack};
-use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
+use super::{Cache, Calls, Policy, Retry, SequentialDependency, Stack};
+use crate::{Annotations, CallError, CallTool, Dispatched, ToolCall, ToolResult};
 
 const SHORT: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_secs(60);
@@ -73,4 +73,43 @@ async fn calls_through_a_service_reach_it() {
     let calls = Calls::through(Stack::new(scripted([Err(CallError::rpc("s", "t", 7, "seven"))])));
     let error = calls.call_tool(call()).await.unwrap_err();
     assert!(matches!(error, CallError::Rpc { .. }), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn timeout_from_below_after_the_end_of_a_limit_is_that_of_the_limit() {
+    /// A client that takes a moment to say that nothing was sent.
+    struct Late;
+
+    impl CallTool for Late {
+        async fn call_tool(&self, _: ToolCall) -> Result<ToolResult, CallError> {
+            tokio::time::sleep(2 * SHORT).await;
+            Err(CallError::timeout("s", "t", LONG, Dispatched::No))
+        }
+    }
+
+    let error = Stack::new(Late).try_timeout(SHORT).call_tool(call()).await.unwrap_err();
+    assert!(matches!(error, CallError::Timeout { after: SHORT, dispatched: Dispatched::No, .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn results_of_read_only_tools_are_cached_and_of_no_others() {
+    let kept = async |annotations| {
+        let result = |text| ToolResult::from_json("s", "t", json!({ "content": [{ "type": "text", "text": text }] }));
+        let outcomes = ["first", "second"].map(|text| Ok(result(text)));
+        let stack = Stack::new(scripted(outcomes)).cache(Cache::new(LONG));
+        let call = || call().described(Annotations::listed(&annotations));
+        let first = stack.call_tool(call()).await.unwrap().text();
+        first == stack.call_tool(call()).await.unwrap().text()
+    };
+    assert!(kept(json!({ "readOnlyHint": true })).await);
+    assert!(!kept(json!({ "readOnlyHint": false })).await);
+    assert!(!kept(json!({})).await);
+}
+
+#[test]
+fn stack_offers_the_tools_that_its_policies_may_allow() {
+    let policies = [Policy::allow(["get_*"]), Policy::deny(["get_secret"]), Policy::read_only()];
+    let stack = policies.into_iter().fold(Stack::new(scripted([])), Stack::policy);
+    let offered = ["get_repo", "get_secret", "set_repo"].map(|tool| stack.offer().admits(tool));
+    assert_eq!(offered, [true, false, false]);
 }

@@ -273,6 +273,25 @@ mod tests {
         assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn each_kind_of_request_is_answered_so_often_within_a_minute() {
+        let handlers = Handlers {
+            per_minute: Some(2),
+            elicitation: answerer(async |_| ElicitationAnswer::Cancel),
+            sampling: answerer(async |_| SamplingAnswer::Decline),
+            ..Handlers::default()
+        };
+        let elicited = async || handlers.answer("elicitation/create", json!({})).await.is_ok();
+        assert!(elicited().await);
+        tokio::time::advance(MINUTE / 2).await;
+        assert!(elicited().await && !elicited().await);
+        for expected in [Unanswered::Declined, Unanswered::Declined, Unanswered::TooMany] {
+            assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(expected));
+        }
+        tokio::time::advance(MINUTE / 2).await;
+        assert!(elicited().await && !elicited().await, "the second answer is less than a minute old");
+    }
+
     #[tokio::test]
     async fn a_handler_that_panics_before_it_is_awaited_is_declined() {
         let handlers = Handlers {

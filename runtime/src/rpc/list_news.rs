@@ -95,4 +95,13 @@ mod tests {
         assert_eq!(hear(acknowledged(json!({"notifications": {"resourceSubscriptions": ["a"]}}))), 2);
         assert_eq!(hear(json!({"method": 5})), 2);
     }
+
+    #[test]
+    fn changes_of_other_lists_are_counted_apart() {
+        let news = ListNews::default();
+        for method in [PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"] {
+            news.hear(json!({ "method": method }).as_object().expect("an object"));
+        }
+        assert_eq!((news.of_others(), news.count()), (2, 0));
+    }
 }

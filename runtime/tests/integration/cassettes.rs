@@ -97,6 +97,20 @@ async fn a_session_is_the_same_without_its_server_over_every_transport() {
 }
 
 #[tokio::test]
+async fn results_of_a_tool_are_those_that_were_recorded_for_it() {
+    let (mark, place) = (Mark::new(), Place::new());
+    let client = place.recording(good(&mark), ClientOptions::new());
+    add(&client, 1, 2).await.expect("a sum");
+    client.call("always_fails", object(json!({"reason": "x"}))).await.expect("a result");
+    add(&client, 3, 4).await.expect("a sum");
+    client.close().await;
+    let cassette = Cassette::replay(place.path()).expect("a recording");
+    let sums: Vec<_> = cassette.results("add").iter().map(|result| result.structured().cloned()).collect();
+    assert_eq!(sums, [Some(json!({"result": 3})), Some(json!({"result": 7}))]);
+    assert!(cassette.results("no_such_tool").is_empty());
+}
+
+#[tokio::test]
 async fn the_same_session_gives_the_same_file() {
     let mark = Mark::new();
     let texts = [Place::new(), Place::new()];

@@ -420,6 +420,9 @@ async fn what_cannot_be_meant_is_refused_before_anything_runs() {
     refused(Isolation::new().read([&gone]), &names).await;
     refused(Isolation::new().write([&gone]), "`write` of its `isolation` contains").await;
     refused(Isolation::new().read(["~/no-such-folder-in-the-home"]), "which does not exist").await;
+    let in_home = InHome::new();
+    let name = text(in_home.path().file_name().expect("a name"));
+    refused(Isolation::new().read([format!("~{name}")]), "which does not exist").await;
     refused(Isolation::new().read([""]), "not a directory").await;
     refused(Isolation::new().read(["a\0b"]), "which cannot be mounted").await;
     refused(Isolation::new().read(["/proc/1"]), "its own `/dev` and `/proc`").await;

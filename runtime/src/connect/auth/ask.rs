@@ -217,3 +217,20 @@ impl Drop for Waiting<'_> {
 fn assertion(assertion: String) -> Vec<(&'static str, String)> {
     vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::Settings;
+    use super::*;
+    use crate::rpc::transports::http::network::Network;
+
+    #[test]
+    fn program_waits_no_longer_once_the_user_has_answered() {
+        let core = Core::new("https://a.example/mcp", Settings::default(), Network::default());
+        let core = core.unwrap_or_else(|error| panic!("{error}"));
+        let waiting = Waiting::begin(&core, "waiting for a user".to_owned());
+        assert_eq!(core.waits_for().as_deref(), Some("waiting for a user"));
+        drop(waiting);
+        assert_eq!(core.waits_for(), None);
+    }
+}

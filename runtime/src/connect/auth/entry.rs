@@ -168,5 +168,6 @@ mod tests {
         assert!(tokens(Some(now() + 60)).is_fresh());
         assert!(!tokens(Some(now() + 10)).is_fresh() && tokens(Some(now() + 10)).is_usable());
         assert!(!tokens(Some(0)).is_fresh() && !tokens(Some(0)).is_usable());
+        assert!(!tokens(Some(now())).is_usable(), "it ends with the beginning of this second");
     }
 }

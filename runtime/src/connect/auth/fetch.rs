@@ -197,6 +197,13 @@ mod tests {
     }
 
     #[test]
+    fn identifier_is_the_url_without_query_and_fragment() {
+        let identifier = |server| fetch(server).expect(server).identifier();
+        assert_eq!(identifier("https://mcp.example.com/mcp?key=hunter22#x"), "https://mcp.example.com/mcp");
+        assert_eq!(identifier("https://mcp.example.com:8443"), "https://mcp.example.com:8443/");
+    }
+
+    #[test]
     fn tokens_travel_encrypted_or_not_at_all() {
         for server in ["http://mcp.example.com/mcp", "http://10.0.0.1/mcp", "ftp://localhost.example"] {
             assert!(fetch(server).is_err(), "{server}");

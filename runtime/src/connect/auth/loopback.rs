@@ -141,6 +141,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn request_may_have_long_headers_within_a_bound() {
+        let conversation = async |header: usize| {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let address = listener.local_addr().expect("an address");
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            let (served, _) = listener.accept().await.expect("a connection");
+            let redirect = format!("http://{address}{PATH}");
+            let request = format!("GET {PATH}?state=s HTTP/1.1\r\nCookie: {}\r\n\r\n", "a".repeat(header));
+            // The other side stops reading where it is too long.
+            let asking = async move { stream.write_all(request.as_bytes()).await.map(|()| stream) };
+            tokio::join!(converse(served, &redirect, "s"), asking).0
+        };
+        assert!(conversation(LONGEST_REQUEST / 2).await.is_some());
+        assert_eq!(conversation(LONGEST_REQUEST * 8).await, None);
+    }
+
+    #[tokio::test]
     async fn the_port_that_was_registered_is_taken_again_where_it_is_free() {
         let first = Loopback::open(None, None).await.expect("a port");
         let mut registered = first.redirect.clone();

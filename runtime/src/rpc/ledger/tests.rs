@@ -394,6 +394,16 @@ fn a_response_to_nothing_is_ignored() {
 }
 
 #[test]
+fn request_of_the_server_is_taken_up_to_a_length_of_its_id_and_method() {
+    for (length, is_taken) in [(LONGEST_NAME, true), (LONGEST_NAME + 1, false)] {
+        let long = "n".repeat(length);
+        for message in [json!({"id": 1, "method": long}), json!({"id": long, "method": "m"})] {
+            assert_eq!(ledger().received(message, None).is_some(), is_taken, "{length} bytes");
+        }
+    }
+}
+
+#[test]
 fn an_answer_with_neither_result_nor_error_ends_its_request() {
     let (ledger, ticket) = awaiting();
     assert!(takes(&ledger, json!({"id": 1}), None));

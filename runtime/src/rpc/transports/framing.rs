@@ -328,6 +328,19 @@ mod tests {
     }
 
     #[test]
+    fn last_line_before_the_end_is_noise_without_its_line_break() {
+        assert_eq!(noise("{\n\"level\": \"info\""), ["{", "\"level\": \"info\""]);
+    }
+
+    #[test]
+    fn noise_of_many_lines_is_cut_before_the_line_that_is_no_message() {
+        let text = format!("{{\"a\":[\n{}?\n{A}\n", "1,\n".repeat(NOISY_LINES_KEPT));
+        let found = noise(&text);
+        assert_eq!((found.len(), found.last().map(String::as_str)), (NOISY_LINES_KEPT + 1, Some("?")));
+        assert_eq!(messages(&text), [A]);
+    }
+
+    #[test]
     fn what_is_too_large_costs_itself_and_is_known_by_its_id() {
         let large = "x".repeat(1000);
         for message in [

@@ -210,3 +210,33 @@ impl Stream {
         sink.flush().await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use serde_json::Map;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+    use crate::ground::redact::Redactor;
+    use crate::rpc::ledger::Limits;
+    use crate::rpc::sent::MethodCall;
+
+    #[tokio::test]
+    async fn message_that_fits_is_written_before_anybody_waits_for_it() {
+        let (ours, mut theirs) = tokio::io::duplex(4096);
+        let limits = Limits { requests: usize::MAX, bytes: usize::MAX };
+        let ledger = Ledger::new(limits, Duration::from_secs(30), Redactor::default());
+        let writer = Arc::new(Writer::new(Sink::Given(Box::new(ours)), ledger.clone()).expect("a runtime"));
+        let message = Message::Notification(MethodCall::new("notifications/initialized", Map::new()));
+        let outgoing = ledger.queued(&message);
+        let mut sending = writer.send(message, outgoing);
+        let sent = Pin::new(&mut sending).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(sent, Poll::Ready(Ok(()))), "no task is needed");
+        let mut start = [0; 16];
+        theirs.read_exact(&mut start).await.expect("it is there");
+        assert_eq!(&start, br#"{"jsonrpc":"2.0""#);
+    }
+}

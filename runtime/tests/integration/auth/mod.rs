@@ -144,6 +144,21 @@ async fn a_call_that_needs_more_gets_more_but_not_for_ever() {
 }
 
 #[tokio::test]
+async fn forgotten_tokens_are_requested_again() {
+    let server = Server::start().await;
+    let oauth = OAuth::new().on_url(agree);
+    let config = ServerConfig::http("guarded", server.url());
+    assert!(!oauth.forget(&config).await.expect("the store can be changed"));
+    assert_eq!(call(&client(&server, &oauth)).await, Ok("done".to_owned()));
+    let stored = oauth.stored(&config).await.expect("the store can be read").expect("an authorization");
+    assert_eq!(stored.scopes, ["read"]);
+    assert!(oauth.forget(&config).await.expect("the store can be changed"));
+    assert_eq!(oauth.stored(&config).await.expect("the store can be read"), None);
+    assert_eq!(call(&client(&server, &oauth)).await, Ok("done".to_owned()));
+    assert_eq!(server.state().authorizations.len(), 2);
+}
+
+#[tokio::test]
 async fn a_program_without_a_way_to_ask_is_told_what_to_do() {
     let server = Server::start().await;
     let error = refused(&server, &OAuth::new()).await;

@@ -56,3 +56,27 @@ pub(crate) async fn beginning(mut response: reqwest::Response) -> Vec<u8> {
 pub(crate) fn too_large() -> String {
     format!("the server sent a message of more than {} MiB", MAX_MESSAGE / (1024 * 1024))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(length: usize) -> reqwest::Response {
+        http::Response::new(vec![b'x'; length]).into()
+    }
+
+    #[tokio::test]
+    async fn beginning_of_a_refusal_has_64_kib_at_most() {
+        for (length, expected) in [(0, 0), (5_000, 5_000), (65_536, 65_536), (100_000, 65_536)] {
+            assert_eq!(beginning(response(length)).await.len(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn body_beyond_the_limit_is_none() {
+        for (length, expected) in [(9, Some(9)), (10, Some(10)), (11, None)] {
+            let body = within(10, response(length)).await.expect("it is whole");
+            assert_eq!(body.map(|body| body.len()), expected);
+        }
+    }
+}

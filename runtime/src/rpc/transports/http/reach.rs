@@ -221,6 +221,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn refused_connection_of_an_origin_with_tls_closes_the_route() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        drop(listener);
+        let opened = route(&format!("https://{address}"), None).open(Duration::from_secs(5)).await;
+        assert!(matches!(opened, Err(RouteError::Closed(_))), "{opened:?}");
+    }
+
+    #[tokio::test]
     async fn silent_proxy_leaves_the_origin_unknown() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");

@@ -20,7 +20,7 @@ use crate::ground::task::{Boxed, task};
 const LARGEST_HEAD: usize = 32 * 1024;
 const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
 const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
-const MOST_CONNECTIONS: usize = 64;
+pub(super) const MOST_CONNECTIONS: usize = 64;
 /// So many hosts that are refused are logged.
 const MOST_LOGGED: usize = 32;
 

@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::address::is_public;
+use super::proxy::MOST_CONNECTIONS;
 use super::*;
 
 /// The names of the tests, and their addresses. `api.example.com` changes its address after it was asked for once.
@@ -155,4 +156,33 @@ async fn the_socket_goes_with_the_server_and_is_for_its_user_alone() {
     tokio::task::yield_now().await;
     assert!(UnixStream::connect(folder.join(SOCKET)).await.is_err());
     drop(waiting);
+}
+
+#[tokio::test]
+async fn head_may_come_in_pieces() {
+    let gate = Gate::with(proxy(&["x.org"], Arc::default()), "/usr/bin/socat".into()).unwrap();
+    let padding = "a".repeat(10_000);
+    let answer = asked(&gate, &format!("CONNECT evil.org:443 HTTP/1.1\nPadding: {padding}\n\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+}
+
+#[tokio::test]
+async fn connections_are_served_at_the_same_time_up_to_a_bound() {
+    let gate = Gate::with(proxy(&["x.org"], Arc::default()), "/usr/bin/socat".into()).unwrap();
+    let idle = async || UnixStream::connect(gate.folder.join(SOCKET)).await.unwrap();
+    let mut waiting = Vec::new();
+    for _ in 1..MOST_CONNECTIONS {
+        waiting.push(idle().await);
+    }
+    let refused = asked(&gate, "CONNECT evil.org:443 HTTP/1.1\n\n").await;
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    waiting.push(idle().await);
+    let mut late = idle().await;
+    late.write_all(b"CONNECT evil.org:443 HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut answer = [0; 12];
+    let answered = tokio::time::timeout(Duration::from_millis(100), late.read_exact(&mut answer)).await;
+    assert!(answered.is_err(), "one connection more than the bound is served");
+    waiting.clear();
+    tokio::time::timeout(Duration::from_secs(5), late.read_exact(&mut answer)).await.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 403");
 }
