@@ -422,3 +422,22 @@ impl ClientOptions {
         }
     }
 }
+
+#[cfg(all(test, feature = "stdio", feature = "cassette"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_command_that_is_run_starts_a_child() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session.jsonl");
+        std::fs::write(&path, "{\"cassette\":1,\"server\":\"s\"}\n{\"end\":0}\n").expect("a cassette");
+        let replaying = ClientOptions::new().cassette(Cassette::replay(path).expect("a cassette"));
+        let connected = ClientOptions::new().connector(async || Ok(tokio::io::split(tokio::io::duplex(1).0)));
+        let command = ServerConfig::stdio("s", "x");
+        assert!(ClientOptions::new().starts_child(&command));
+        assert!(!ClientOptions::new().starts_child(&ServerConfig::http("s", "http://127.0.0.1:1/")));
+        assert!(!replaying.starts_child(&command));
+        assert!(!connected.starts_child(&command));
+    }
+}

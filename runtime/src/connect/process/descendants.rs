@@ -159,6 +159,20 @@ mod tests {
     }
 
     #[test]
+    fn start_of_a_process_is_known_until_it_ends() {
+        let own = start(std::process::id()).expect("this process runs");
+        let mut child = sleeper(&Mark::new());
+        assert!(start(child.id()).is_some_and(|start| start >= own));
+        child.kill().unwrap();
+        let has_ended = (0..1000).any(|_| {
+            sleep(Duration::from_millis(1));
+            start(child.id()).is_none()
+        });
+        assert!(has_ended, "nobody has waited for it, but it has no memory");
+        child.wait().unwrap();
+    }
+
+    #[test]
     fn processes_that_multiply_are_killed() {
         let mark = Mark::new();
         let script = "trap '' TERM; while :; do setsid sleep 1000 & echo; sleep 0.005; done";
