@@ -424,6 +424,7 @@ impl ClientOptions {
 }
 
 #[cfg(all(test, feature = "stdio", feature = "cassette"))]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
 

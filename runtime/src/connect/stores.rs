@@ -124,6 +124,7 @@ mod tests {
         assert_eq!(value(&["keyring", "dotenv:.env"], &keyring).await.as_deref(), Some("keyring"));
         assert_eq!(value(&["keyring", "dotenv:.env", "env"], &env).await.as_deref(), Some("in the file"));
         assert_eq!(value(&["dotenv:absent.env", "env"], &env).await.as_deref(), Some("environment"));
+        assert_eq!(value(&["dotenv:absent.env"], &env).await, None, "a file that does not exist is no error");
         assert!(std::env::var_os("A_SECRET_TOKEN").is_none(), "nothing is exported");
     }
 

@@ -286,6 +286,15 @@ mod tests {
     }
 
     #[test]
+    fn read_that_began_before_a_clear_is_not_kept() {
+        let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
+        let before = lead(&shared, "1");
+        shared.clear();
+        before.land(&answer(), TTL, true);
+        assert!(!is_kept(&shared, "1"));
+    }
+
+    #[test]
     fn nobody_joins_a_read_that_began_before_a_write() {
         let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         let _before = lead(&shared, "1");
