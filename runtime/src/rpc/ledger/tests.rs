@@ -417,3 +417,11 @@ fn an_id_that_the_server_made_up_is_that_of_the_exchange() {
     assert!(!takes(&ledger, message.clone(), None));
     assert!(takes(&ledger, message, Some(&RequestId::Number(1))));
 }
+
+#[test]
+fn answered_requests_are_counted() {
+    let (ledger, _ticket) = awaiting();
+    assert_eq!(ledger.answers(), 0);
+    assert!(takes(&ledger, answer(1), None));
+    assert_eq!(ledger.answers(), 1);
+}
