@@ -202,7 +202,7 @@ async fn walk(row: Row, door: doors::Door) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes seconds: each of its cells has a server of its own"]
-async fn what_governs_a_call_governs_it_through_every_door() {
+async fn every_governing_rule_applies_to_every_kind_of_call() {
     let _ = program();
     let (rows, doors) = (rows::all(), doors::all());
     let begun = std::time::Instant::now();

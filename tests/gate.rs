@@ -84,26 +84,26 @@ fn suites_that_reach_their_floors_pass() {
 }
 
 #[test]
-fn a_count_below_the_floor_fails() {
+fn count_below_the_floor_fails() {
     let run = Gate::new(SUITES).run(&["few"], false);
     run.ends(1, "2 passed, 1 failed");
     assert!(run.stderr.contains("suite 'few' counted 2, and its floor in .ci/suites is 3"), "{run:?}");
 }
 
 #[test]
-fn a_suite_that_counts_nothing_fails() {
+fn suite_without_a_count_fails() {
     Gate::new(SUITES).run(&["silent"], false).ends(1, "0 passed, 1 failed");
 }
 
 #[test]
-fn a_failing_command_fails_its_suite_and_stops_no_other() {
+fn failing_command_fails_only_its_suite() {
     let run = Gate::new(SUITES).run(&["broken", "counting", "good"], false);
     run.ends(1, "3 passed, 3 failed");
     assert!(run.stderr.contains("suite 'broken' failed with exit code 1"), "{run:?}");
 }
 
 #[test]
-fn what_is_not_there_is_skipped_but_not_where_all_must_be_there() {
+fn unavailable_suite_is_skipped_unless_all_are_required() {
     let gate = Gate::new(SUITES);
     let run = gate.run(&["absent", "good"], false);
     run.ends(0, "3 passed, 0 failed");
@@ -112,7 +112,7 @@ fn what_is_not_there_is_skipped_but_not_where_all_must_be_there() {
 }
 
 #[test]
-fn unknown_suites_and_floors_of_nothing_are_refused() {
+fn unknown_suites_and_zero_floors_are_refused() {
     let run = Gate::new(SUITES).run(&["god"], false);
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.stderr.contains("no suite 'god'; there are: good few"), "{run:?}");
@@ -121,7 +121,7 @@ fn unknown_suites_and_floors_of_nothing_are_refused() {
 }
 
 #[test]
-fn every_suite_has_a_floor_and_every_script_can_be_run() {
+fn every_suite_has_a_floor_and_every_script_is_executable() {
     let suites = fs::read_to_string(root().join(".ci/suites")).unwrap();
     let table = suites.split("SUITES=\"\n").nth(1).and_then(|rest| rest.split("\n\"\n").next()).expect("a table");
     let listed: Vec<&str> = table.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
@@ -147,7 +147,7 @@ fn every_test(source: &str, log: &str) -> Run {
 }
 
 #[test]
-fn tests_that_never_run_are_named() {
+fn tests_that_never_run_are_reported() {
     let attribute = "#[test]";
     let source = format!(
         "{attribute}\nfn runs() {{}}\n\n{attribute}\nfn is_left_out() {{}}\n\n{attribute}\n#[ignore = \"slow\"]\nfn by_hand() {{}}\n"
@@ -160,7 +160,7 @@ fn tests_that_never_run_are_named() {
 }
 
 #[test]
-fn the_same_test_in_two_runs_counts_once() {
+fn repeated_test_counts_once() {
     let attribute = "#[test]";
     let source = format!(
         "mod a {{\n    {attribute}\n    fn same() {{}}\n}}\nmod b {{\n    {attribute}\n    fn same() {{}}\n}}\n"

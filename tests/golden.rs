@@ -15,7 +15,7 @@ use mcp_bindgen_codegen::{Bindings, Options, format};
 use mcp_bindgen_model::Snapshot;
 
 #[test]
-fn every_feature_generates_its_golden_file() {
+fn every_feature_list_matches_its_golden() {
     let stems = stems("json").expect("the features can be listed");
     assert!(stems.len() > 25, "{stems:?}");
     for stem in &stems {
@@ -41,7 +41,7 @@ fn every_golden_file_has_a_list_and_is_compiled() {
 
 /// `integration/shared_types.rs` compiles and runs the same.
 #[test]
-fn shared_and_extern_types_generate_their_golden_files() {
+fn shared_and_extern_types_match_their_golden() {
     let memory = Options::new("memory")
         .shared("Entity", "create_entities/entities/*")
         .shared("Relation", "create_relations/relations/*")

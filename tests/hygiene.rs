@@ -14,7 +14,7 @@ use mcp_bindgen_model::Snapshot;
 
 #[test]
 #[ignore = "takes minutes; run with `cargo test --test hygiene -- --ignored`"]
-fn clippy_rustdoc_and_doctests_are_silent() {
+fn clippy_rustdoc_and_doctests_report_nothing() {
     let package = Crate::new("hygienic", "2024", &format!("[dependencies]\nmcp-bindgen = {}", dependency(".")));
     let mut root = String::from("//! Bindings of hostile lists.\n#![deny(missing_docs, warnings)]\n");
     for (stem, source) in bindings() {

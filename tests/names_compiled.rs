@@ -24,7 +24,7 @@ const LISTS: u64 = 6;
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn bindings_compile_whatever_things_are_called() {
+fn bindings_compile_for_any_names() {
     let lists = from_environment("NAMED_LISTS").unwrap_or(LISTS);
     let mut runner = TestRunner::default();
     let mut cases = chosen();

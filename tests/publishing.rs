@@ -59,13 +59,13 @@ fn faults(package: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_manifest_has_what_its_page_shows() {
+fn every_manifest_is_complete() {
     let faults: Vec<String> = published().iter().flat_map(faults).collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]
-fn every_package_holds_its_readme_and_licences_and_little_else() {
+fn every_package_contains_its_readme_licenses_and_few_other_files() {
     for package in published() {
         let name = package["name"].as_str().expect("a name");
         let listed = cargo(&["package", "--list", "--offline", "--allow-dirty", "--package", name]);
@@ -86,7 +86,7 @@ fn every_package_holds_its_readme_and_licences_and_little_else() {
 }
 
 #[test]
-fn what_is_missing_in_a_manifest_is_named() {
+fn missing_manifest_fields_are_reported() {
     let package = json!({
         "name": "demo",
         "description": "Does things.",

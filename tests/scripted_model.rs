@@ -76,7 +76,7 @@ async fn second(model: &ScriptedModel, provider: Provider, list: &str) -> Value 
 }
 
 #[tokio::test]
-async fn what_is_as_it_has_to_be_is_answered() {
+async fn valid_conversation_is_answered() {
     for (provider, list) in ANSWERED {
         let model = model().await;
         let reply = model.ask(provider, &second(&model, provider, list).await).await.unwrap();
@@ -86,7 +86,7 @@ async fn what_is_as_it_has_to_be_is_answered() {
 }
 
 #[tokio::test]
-async fn servers_that_are_handed_over_are_declared_beside_tools() {
+async fn hosted_servers_are_declared_beside_tools() {
     let tracker = ServerConfig::http("tracker", "https://mcp.example.com").approve(["merge"]).hosted();
     let servers = HostedServers::new().with_tools(tracker, ["list", "merge"]);
     let model = model().await;
@@ -167,7 +167,7 @@ async fn declarations_that_a_provider_refuses_are_refused() {
 }
 
 #[tokio::test]
-async fn results_that_do_not_belong_to_their_calls_are_refused() {
+async fn mismatched_tool_results_are_refused() {
     let mut count = 0;
     for (provider, list) in ANSWERED {
         let model = model().await;
@@ -222,7 +222,7 @@ async fn results_that_do_not_belong_to_their_calls_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused() {
+async fn malformed_requests_are_refused() {
     let model = model().await;
     for (provider, _) in ANSWERED {
         for body in [json!(null), json!([]), json!({}), json!({ "model": "m", "max_tokens": 1, "messages": 7 })] {

@@ -52,7 +52,7 @@ fn one_dependency_is_enough_for_typed_calls() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_view_shapes_what_a_program_sees() {
+fn view_changes_the_generated_bindings() {
     let package = stranger(
         "stranger-view",
         r#"
@@ -87,7 +87,7 @@ fn a_view_shapes_what_a_program_sees() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_wrong_field_is_rustcs_own_error() {
+fn unknown_field_is_a_rustc_error() {
     let package = stranger(
         "stranger-wrong",
         r#"
@@ -108,7 +108,7 @@ fn a_wrong_field_is_rustcs_own_error() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn bindings_that_nobody_uses_are_no_dead_code() {
+fn unused_bindings_cause_no_warnings() {
     let package = stranger(
         "stranger-unused",
         r#"
@@ -126,7 +126,7 @@ fn bindings_that_nobody_uses_are_no_dead_code() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_changed_file_rebuilds_the_crate_and_nothing_else() {
+fn changed_file_rebuilds_only_its_crate() {
     let package = stranger("stranger-rebuilt", "mcp_bindgen::mcp_tools!(\"github\");\nfn main() {}\n");
     package.write("mcp.toml", SMALL_CONFIG);
     let build = || package.run(&["build", "--message-format=json"]).succeeds();
@@ -147,7 +147,7 @@ fn a_changed_file_rebuilds_the_crate_and_nothing_else() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_build_script_rebuilds_when_its_files_change() {
+fn build_script_reruns_when_its_files_change() {
     let tables = format!(
         "[dependencies]\nmcp-bindgen = {}\n[build-dependencies]\nmcp-bindgen-codegen = {}",
         dependency("."),
@@ -189,7 +189,7 @@ fn overriding(kind: &str) -> String {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
+fn changed_override_rebuilds_only_its_crate() {
     let package = Crate::new(
         "stranger-overriding",
         "2024",
@@ -228,7 +228,7 @@ fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_build_script_notices_overrides_that_change_come_and_go() {
+fn build_script_detects_new_changed_and_removed_overrides() {
     let tables = |more: &str| {
         let library = dependency(".");
         let codegen = dependency("mcp-codegen");
@@ -278,7 +278,7 @@ fn a_build_script_notices_overrides_that_change_come_and_go() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn what_is_worth_mending_in_a_configuration_is_a_warning_that_breaks_no_build() {
+fn configuration_warning_does_not_fail_the_build() {
     let package = stranger("stranger-warned", "");
     package
         .write("mcp.toml", &SMALL_CONFIG.replace("\"server\"", "\"./bin/server\"\nenv = { API_KEY = \"hunter22\" }"));
@@ -313,7 +313,7 @@ fn what_is_worth_mending_in_a_configuration_is_a_warning_that_breaks_no_build() 
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_failing_build_script_says_why_in_words() {
+fn failing_build_script_prints_a_readable_error() {
     let package = Crate::new(
         "stranger-failing",
         "2024",
@@ -338,7 +338,7 @@ fn a_failing_build_script_says_why_in_words() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
+fn bindings_compile_in_edition_2021_renamed_and_without_prelude() {
     let tables =
         format!("[dependencies]\nmcp = {}", dependency(".").replace("path", "package = \"mcp-bindgen\", path"));
     let package = Crate::new("stranger-strict", "2021", &tables);
@@ -374,7 +374,7 @@ fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn a_derive_of_ones_own_is_on_every_type() {
+fn custom_derive_is_applied_to_generated_types() {
     let tables = format!(
         "[dependencies]\nmcp-bindgen = {}\ntraced = {{ path = \"traced\" }}\n\n[workspace]\nmembers = [\"traced\"]",
         dependency(".")

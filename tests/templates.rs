@@ -33,7 +33,7 @@ fn fixture_server() -> Fake {
 }
 
 #[tokio::test]
-async fn variables_are_typed_and_results_are_data() {
+async fn variables_are_typed_and_results_are_not_interpreted() {
     let fake = fixture_server();
     let clients = sums::Clients { fixture: fake.clone() };
     let vars = sums::Vars { a: 22, greeting: "Sum".into(), note: None };
@@ -48,7 +48,7 @@ async fn variables_are_typed_and_results_are_data() {
 }
 
 #[tokio::test]
-async fn completions_are_filled_by_whoever_runs_it() {
+async fn completer_fills_the_slots() {
     let clients = links::Clients { fixture: fixture_server() };
     let completer = async |request: CompletionRequest| {
         assert_eq!((request.name.as_str(), request.kind.as_deref()), ("verdict", Some("json")));
@@ -72,7 +72,7 @@ impl Completer for Refuses {
 }
 
 #[tokio::test]
-async fn what_fails_is_said_with_its_line() {
+async fn run_error_has_a_line() {
     let clients = links::Clients { fixture: fixture_server() };
     let error = links::run(&clients, links::Vars::default(), Refuses).await.unwrap_err();
     assert!(error.to_string().starts_with("tests/templates/chained.md:6:"), "{error}");
@@ -84,7 +84,7 @@ async fn what_fails_is_said_with_its_line() {
 }
 
 #[tokio::test]
-async fn layers_around_the_clients_hold() {
+async fn layers_of_the_clients_apply() {
     let fake = fixture_server();
     let governed = Arc::new(Stack::new(fake.clone()).policy(Policy::new(|call| match call.tool {
         "list_labels" => Verdict::deny("labels are nobody's business"),
@@ -101,7 +101,7 @@ async fn layers_around_the_clients_hold() {
 }
 
 #[tokio::test]
-async fn a_template_without_calls_needs_no_client() {
+async fn template_without_calls_requires_no_client() {
     let rendered = hello::run(&hello::Clients {}, hello::Vars { name: json!("{{ name }}") }).await.unwrap();
     assert_eq!(rendered.text(), "Hello, {{ name }}: [[not a slot]].\n");
     assert_eq!(hello::TEMPLATE, include_str!("templates/hello.md"));

@@ -58,7 +58,7 @@ const MENDED: &str = r#"{
 
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
-fn mistakes_are_explained() {
+fn macro_errors_are_explained() {
     let github = fixture("snapshots/github.json");
     let small = only(&github, "create_issue");
     let older = include_str!("ui/checked_in/format_2.rs");
@@ -93,14 +93,14 @@ fn mistakes_are_explained() {
 
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
-fn a_crate_without_configuration_learns_what_it_lacks() {
+fn crate_without_configuration_is_explained() {
     let count = explains("unconfigured", "tests/ui/unconfigured", &[]);
     assert!(count > 2, "{count} cases");
 }
 
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
-fn broken_configuration_is_one_error() {
+fn invalid_configuration_is_one_error() {
     let github = fixture("snapshots/github.json");
     let config = "[servers]\ngithub = { command = \"server\" }\nsmall = { comand = \"server\" }\n";
     let files =
@@ -142,7 +142,7 @@ const OVERRIDES: &[(&str, &str)] = &[
 
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
-fn overrides_that_do_not_fit_are_explained() {
+fn mismatched_overrides_are_explained() {
     let mut issue: Value =
         serde_json::from_str(&only(&fixture("snapshots/github.json"), "create_issue")).expect("JSON");
     issue["tools"][0].as_object_mut().expect("a tool").remove("outputSchema");
@@ -183,7 +183,7 @@ const VIEWS: &[(&str, &str)] = &[
 
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
-fn views_that_do_not_fit_are_explained() {
+fn mismatched_views_are_explained() {
     let list = json!({ "tools": [
         { "name": "create_issue", "inputSchema": { "type": "object", "required": ["owner", "title"], "properties": {
             "owner": { "type": "string" }, "title": { "type": "string" }, "state": { "enum": ["open", "closed"] },
@@ -238,7 +238,7 @@ unsynced = { command = "server" }
 
 #[test]
 #[ignore = "builds the library with feature agents; a suite of its own: .ci/run compiled"]
-fn templates_that_do_not_fit_are_explained() {
+fn invalid_templates_are_explained() {
     let github = fixture("snapshots/github.json");
     let mut files = vec![
         ("mcp.toml".to_owned(), TEMPLATE_CONFIG.to_owned()),
@@ -253,7 +253,7 @@ fn templates_that_do_not_fit_are_explained() {
 }
 
 #[test]
-fn no_message_shows_where_the_crate_is() {
+fn messages_do_not_contain_local_paths() {
     let mut count = 0;
     for folder in [
         "tests/ui",

@@ -291,7 +291,7 @@ async fn in_a_prompt(watch: &Watch, config: ServerConfig) {
 }
 
 #[tokio::test]
-async fn only_the_declarations_show_secrets() {
+async fn only_declarations_contain_secrets() {
     tracing::subscriber::set_global_default(&RECORDER).unwrap();
     let watch = Watch::default();
     hand_over(&watch).await;
@@ -304,7 +304,7 @@ async fn only_the_declarations_show_secrets() {
 
 /// `secret_in` finds each secret in every form.
 #[test]
-fn a_secret_is_found_in_every_form_that_shows_it() {
+fn secret_search_finds_every_visible_form() {
     for secret in SECRETS {
         assert_eq!(secret_in(&format!("it was {secret}, {:?}", Some(1))), Some(secret));
         assert_eq!(secret_in(&format!("{:?}", Some(secret))), Some(secret));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_stays_as_it_was() {
+    fn added_server_leaves_the_file_otherwise_unchanged() {
         let text = "# ours\n[defaults] # always\ntimeout = \"30s\"\n\n# about a\n[servers.a]\nnpm = 'x' # why\n\n[deny]\n# at the end\n";
         let new = added(text, "b").unwrap();
         let expected = "# ours\n[defaults] # always\ntimeout = \"30s\"\n\n# about a\n[servers.a]\nnpm = 'x' # why\n\n[servers.b]\nnpm = \"pkg\"\n\n[deny]\n# at the end\n";
@@ -194,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_table_stands_below_the_comments_that_introduce_it() {
+    fn first_server_table_follows_the_leading_comments() {
         assert_eq!(added("", "a").unwrap(), "[servers.a]\nnpm = \"pkg\"\n");
         assert_eq!(added("# ours\n", "a").unwrap(), "# ours\n\n[servers.a]\nnpm = \"pkg\"\n");
         assert_eq!(added("[defaults]\n", "a").unwrap(), "[defaults]\n\n[servers.a]\nnpm = \"pkg\"\n");
     }
 
     #[test]
-    fn line_ends_and_marks_of_other_editors_stay() {
+    fn bom_and_crlf_are_preserved() {
         assert_eq!(
             added("\u{feff}[defaults]\r\n", "a").unwrap(),
             "\u{feff}[defaults]\r\n\r\n[servers.a]\r\nnpm = \"pkg\"\r\n"
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_keeps_its_own_end_and_its_spaces() {
+    fn every_line_preserves_its_line_ending_and_spacing() {
         let text = "[servers.a]\r\nnpm = \"x\"\nargs = [\"\"\"\nmulti\r\nline\"\"\"]\n# end";
         let new = added(text, "b").unwrap();
         assert_eq!(
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn other_ways_to_write_a_table_are_understood() {
+    fn inline_and_dotted_tables_are_supported() {
         let inline = added("servers = { a = { npm = \"x\" } }\n", "b").unwrap();
         let dotted = added("servers.a.npm = \"x\"\n", "b").unwrap();
         for text in [inline, dotted] {

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn carets_stand_under_the_key() {
+    fn carets_mark_the_key() {
         let text = "{\n  \"läbels\": 1\n}";
         assert_eq!(excerpt(text, 2, 3), Some(("  \"läbels\": 1".to_owned(), "  ^^^^^^^^".to_owned())));
         assert_eq!(excerpt(text, 2, 13), Some(("  \"läbels\": 1".to_owned(), "            ^".to_owned())));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_around_the_place() {
+    fn long_lines_are_truncated_around_the_fault() {
         let text = format!("{}\"key\":{}", "x".repeat(500), "y".repeat(500));
         let (line, caret) = excerpt(&text, 1, 501).unwrap();
         assert_eq!(line, format!("{}\"key\":{}", "x".repeat(BEFORE), "y".repeat(54)));

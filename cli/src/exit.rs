@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_outcomes_have_one_code() {
+    fn several_outcomes_have_one_exit_code() {
         use Exit::{Done, Failed, NotConnected, OutOfDate};
         for (outcomes, code) in [
             (vec![], Done),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_lead_from_where_they_are() {
+    fn links_resolve_relative_to_their_file() {
         assert_eq!(beside("s.json", "../shared/./s.json"), "../shared/s.json");
         assert_eq!(beside("mcp/s.json", "../shared/s.json"), "shared/s.json");
         assert_eq!(beside("mcp/s.json", "t.json"), "mcp/t.json");

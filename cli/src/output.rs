@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runners_obey_no_stranger() {
+    fn workflow_commands_are_escaped() {
         let said = "::stop-commands::x\n  ::add-mask::y\nfine :: here\r::error::a\r\n::b\n\r \r::c\nx ##[add-mask]z\n";
         let safe = "\\::stop-commands::x\n  \\::add-mask::y\nfine :: here\r\\::error::a\r\n\\::b\n\r \r\\::c\nx ##\\[add-mask]z\n";
         assert_eq!(commanding_nobody(said), safe);

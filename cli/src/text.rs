@@ -131,14 +131,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_shells_read_is_quoted() {
+    fn words_are_quoted_for_the_shell() {
         let words = ["call", "--labels", "a b", "", "it's", "$HOME", "--x:=[1]", "--x:=null", "a=b"];
         let line = r"call --labels 'a b' '' 'it'\''s' '$HOME' '--x:=[1]' --x:=null a=b";
         assert_eq!(command_line(words), line);
     }
 
     #[test]
-    fn lines_fit() {
+    fn lines_are_wrapped_and_truncated_to_the_width() {
         assert_eq!(wrapped("one two three", 7, 0, 0), ["one two", "three"]);
         assert_eq!(wrapped("abcdefgh ij", 3, 0, 0), ["abc", "def", "gh", "ij"]);
         assert_eq!(wrapped("課題を 作る", 5, 0, 0), ["課題", "を", "作る"]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_short_and_harmless() {
+    fn sentences_are_truncated_and_escaped() {
         assert_eq!(sentence("Does it.\nMore."), "Does it.");
         assert_eq!(sentence("red \u{1b}[31m\u{202e}x"), r"red \u{1b}[31m\u{202e}x");
         assert_eq!(sentence(&"x".repeat(500)).chars().count(), LONGEST_SENTENCE + 1);

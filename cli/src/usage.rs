@@ -55,7 +55,7 @@ mod tests {
     use crate::args::Arguments;
 
     #[test]
-    fn a_word_of_letters_is_a_value_as_a_whole() {
+    fn short_option_cluster_is_suggested_as_one_value() {
         let words = ["mcp-bindgen", "call", "s", "-dash"].map(OsString::from);
         let mut error = Arguments::command().try_get_matches_from(&words).unwrap_err();
         mend_tip(&mut error, words.into_iter());
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_json_gets_it_on_failure_too() {
+    fn json_format_is_detected_on_invalid_command_lines() {
         let asks = |line: &str| asks_for_json(line.split(' ').map(OsString::from));
         assert!(asks("mcp-bindgen --format json chek") && asks("mcp-bindgen chek --format=json"));
         assert!(!asks("mcp-bindgen chek") && !asks("mcp-bindgen add x -- --format json"));

@@ -53,7 +53,7 @@ fn bubblewrap_on_path_is_not_run() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named() {
+fn missing_isolation_folder_is_named() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.gh]\ncommand = \"/bin/sh\"\nisolation = { read = [\"data\"] }\n");
     let said = said(&project, &project.path("bin"), &["sync"]);
@@ -64,7 +64,7 @@ fn a_folder_that_is_not_there_is_named() {
 
 #[test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-fn every_command_keeps_a_server_in_its_bounds() {
+fn every_command_applies_isolation() {
     let project = Project::new(
         "[servers.gh]\ncommand = \"SERVER\"\nargs = [\"--attempts\"]\n\
          isolation = { home = \"temp\", network = \"none\", read = [\"data\"], write = [\"${OUT:-out}\"] }\n",

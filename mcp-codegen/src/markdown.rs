@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_becomes_harmless_markdown() {
+    fn text_is_escaped_for_markdown() {
         assert_eq!(inline("see [this](x) <b>"), "see \\[this\\](x) \\<b\\>");
         assert_eq!(inline("use `a[0]` here"), "use `a[0]` here");
         assert_eq!(inline("a ` b"), "a \\` b");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_ends_where_people_end_it() {
+    fn sentence_ends_at_its_period() {
         for (text, first) in [
             ("Draws a shape. It may be round.", "Draws a shape."),
             ("\n\n- one\n  Lists things! All.", "Lists things!"),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_may_say_what_the_name_says() {
+    fn title_that_repeats_the_name_is_detected() {
         assert!(
             is_in_name("Owner", "owner") && is_in_name("Issue Number", "issue_number") && is_in_name("ID", "userId")
         );

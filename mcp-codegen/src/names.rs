@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_called_as_written_where_that_is_an_identifier() {
+    fn identifiers_are_used_as_module_names() {
         for (written, name) in
             [("gh", "gh"), ("GitHub", "GitHub"), ("r#async", "async"), ("async", "async"), ("größe", "größe")]
         {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_hide_no_crate() {
+    fn server_module_does_not_shadow_a_crate() {
         for (server, module) in
             [("std", "std_"), ("alloc", "alloc_"), ("mcp-bindgen", "mcp_bindgen_"), ("std-x", "std_x"), ("git", "git")]
         {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_are_raw_where_they_can_be() {
+    fn keywords_become_raw_identifiers() {
         assert_eq!(ident("type").to_string(), "r#type");
         assert_eq!(ident("self").to_string(), "self_");
         assert_eq!(ident("Self").to_string(), "Self_");

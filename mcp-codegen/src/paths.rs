@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_the_folder() {
+    fn paths_are_relative_to_the_folder() {
         let from = |folder: &str, path: &str| relative(folder.as_ref(), path.as_ref()).display().to_string();
         assert_eq!(from("/a/b", "/a/b/mcp/x.json"), "mcp/x.json");
         assert_eq!(from("/a/b", "/a/b/./mcp/../x.json"), "x.json");

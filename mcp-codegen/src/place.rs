@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_as_they_are_written() {
+    fn places_parse_and_round_trip() {
         for (text, tool, role, steps) in [
             ("create_issue", "create_issue", Role::Input, vec![]),
             ("create_issue/labels", "create_issue", Role::Input, vec![property("labels")]),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn places_lead_through_arrays_maps_references_and_unions() {
+    fn places_resolve_through_arrays_maps_references_and_unions() {
         let schema = json!({
             "type": "object",
             "properties": {

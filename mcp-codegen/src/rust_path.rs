@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_paths_and_nothing_else() {
+    fn only_valid_rust_paths_are_parsed() {
         for text in ["Eq", "crate::Traced", "::strum::Display", "super::super::X", "self::x::Y", "a :: b", "r#type::X"]
         {
             let path = RustPath::parse(text).unwrap();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_library_is_known() {
+    fn standard_library_paths_are_detected() {
         let is_standard = |text: &str| RustPath::parse(text).unwrap().is_standard();
         assert!(is_standard("Eq") && is_standard("std::cmp::Ord") && is_standard("::core::hash::Hash"));
         assert!(!is_standard("crate::Eq") && !is_standard("derive_more::Eq"));

@@ -21,7 +21,7 @@ const RUNS: usize = 150;
 const LARGEST_SEED: usize = 6_000;
 
 #[test]
-fn mutated_fixtures_generate() {
+fn mutated_tool_lists_generate_bindings() {
     let seeds = Seeds::of_lists();
     fuzz("tool lists", harness::check, |random| match random.below(4) {
         0 => damaged(random.pick(&seeds.texts).unwrap().as_str(), random),
@@ -30,7 +30,7 @@ fn mutated_fixtures_generate() {
 }
 
 #[test]
-fn mutated_configurations_are_read() {
+fn mutated_configurations_are_parsed() {
     let texts: Vec<String> = CONFIGURATIONS.iter().map(ToString::to_string).collect();
     let values: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
     fuzz("configurations", harness::config::check, |random| match random.below(3) {
@@ -80,7 +80,7 @@ fn planted_secrets_are_never_shown() {
 const HANG: &str = "MCP_FUZZ_HANG";
 
 #[test]
-fn a_hang_is_a_failure_that_names_its_case() {
+fn hang_is_a_failure_that_names_its_case() {
     if std::env::var_os(HANG).is_some() {
         harness::watchdog::within(Duration::from_millis(50), "the text that hangs", || {
             loop {
@@ -88,7 +88,7 @@ fn a_hang_is_a_failure_that_names_its_case() {
             }
         });
     }
-    let name = "a_hang_is_a_failure_that_names_its_case";
+    let name = "hang_is_a_failure_that_names_its_case";
     let mut hanging = std::process::Command::new(std::env::current_exe().unwrap());
     let output = hanging.args(["--exact", name]).env(HANG, "1").output().unwrap();
     assert!(!output.status.success());

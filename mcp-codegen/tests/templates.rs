@@ -77,7 +77,7 @@ fn refuse(template: &str) -> String {
 }
 
 #[test]
-fn variables_have_the_types_of_the_arguments_that_they_are() {
+fn variables_have_the_types_of_their_arguments() {
     let expanded = expand(
         "[[@github_list_commits:c|owner=owner, limit=limit, page=page, score=score, open=open, labels=labels]]\
          [[@mcp:f|server=\"files\", tool=\"read\", path=\"{{ place }}/a\"]][[@github_list_commits:d|owner=both, limit=both]]\
@@ -102,7 +102,7 @@ fn variables_have_the_types_of_the_arguments_that_they_are() {
 }
 
 #[test]
-fn only_the_tools_that_are_called_and_the_files_that_decide_are_there() {
+fn only_called_tools_are_bound_and_only_relevant_files_tracked() {
     let expanded = expand("[[@github_list_commits:c|owner=\"x\"]]");
     assert!(expanded.contains("list_commits") && !expanded.contains("delete_repo"), "{expanded}");
     let tracked = |expanded: &str| expanded.matches("include_bytes").count();
@@ -117,7 +117,7 @@ fn only_the_tools_that_are_called_and_the_files_that_decide_are_there() {
 }
 
 #[test]
-fn a_template_without_calls_is_a_function_too() {
+fn template_without_calls_is_a_function() {
     let expanded = expand("Hello, {{ name }}!");
     assert!(expanded.contains("pub struct Clients {") && expanded.contains("_clients : & Clients"), "{expanded}");
     assert!(!expanded.contains("completer"), "{expanded}");
@@ -127,7 +127,7 @@ fn a_template_without_calls_is_a_function_too() {
 }
 
 #[test]
-fn options_name_module_library_and_snapshots() {
+fn options_set_module_library_and_snapshots() {
     let project = Project::new("[[@mcp:c|server=\"other\", tool=\"list_commits\", owner=\"x\"]]");
     project.write("lists/other.json", GITHUB);
     let input = quote!("prompts/triage.md", mod = daily, crate = my::lib, snapshots = { other = "lists/other.json" });
@@ -140,14 +140,14 @@ fn options_name_module_library_and_snapshots() {
 }
 
 #[test]
-fn the_same_inputs_give_the_same_tokens() {
+fn equal_inputs_generate_equal_tokens() {
     let template = "[[@github_list_commits:c|owner=a, limit=b]] {{ d }} {{ e }} [[f]]";
     let first = expand(template);
     assert!((0..5).all(|_| expand(template) == first));
 }
 
 #[test]
-fn faults_are_shown_with_their_place() {
+fn faults_are_reported_with_their_position() {
     for (template, place, said) in [
         ("\n [[@github_list_comits:c|owner=\"x\"]]", "2:2", "did you mean `github_list_commits`?"),
         ("[[@github_list_commits:c|owner=\"x\",\n limt=3]]", "2:2", "did you mean `limit`?"),
@@ -172,13 +172,13 @@ fn faults_are_shown_with_their_place() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_faults_are_reported_together() {
     let said = refuse("[[@github_list_commits:c]]\n[[@github_list_comits:d]]\n[[@mcp:e|server=\"x\", tool=\"y\"]]");
     assert_eq!(said.matches("compile_error").count(), 3, "{said}");
 }
 
 #[test]
-fn a_name_of_two_servers_is_refused() {
+fn ambiguous_tool_name_is_refused() {
     let snapshot = Snapshot::parse(FILES).unwrap();
     let options = [
         Options::new("one").prefix(mcp_bindgen_model::Prefix::None),
@@ -195,7 +195,7 @@ fn a_name_of_two_servers_is_refused() {
 }
 
 #[test]
-fn hostile_text_becomes_neither_code_nor_a_terminal_escape() {
+fn hostile_text_becomes_neither_code_nor_escape_sequences() {
     let template = "\u{1b}[31m */ \"#\"## {{ a }} \r\n\u{202e}";
     let expanded = expand(template);
     let literal = proc_macro2::Literal::string(template).to_string();
@@ -206,7 +206,7 @@ fn hostile_text_becomes_neither_code_nor_a_terminal_escape() {
 }
 
 #[test]
-fn what_minijinja_would_say_while_it_runs_is_said_before() {
+fn minijinja_errors_are_reported_at_compile_time() {
     let said = refuse("[[@github_list_commits:commits|owner=\"a\"]]\n{{ commits|frist }}");
     assert!(said.contains("unknown filter `frist`; did you mean `first` or `list`?"), "{said}");
     assert!(said.contains("prompts/triage.md:2:12"), "{said}");
@@ -215,7 +215,7 @@ fn what_minijinja_would_say_while_it_runs_is_said_before() {
 }
 
 #[test]
-fn twenty_faults_are_told_and_no_more() {
+fn reported_faults_are_limited_to_twenty() {
     let said = refuse(&"[[@github_list_comits:x]]\n".repeat(5_000));
     assert_eq!(said.matches("compile_error").count(), 20);
     let said = refuse(&"{{ a b }}\n<checkpoint>".repeat(5_000));
@@ -223,7 +223,7 @@ fn twenty_faults_are_told_and_no_more() {
 }
 
 #[test]
-fn what_a_template_does_without_is_an_option() {
+fn optional_variables_become_options() {
     let expanded = expand(
         "{% if note is defined %}{{ note }}{% endif %}{{ tone|default(\"dry\") }}{% set x = 1 %}<checkpoint>{{ x }}",
     );

@@ -6,7 +6,7 @@ use mcp_bindgen_codegen::{Bindings, Options};
 use mcp_bindgen_model::{Snapshot, Types, write_if_changed};
 
 #[test]
-fn all_tools_keep_the_default_types_and_one_diagnostic_says_so() {
+fn tools_have_default_types_and_one_diagnostic_without_typify() {
     let text = r#"{"tools": [{"name": "a", "inputSchema": {"type": "object"}}, {"name": "b", "inputSchema": {"type": "object"}}]}"#;
     let snapshot = Snapshot::parse(text).unwrap();
     let (tokens, said) = Bindings::generate(&snapshot, &Options::new("demo").types(Types::Typify));
@@ -17,7 +17,7 @@ fn all_tools_keep_the_default_types_and_one_diagnostic_says_so() {
 }
 
 #[test]
-fn a_configuration_that_asks_for_it_is_refused() {
+fn configuration_that_requires_typify_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let config = "[servers.demo]\ncommand = \"demo\"\ntypes = \"typify\"\n";
     for (file, text) in [("mcp.toml", config), ("mcp/demo.json", "{\"tools\": []}")] {
@@ -29,7 +29,7 @@ fn a_configuration_that_asks_for_it_is_refused() {
 }
 
 #[test]
-fn a_macro_that_asks_for_it_is_refused() {
+fn macro_that_requires_typify_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     write_if_changed(&folder.path().join("mcp/demo.json"), b"{\"tools\": []}").unwrap();
     let input = quote::quote!("demo", types = "typify");

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_counted_through_leap_years() {
+    fn dates_are_computed_through_leap_years() {
         for (days, text) in [
             (0, "1970-01-01"),
             (58, "1970-02-28"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_days_are_no_dates() {
+    fn malformed_dates_are_rejected() {
         for text in
             ["", "2027", "2027-1-01", "2027-01-1", "2027-13-01", "2027-00-01", "2027-04-31", "2027-01-00", "2100-02-29"]
         {

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_replaced_and_all_else_is_text() {
+    fn every_placeholder_form_is_expanded_and_other_text_is_unchanged() {
         for (written, expanded) in [
             ("${SET}", "value"),
             ("${env:SET}", "value"),
@@ -167,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_never_expanded_again() {
+    fn expanded_value_is_never_expanded_again() {
         for hostile in ["${HOSTILE}", "${keyring:HOSTILE}"] {
             assert_eq!(expand(hostile, &lookup).unwrap(), "${SET}${keyring:a b}");
         }
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_placeholder_value_is_named() {
         assert_eq!(expand("x${UNSET}", &lookup), Err(Missing(SecretRef::Variable("UNSET".to_owned()))));
         assert_eq!(expand("${keyring:UNSET}", &lookup), Err(Missing(SecretRef::Keyring("UNSET".to_owned()))));
     }

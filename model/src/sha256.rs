@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_those_of_the_standard() {
+    fn digests_match_the_standard() {
         let million = vec![b'a'; 1_000_000];
         let cases: [(&[u8], &str); 4] = [
             (b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -147,7 +147,7 @@ mod tests {
 
     /// Of each length around the end of a block, hashed once more together: by Python's hashlib.
     #[test]
-    fn every_length_of_the_last_block_is_padded() {
+    fn every_length_of_the_last_block_is_padded_correctly() {
         let digests: Vec<u8> = (0_u8..200).flat_map(|length| sha256(&vec![length; length.into()])).collect();
         assert_eq!(hexadecimal(&digests), "6f979b0f53f1f6efc88ce8829b3e9c0d7711e102a3cfe31394c5d6c3232047ad");
     }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_keep_the_order_of_what_they_are_of() {
+    fn results_have_the_order_of_their_items() {
         let items: Vec<usize> = (0..500).collect();
         let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();
         for worth_a_thread in [0, 1, 7, 300, 1000] {

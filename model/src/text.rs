@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_and_emoji_keep_their_joiners() {
+    fn joiners_in_scripts_and_emoji_are_preserved() {
         let emoji = "\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f}\u{200d}\u{1f525} 1\u{fe0f}\u{20e3}";
         for text in
             [emoji, "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}", "\u{915}\u{94d}\u{200d}\u{937}"]
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_text_is_removed() {
+    fn invisible_characters_are_removed() {
         let bits = "\u{fe00}\u{fe01}\u{fe0f}\u{e0100}\u{e01ef}";
         let shown = format!("a{bits}b\u{200d}c\u{200b}d\u{fe0f}\u{fe0f}\u{fe0e}e\u{3164}\u{115f}f\u{202e}\u{e0041}g");
         assert_eq!(visible(&shown), "abcd\u{fe0f}efg");

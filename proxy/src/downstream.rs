@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_a_yes() {
+    fn only_an_explicit_approval_counts() {
         assert!(is_yes(&json!({ "action": "accept", "content": { "approve": true } })));
         for no in [
             json!({ "action": "accept" }),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_answers_is_passed_on_as_it_came() {
+    fn client_response_is_passed_on_unchanged() {
         let answer = json!({ "action": "accept", "_meta": { "k": 1 }, "vendor": true });
         let ElicitationAnswer::Result(passed) = elicited(answer.clone()) else { panic!("it is an answer") };
         assert_eq!(Value::Object(passed), answer);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_told_of_what_is_passed_on_and_of_nothing_else() {
+    fn only_forwarded_capabilities_are_declared_to_servers() {
         let declared = json!({ "elicitation": { "form": {} }, "sampling": null, "extensions": { "x": {} } });
         assert_eq!(passed_on(&declared), json!({ "elicitation": { "form": {} } }));
         assert_eq!(passed_on(&Value::Null), json!({}));

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_went_wrong_names_the_server_and_not_how_it_is_reached() {
+    fn error_names_the_server_but_not_its_address() {
         let message = "http://10.0.0.7:8080/mcp refused the connection";
         for error in [
             CallError::not_connected("files", "read", message),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_protocol_stay_errors() {
+    fn protocol_errors_remain_errors() {
         let error = of_call("a_b", Err(CallError::rpc("a", "b", -32042, "look there"))).expect_err("it is one");
         assert_eq!((error.code.0, &*error.message), (-32042, "look there"));
         let error = of_call("a_b", Err(CallError::tool_not_found("a", "b"))).expect_err("it is one");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_changed_by_what_the_era_demands_alone() {
+    fn results_are_adapted_only_to_the_era() {
         let sent = json!({ "content": [], "resultType": "complete", "x": 1 });
         assert_eq!(fitted(sent.clone(), false, false), json!({ "content": [], "x": 1 }));
         assert_eq!(fitted(sent.clone(), true, false), sent);

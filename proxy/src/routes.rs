@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_tell_whose_a_resource_is() {
+    fn literal_length_of_a_matching_template_is_returned() {
         assert_eq!(literals_of("note:///{id}", "note:///7"), Some(8));
         assert_eq!(
             literals_of("test://template/{id}/data", "test://template/9/data"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lists_it_comes_first_and_then_who_says_most() {
+    fn listed_resource_takes_precedence_over_the_most_specific_template() {
         let list = |key: &str, texts: &[&str]| -> Arc<[Value]> {
             texts.iter().map(|text| json!({ key: text })).collect::<Vec<_>>().into()
         };

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_caller_leaves_enough_for_others() {
+    fn one_caller_cannot_take_all_shares() {
         let shares = Shares::new(3, 2);
         let first = (shares.take("a"), shares.take("a"));
         assert!(first.0.is_some() && first.1.is_some());

@@ -55,7 +55,7 @@ fn parsed(text: &str) -> Value {
 }
 
 #[test]
-fn the_schema_is_the_one_that_the_server_sent() {
+fn generated_schema_equals_that_of_the_server() {
     assert_eq!(schema_for!(GreetParams), parsed(INPUT));
     assert_eq!(GreetOutput::json_schema(&mut SchemaGenerator::default()), parsed(OUTPUT));
     let printed = serde_json::to_string(GreetParams::json_schema(&mut SchemaGenerator::default()).as_value());
@@ -63,7 +63,7 @@ fn the_schema_is_the_one_that_the_server_sent() {
 }
 
 #[test]
-fn types_of_one_name_in_two_modules_are_told_apart() {
+fn schema_id_distinguishes_equal_names_in_different_modules() {
     assert_eq!(GreetParams::schema_name(), "GreetParams");
     assert_eq!(GreetParams::schema_id(), "json_schema::GreetParams");
 }

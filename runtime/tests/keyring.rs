@@ -17,7 +17,7 @@ fn in_keyring(name: &str) -> SecretRef {
 
 /// One after the other: which keyring there is holds for the whole process.
 #[tokio::test]
-async fn entries_are_read_and_what_stands_in_the_way_is_said() {
+async fn keyring_entries_are_read_and_failures_are_explained() {
     // On Linux without a session bus, no keyring is available.
     if cfg!(target_os = "linux") && std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none() {
         let error = LocalSecrets.secret(&in_keyring("a token")).await.expect_err("no keyring");
@@ -137,7 +137,7 @@ mod tokens {
 /// Runs the next test with a folder of its own for what a user keeps.
 #[cfg(all(feature = "auth", target_os = "linux"))]
 #[test]
-fn tokens_of_the_user_are_in_the_keyring_and_where_there_is_none_in_a_file() {
+fn tokens_are_stored_in_the_keyring_or_else_in_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = std::env::current_exe().expect("this program");
     let mut run = std::process::Command::new(program);

@@ -74,7 +74,7 @@ impl Recorder for Kept {
 }
 
 #[tokio::test]
-async fn calls_are_timed_and_counted_under_labels_of_few_values() {
+async fn metrics_count_and_time_calls_with_bounded_labels() {
     const REPORT: ToolSpec = ToolSpec::new("make_report", "{}");
     let kept = Kept::default();
     let _guard = metrics::set_default_local_recorder(&kept);

@@ -93,7 +93,7 @@ async fn call_beside<T>(client: &Client, server: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn requests_that_nobody_reads_the_answers_to_cost_bounded_memory() {
+async fn flood_of_server_requests_is_read_in_bounded_memory() {
     let _memory = MEMORY.write().await;
     const WHILE: Duration = Duration::from_secs(3);
     const MOST: usize = 32 * 1024 * 1024;
@@ -124,7 +124,7 @@ async fn requests_that_nobody_reads_the_answers_to_cost_bounded_memory() {
 }
 
 #[tokio::test]
-async fn each_request_beyond_those_that_are_open_is_refused_at_once() {
+async fn server_requests_beyond_the_open_limit_are_refused() {
     let _memory = MEMORY.read().await;
     let options = ClientOptions::new().on_elicitation(|_| std::future::pending()).answers_per_minute(1000);
     let (client, mut server) = client_and_server(options);
@@ -144,7 +144,7 @@ async fn each_request_beyond_those_that_are_open_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn requests_that_hold_too_much_together_are_refused() {
+async fn server_requests_beyond_the_byte_limit_are_refused() {
     let _memory = MEMORY.read().await;
     let options = ClientOptions::new().on_elicitation(|_| std::future::pending()).answers_per_minute(1000);
     let (client, mut server) = client_and_server(options);
@@ -169,7 +169,7 @@ async fn requests_that_hold_too_much_together_are_refused() {
 }
 
 #[tokio::test]
-async fn reading_goes_on_once_large_answers_are_read() {
+async fn reading_continues_after_large_responses_are_read() {
     let _memory = MEMORY.read().await;
     let options = ClientOptions::new().on_sampling(async |_| SamplingAnswer::text("m", "x".repeat(1024 * 1024)));
     let (client, mut server) = client_and_server(options);
@@ -190,7 +190,7 @@ async fn reading_goes_on_once_large_answers_are_read() {
 }
 
 #[tokio::test]
-async fn cancelled_request_is_no_longer_open() {
+async fn cancelled_server_request_no_longer_counts_as_open() {
     let _memory = MEMORY.read().await;
     let asked = Arc::new(AtomicUsize::new(0));
     let seen = asked.clone();
@@ -222,7 +222,7 @@ async fn cancelled_request_is_no_longer_open() {
 }
 
 #[tokio::test]
-async fn requests_that_cost_something_are_limited_by_the_minute() {
+async fn sampling_and_elicitation_are_limited_per_minute() {
     let _memory = MEMORY.read().await;
     let options = ClientOptions::new()
         .on_sampling(async |_| SamplingAnswer::text("m", "expensive"))
@@ -294,7 +294,7 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
 }
 
 #[tokio::test]
-async fn no_log_holds_what_was_asked_or_answered() {
+async fn logs_contain_no_content_of_server_requests_or_responses() {
     let _memory = MEMORY.read().await;
     const ASKED: &str = "what-the-server-asks-8c1f";
     const TYPED: &str = "the-password-that-was-typed-77ab";

@@ -46,14 +46,14 @@ fn in_a_process(test: &str) -> (usize, usize) {
 }
 
 #[test]
-fn no_text_of_a_quick_failure_holds_a_secret() {
+fn quick_failures_reveal_no_secrets() {
     let (texts, redactions) = in_a_process("quick_failures");
     assert!(texts >= 400 && redactions >= 1000, "{texts} texts with {redactions} redactions");
 }
 
 #[test]
 #[ignore = "takes its time: `.ci/run secrets`"]
-fn no_text_of_any_failure_holds_a_secret() {
+fn failures_reveal_no_secrets() {
     let (texts, redactions) = in_a_process("all_failures");
     assert!(texts >= 1500 && redactions >= 4000, "{texts} texts with {redactions} redactions");
 }

@@ -139,7 +139,7 @@ impl Soak {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_call_is_lost_or_run_twice_and_nothing_grows_while_the_server_is_killed() {
+async fn calls_run_once_and_resources_stay_bounded_while_the_server_is_killed() {
     let calls = usize::try_from(from_environment("SOAK_CALLS", 500)).expect("a number of calls");
     let seed = from_environment("PROPTEST_RNG_SEED", 1).max(1);
     println!("seed {seed}");

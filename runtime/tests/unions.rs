@@ -72,7 +72,7 @@ fn read<T: Wire>(value: &Value) -> T {
 }
 
 #[test]
-fn an_untyped_branch_never_shadows_a_typed_one() {
+fn untyped_branch_never_shadows_a_typed_one() {
     for value in [json!({"x": 1}), json!("a"), json!(true), json!([1, 2]), json!([]), json!(null)] {
         assert!(!matches!(read(&value), ValueFirst::Anything(_)), "{value}");
         assert!(!matches!(read(&value), ValueLast::Anything(_)), "{value}");
@@ -84,7 +84,7 @@ fn an_untyped_branch_never_shadows_a_typed_one() {
 }
 
 #[test]
-fn untyped_properties_items_and_texts_count_as_well() {
+fn branch_with_fewer_untyped_parts_wins() {
     assert!(matches!(read(&json!({"x": 1})), LooseFirst::Point(_)));
     assert!(matches!(read(&json!({"x": "a", "y": 2})), LooseFirst::Loose(_)));
     assert!(matches!(read(&json!({"z": 1})), LooseFirst::Map(_)));
@@ -100,7 +100,7 @@ fn untyped_properties_items_and_texts_count_as_well() {
 }
 
 #[test]
-fn a_branch_that_keeps_more_wins_where_all_lose_something() {
+fn branch_that_preserves_more_of_the_value_wins() {
     // Nothing keeps both: `null` for an optional property reads as absent.
     let value = json!({"x": 1, "y": null, "z": [1, 2, 3]});
     union!(Lossy { Point(Point), Kept(Kept) });
@@ -114,7 +114,7 @@ fn a_branch_that_keeps_more_wins_where_all_lose_something() {
 }
 
 #[test]
-fn a_number_is_read_by_the_branch_that_holds_it() {
+fn number_is_decoded_by_the_branch_that_can_hold_it() {
     for value in
         [json!(5), json!(9_007_199_254_740_993_i64), json!(i64::MIN), json!(i64::MAX), json!(u64::MAX), json!(0.5)]
     {
@@ -152,7 +152,7 @@ fn nested(depth: usize, leaf: &Value, wrap: Wrap) -> Value {
 }
 
 #[test]
-fn the_worst_values_cost_little() {
+fn deeply_nested_unions_are_decoded_in_bounded_time() {
     let wraps: [(&str, Wrap); 4] = [
         ("objects", |inner| json!({ "next": inner })),
         ("arrays", |inner| json!([inner])),
@@ -184,7 +184,7 @@ fn the_worst_values_cost_little() {
 }
 
 #[test]
-fn branches_that_lose_alike_are_not_read_to_their_end() {
+fn equally_lossy_branches_are_decoded_in_bounded_time() {
     // Every branch has the key, and none has the other: nothing tells them apart at any level.
     let wide = |inner: Value| json!({"next": [inner.clone(), inner], "lost": 1});
     let value = nested(13, &json!(1), wide);
@@ -197,7 +197,7 @@ fn branches_that_lose_alike_are_not_read_to_their_end() {
 }
 
 #[test]
-fn values_deeper_than_text_can_be_are_refused() {
+fn values_nested_deeper_than_the_limit_are_refused() {
     let text = nested(127, &json!(1), |inner| json!([inner])).to_string();
     assert!(from_value::<Deep>(&serde_json::from_str(&text).unwrap()).is_ok());
     let deep = nested(5_000, &json!(1), |inner| Value::Array(vec![inner]));

@@ -25,7 +25,7 @@ fn skipped(schema: Value) -> Vec<String> {
 const REMOTE: &str = "http://localhost:1234";
 
 #[test]
-fn every_verdict_of_the_official_tests_is_right() {
+fn validator_passes_the_official_json_schema_test_suite() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/suites/json-schema-test-suite");
     if !suite.exists() {
         assert!(std::env::var_os("CI").is_none(), "the official tests are not at {}", suite.display());
@@ -75,7 +75,7 @@ fn json_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_violation_says_where_what_and_by_which_keyword() {
+fn violation_contains_pointer_message_and_keyword() {
     let schema = json!({"properties": {"a/b": {"items": {"maximum": 5}}}, "required": ["a/b"]});
     let violation = validator(schema.clone()).check(&json!({"a/b": [1, 7]})).unwrap_err();
     assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("/a~1b/1", "maximum"));
@@ -90,7 +90,7 @@ fn a_violation_says_where_what_and_by_which_keyword() {
 }
 
 #[test]
-fn a_violation_is_short_and_printable_whatever_the_value_and_the_schema() {
+fn violation_message_is_short_and_printable() {
     let options: Vec<_> = (0..5_000).map(|index| format!("option {index}")).collect();
     let violation = validator(json!({"enum": options})).check(&json!("\u{1b}[2J\u{202e}é".repeat(1_000))).unwrap_err();
     let text = violation.to_string();
@@ -99,7 +99,7 @@ fn a_violation_is_short_and_printable_whatever_the_value_and_the_schema() {
 }
 
 #[test]
-fn a_union_is_refused_for_what_is_wrong_in_the_branch_that_was_meant() {
+fn union_violation_refers_to_the_branch_that_was_meant() {
     let nullable = json!({"properties": {"n": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}}});
     let violation = validator(nullable.clone()).check(&json!({"n": 0})).unwrap_err();
     assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("/n", "minimum"));
@@ -111,7 +111,7 @@ fn a_union_is_refused_for_what_is_wrong_in_the_branch_that_was_meant() {
 }
 
 #[test]
-fn the_version_is_the_one_that_the_schema_names() {
+fn dialect_is_selected_by_the_schema() {
     let tuple = |dialect: &str| json!({"$schema": dialect, "items": [{"type": "string"}], "additionalItems": false});
     for dialect in ["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft-07/schema", "about:own"] {
         assert!(accepts(tuple(dialect), json!(["a"])), "{dialect}");
@@ -133,7 +133,7 @@ fn the_version_is_the_one_that_the_schema_names() {
 }
 
 #[test]
-fn formats_and_contents_are_not_asserted() {
+fn formats_and_content_keywords_are_not_asserted() {
     for dialect in ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema"] {
         assert!(accepts(json!({"$schema": dialect, "format": "email"}), json!("nobody")));
         let content = json!({"$schema": dialect, "contentMediaType": "application/json", "contentEncoding": "base64"});
@@ -142,7 +142,7 @@ fn formats_and_contents_are_not_asserted() {
 }
 
 #[test]
-fn a_pattern_that_the_engine_cannot_take_is_reported_and_the_rest_holds() {
+fn unsupported_pattern_is_skipped_and_reported() {
     let schema = json!({"properties": {
         "a": {"type": "string", "pattern": "(?<n", "maxLength": 3},
         "b": {"patternProperties": {"^x[": {"type": "string"}, "^y": {"type": "string"}}, "additionalProperties": false},
@@ -158,7 +158,7 @@ fn a_pattern_that_the_engine_cannot_take_is_reported_and_the_rest_holds() {
 }
 
 #[test]
-fn a_malformed_keyword_is_left_out_and_the_rest_holds() {
+fn malformed_keyword_is_skipped_and_reported() {
     for (property, pointers) in [
         (json!({"type": "any", "minimum": 1}), vec!["type"]),
         (json!({"type": ["number", "float"], "minimum": 1}), vec!["type"]),
@@ -192,7 +192,7 @@ fn a_malformed_keyword_is_left_out_and_the_rest_holds() {
 }
 
 #[test]
-fn a_schema_of_the_wrong_kind_is_any_schema() {
+fn malformed_schema_accepts_any_value() {
     for schema in [json!("string"), json!(null), json!([]), json!(5)] {
         assert_eq!(skipped(schema.clone()), [""]);
         assert!(accepts(schema, json!({"a": 1})));
@@ -203,7 +203,7 @@ fn a_schema_of_the_wrong_kind_is_any_schema() {
 }
 
 #[test]
-fn what_is_left_out_of_a_condition_never_refuses_more() {
+fn skipped_keyword_inside_a_condition_never_rejects_more() {
     let unknown = json!({"type": "any"});
     let text = json!({"type": "string"});
     assert!(accepts(json!({"oneOf": [unknown, text]}), json!("x")));
@@ -213,7 +213,7 @@ fn what_is_left_out_of_a_condition_never_refuses_more() {
 }
 
 #[test]
-fn what_openapi_and_draft_4_say_is_understood_without_a_dialect() {
+fn openapi_and_draft_4_keywords_are_understood_without_a_dialect() {
     let nullable = json!({"properties": {"a": {"type": "string", "nullable": true}}});
     assert!(accepts(nullable.clone(), json!({"a": null})));
     assert!(!accepts(nullable, json!({"a": 5})));
@@ -225,7 +225,7 @@ fn what_openapi_and_draft_4_say_is_understood_without_a_dialect() {
 }
 
 #[test]
-fn references_are_followed_inside_the_document_and_nowhere_else() {
+fn references_are_resolved_only_inside_the_document() {
     let odd = json!({"properties": {"a": {"$ref": "#/x-types/a~1b%20c"}}, "x-types": {"a/b c": {"type": "any", "maximum": 1}}});
     assert!(accepts(odd.clone(), json!({"a": 1})));
     assert!(!accepts(odd, json!({"a": 2})));
@@ -238,7 +238,7 @@ fn references_are_followed_inside_the_document_and_nowhere_else() {
 }
 
 #[test]
-fn nothing_that_a_schema_says_hangs_or_overflows() {
+fn recursive_or_huge_schemas_neither_hang_nor_overflow() {
     let ways_to_itself = [
         json!({"$ref": "#"}),
         json!({"allOf": [{"$ref": "#"}]}),
@@ -282,7 +282,7 @@ static COUNT: ToolSpec = ToolSpec::new("count", r#"{"properties": {"n": {"type":
     .output_schema(r#"{"type": "object", "required": ["total"]}"#);
 
 #[test]
-fn arguments_and_results_are_checked_against_the_tool() {
+fn arguments_and_results_are_validated_against_the_tool() {
     assert!(arguments(&COUNT, &json!({"n": 9})).is_ok());
     let refusal = arguments(&COUNT, &json!({"n": 10})).unwrap_err();
     assert_eq!(refusal.pointer(), "/n");
@@ -298,7 +298,7 @@ fn arguments_and_results_are_checked_against_the_tool() {
 
 /// As they are read: FastMCP writes a list as a block for each item, and a text as it is.
 #[test]
-fn texts_are_checked_in_the_ways_in_which_they_are_read() {
+fn text_results_are_validated_as_they_are_decoded() {
     static LIST: ToolSpec = ToolSpec::new("list", "{}")
         .output_schema(r#"{"type": "array", "items": {"type": "object", "required": ["n"]}}"#);
     static TEXT: ToolSpec = ToolSpec::new("text", "{}").output_schema(r#"{"type": "string", "maxLength": 5}"#);
@@ -350,7 +350,7 @@ impl Tool for CountParams {
 }
 
 #[test]
-fn arguments_are_checked_when_they_are_read_and_when_they_are_sent() {
+fn arguments_are_validated_when_parsed_and_when_sent() {
     assert_eq!(parse_arguments::<CountParams>(&json!({"n": 9})).unwrap().0, Some(9));
     assert!(ToolCall::of(&CountParams(None)).is_ok());
     let refused = [

@@ -150,7 +150,7 @@ const BESIDE: [(&str, Wrap); 5] = [
 ];
 
 #[test]
-fn doubling_is_refused_whatever_the_references_are_called() {
+fn exponential_references_are_refused_in_any_form() {
     for naming in Naming::ALL {
         for (keyword, wrap) in BESIDE {
             refused(&format!("doubled by {naming:?} in {keyword}"), &naming.doubled(40, wrap));
@@ -159,7 +159,7 @@ fn doubling_is_refused_whatever_the_references_are_called() {
 }
 
 #[test]
-fn schemas_that_are_made_of_each_other_are_refused_whatever_the_references_are_called() {
+fn mutually_recursive_schemas_are_refused_in_any_form() {
     for naming in Naming::ALL {
         for (keyword, wrap) in BESIDE {
             for count in [6, 17] {
@@ -170,7 +170,7 @@ fn schemas_that_are_made_of_each_other_are_refused_whatever_the_references_are_c
 }
 
 #[test]
-fn what_lies_below_is_followed_only_as_far_as_values_go() {
+fn nested_references_are_followed_only_as_deep_as_the_value() {
     for naming in Naming::ALL {
         let case = format!("doubled properties by {naming:?}");
         match compile(&case, &naming.doubled(40, properties)) {
@@ -199,7 +199,7 @@ fn what_lies_below_is_followed_only_as_far_as_values_go() {
 }
 
 #[test]
-fn looking_for_what_was_evaluated_counts() {
+fn unevaluated_keywords_count_towards_the_limit() {
     let nested = |depth, keyword: &str, branches: &str| {
         let innermost = json!({"properties": {"a": {}}});
         (0..depth).fold(innermost, |inner, _| json!({keyword: false, branches: [inner]}))
@@ -215,7 +215,7 @@ fn looking_for_what_was_evaluated_counts() {
 }
 
 #[test]
-fn recursion_that_ends_is_no_explosion() {
+fn finite_recursion_is_accepted() {
     let list = json!({"$id": "list", "type": "array", "items": {"anyOf": [{"$ref": "list"}, {"$ref": "leaf"}]}});
     let tree = json!({"properties": {"l": {"$ref": "#tree"}, "r": {"$ref": "#tree"}}, "required": ["v"],
                       "$anchor": "tree", "additionalProperties": {"$ref": "list"}});

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_have_to_be_alike_but_for_their_words() {
+    fn tools_are_joined_only_if_their_arguments_are_equal() {
         let one = tool(&json!({ "type": "object", "properties": { "title": { "type": "string", "title": "A" } } }));
         let other = tool(&json!({ "properties": { "title": { "title": "B", "type": "string" } }, "type": "object" }));
         assert!(JoinedTools::of("t", &[("a", &one), ("b", &other)]).is_ok());
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_of_the_tools_keeps_its_name() {
+    fn server_argument_is_renamed_on_a_name_conflict() {
         let tool =
             tool(&json!({ "type": "object", "properties": { "server": { "type": "string" } }, "maxProperties": 1 }));
         let joined = JoinedTools::of("t", &[("a", &tool), ("b", &tool)]).unwrap();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_that_servers_do_not_share_are_left_out() {
+    fn only_hints_shared_by_all_servers_are_included() {
         let with = |hint: bool| json!({ "name": "t", "inputSchema": {}, "annotations": { "readOnlyHint": hint } });
         let joined = JoinedTools::of("t", &[("a", &with(true)), ("b", &with(true))]).unwrap();
         assert_eq!(joined.tool["annotations"], json!({ "readOnlyHint": true }));

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn order_holds_where_doubles_round() {
+    fn number_order_is_exact_where_f64_would_round() {
         let ascending = [
             "-1e300",
             "-9007199254740993",
@@ -239,7 +239,7 @@ mod tests {
 
     #[cfg(feature = "drift")]
     #[test]
-    fn floors_are_exact() {
+    fn floor_is_exact() {
         for (value, floor) in [
             ("0.5", 0),
             ("-0.5", -1),
@@ -257,7 +257,7 @@ mod tests {
 
     #[cfg(feature = "drift")]
     #[test]
-    fn multiples_are_exact() {
+    fn multiple_of_is_exact() {
         for (value, step, multiple) in [
             ("0.3", "0.1", true),
             ("1e-10", "1", false),

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_itself_is_no_wrapper() {
+    fn recursive_result_is_not_a_wrapper() {
         let wrapper =
             |of: Value| json!({ "type": "object", "properties": { "result": of }, "required": ["result"], FLAG: true });
         assert!(wraps_result(&wrapper(json!({ "type": "integer" }))));

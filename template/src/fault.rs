@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_shown_with_their_line() {
+    fn fault_message_contains_its_line() {
         let shown = "a.md:2:4: it is wrong\n  |\n2 | é [[@x|y]]\n  |   ^^^^";
         assert_eq!(rendered("a\né [[@x|y]]\r\nb", 2, 3), shown.replace("2:4", "2:3"));
         assert_eq!(rendered("a", 7, 1), "a.md:7:1: it is wrong");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_around_the_place() {
+    fn long_lines_are_truncated_around_the_fault() {
         let text = format!("{}[[@key|{}", "x".repeat(500), "y".repeat(500));
         let shown = rendered(&text, 1, 501);
         assert!(shown.contains(&format!("| {}[[@key|", "x".repeat(BEFORE))), "{shown}");

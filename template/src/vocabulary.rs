@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_are_minijinjas() {
+    fn filters_and_tests_match_those_of_minijinja() {
         let debug = format!("{:?}", Environment::new());
         let is_word = |name: &&String| name.starts_with(|c: char| c.is_ascii_alphabetic());
         // What features of other crates would add is in none.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_said_before_anything_runs() {
+    fn unknown_filters_and_tests_are_parse_errors() {
         let said = |text: &str| {
             let faults = Template::parse(text).unwrap_err();
             faults.iter().map(ToString::to_string).collect::<Vec<_>>()

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uses_are_found_and_guards_are_seen() {
+    fn variable_is_optional_only_if_every_use_is_guarded() {
         let wanted = |code: &str| {
             let mut template = Template::parse("{{ x }}").unwrap();
             template.segments[0].pieces[0].kind = PieceKind::Expression(code.to_owned());

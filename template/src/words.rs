@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_what_stands_before_it_says() {
+    fn word_role_is_derived_from_the_preceding_token() {
         let code = r#"{{ a.b + b['c\'d'] ~ "e" ~ x_1|f1 | f2("g", h)|n.s is not t1 and y is t2(z) or 1.5e3 }}"#;
         assert_eq!(of(Role::Name, code), ["a", "b", "x_1", "h", "is", "and", "y", "is", "z", "or"]);
         assert_eq!(of(Role::Filter, code), ["f1", "f2", "n.s"]);

@@ -12,7 +12,7 @@ use super::{Fallible, PACKAGES, collect_sources, root};
 const ARROWS_AT_LEAST: usize = 2_000;
 
 #[test]
-fn no_file_uses_itself_by_way_of_others() -> Fallible<()> {
+fn files_have_no_circular_dependencies() -> Fallible<()> {
     let (mut arrows, mut files, mut circles) = (0, 0, Vec::new());
     for (package, folder, _) in PACKAGES {
         let source = root().join(folder);
@@ -35,7 +35,7 @@ fn no_file_uses_itself_by_way_of_others() -> Fallible<()> {
 }
 
 #[test]
-fn names_are_followed_to_where_they_are_defined() -> Fallible<()> {
+fn names_are_resolved_to_their_definitions() -> Fallible<()> {
     let file = |module: &str, text: &str| {
         let module: Vec<String> = module.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
         (module, format!("{module}.rs", module = text.len()), text.to_owned())

@@ -17,7 +17,7 @@ const USES_AT_LEAST: usize = 150;
 type Arrow = (String, String);
 
 #[test]
-fn floors_of_the_runtime_use_only_those_below() -> Fallible<()> {
+fn runtime_floors_use_only_lower_floors() -> Fallible<()> {
     let source = root().join("runtime/src");
     for entry in fs::read_dir(&source)? {
         let name = entry?.file_name().to_string_lossy().into_owned();

@@ -41,7 +41,7 @@ const PACKAGES: [(&str, &str, &[&str]); 10] = [
 const BEHIND_A_FEATURE: (&str, &str) = ("mcp-bindgen-codegen", "mcp-bindgen-runtime");
 
 #[test]
-fn packages_depend_along_the_arrows_only() -> Fallible<()> {
+fn packages_depend_only_on_permitted_packages() -> Fallible<()> {
     let mut edges = 0;
     let mut forbidden = Vec::new();
     for package in workspace_packages()? {
@@ -68,7 +68,7 @@ fn packages_depend_along_the_arrows_only() -> Fallible<()> {
 }
 
 #[test]
-fn resolved_trees_hold_no_package_against_the_arrows() -> Fallible<()> {
+fn resolved_trees_contain_only_permitted_packages() -> Fallible<()> {
     for (package, _, _) in PACKAGES {
         let tree = tree_of(package)?;
         let allowed = reachable(package);
@@ -82,7 +82,7 @@ fn resolved_trees_hold_no_package_against_the_arrows() -> Fallible<()> {
 }
 
 #[test]
-fn the_macro_stays_light() -> Fallible<()> {
+fn macro_has_few_dependencies() -> Fallible<()> {
     let crates = tree_of("mcp-bindgen-macros")?.third_party;
     println!("mcp-bindgen-macros: {} third-party crates, at most {MACRO_CRATES_AT_MOST}", crates.len());
     assert!(crates.contains("syn"), "cargo tree printed no syn: {crates:?}");
@@ -98,7 +98,7 @@ fn the_macro_stays_light() -> Fallible<()> {
 }
 
 #[test]
-fn templates_come_to_the_macro_with_agents() -> Fallible<()> {
+fn agents_feature_enables_templates_in_the_macro() -> Fallible<()> {
     assert!(!tree_of("mcp-bindgen")?.third_party.contains("minijinja"), "the defaults read templates");
     let reads = |features: &[&str]| -> Fallible<bool> {
         let arguments = ["tree", "--offline", "--edges", "normal", "-p", "mcp-bindgen", "--invert", "minijinja"];
@@ -111,7 +111,7 @@ fn templates_come_to_the_macro_with_agents() -> Fallible<()> {
 
 #[test]
 #[ignore = "reads crates that `cargo test` does not download: .ci/run dependencies"]
-fn the_runtime_comes_with_feature_live_and_no_other() -> Fallible<()> {
+fn only_the_live_feature_includes_the_runtime() -> Fallible<()> {
     for package in ["mcp-bindgen-macros", "mcp-bindgen-codegen"] {
         let described = workspace_packages()?.into_iter().find(|found| text(found, "name") == package);
         let features = described.and_then(|found| found.get("features").and_then(Value::as_object).cloned());
@@ -131,7 +131,7 @@ fn the_runtime_comes_with_feature_live_and_no_other() -> Fallible<()> {
 
 #[test]
 #[ignore = "reads crates that `cargo test` does not download: .ci/run dependencies"]
-fn a_build_that_connects_reads_the_keyring_where_it_is_told_to() -> Fallible<()> {
+fn keyring_is_included_only_with_its_feature() -> Fallible<()> {
     for package in ["mcp-bindgen-macros", "mcp-bindgen-codegen"] {
         for (features, reads) in [("live", false), ("live,keyring", true)] {
             let crates = tree_with(package, features)?.third_party;
@@ -142,7 +142,7 @@ fn a_build_that_connects_reads_the_keyring_where_it_is_told_to() -> Fallible<()>
 }
 
 #[test]
-fn schemas_and_templates_are_read_without_tokens() -> Fallible<()> {
+fn schema_and_template_crates_do_not_depend_on_syn() -> Fallible<()> {
     for package in ["mcp-bindgen-schema", "mcp-bindgen-template"] {
         let crates = tree_of(package)?.third_party;
         assert!(crates.contains("serde_json"), "cargo tree printed no serde_json: {crates:?}");
@@ -154,7 +154,7 @@ fn schemas_and_templates_are_read_without_tokens() -> Fallible<()> {
 }
 
 #[test]
-fn default_features_pull_in_no_tls() -> Fallible<()> {
+fn default_features_include_no_tls() -> Fallible<()> {
     let crates = tree_of("mcp-bindgen")?.third_party;
     println!("mcp-bindgen with default features: {} third-party crates", crates.len());
     assert!(crates.contains("rmcp"), "cargo tree printed no rmcp: {crates:?}");
@@ -165,7 +165,7 @@ fn default_features_pull_in_no_tls() -> Fallible<()> {
 
 /// Cargo compiles a crate once for the macro and the program where its features are the same.
 #[test]
-fn macros_and_programs_share_what_they_can() -> Fallible<()> {
+fn macro_and_program_dependencies_have_equal_features() -> Fallible<()> {
     let arguments = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p} [{f}]"];
     let tree = cargo(&[&arguments[..], &["-p", "mcp-bindgen"]].concat())?;
     for name in ["indexmap", "mcp-bindgen-model", "memchr", "serde_core", "serde_json", "toml"] {
@@ -177,7 +177,7 @@ fn macros_and_programs_share_what_they_can() -> Fallible<()> {
 }
 
 #[test]
-fn source_files_stay_short() -> Fallible<()> {
+fn source_files_are_short() -> Fallible<()> {
     let mut files = Vec::new();
     for (_, folder, _) in PACKAGES {
         collect_sources(&root().join(folder), &mut files)?;
@@ -216,7 +216,7 @@ fn is_test(named: &str) -> Fallible<bool> {
 }
 
 #[test]
-fn architecture_names_files_that_exist() -> Fallible<()> {
+fn architecture_document_names_existing_files() -> Fallible<()> {
     let document = fs::read_to_string(root().join("ARCHITECTURE.md"))?;
     let lines = document.lines().count();
     assert!(lines <= 300, "{lines} lines: details go to docs/contributing");
@@ -229,7 +229,7 @@ fn architecture_names_files_that_exist() -> Fallible<()> {
 }
 
 #[test]
-fn every_trap_of_the_command_line_has_a_test_or_a_reason() -> Fallible<()> {
+fn every_command_line_trap_has_a_test_or_a_reason() -> Fallible<()> {
     let chapter = fs::read_to_string(root().join("docs/contributing/command-line.md"))?;
     let (mut rows, mut tests) = (0, 0);
     let mut missing = Vec::new();

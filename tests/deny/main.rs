@@ -26,7 +26,7 @@ fn rules() -> Rules {
 }
 
 #[test]
-fn every_locked_package_keeps_to_bans_and_sources() {
+fn locked_packages_respect_bans_and_sources() {
     let lock: Table = file("Cargo.lock").parse().expect("Cargo.lock is TOML");
     let packages = lock.get("package").and_then(Toml::as_array).expect("Cargo.lock has packages");
     let text = |package: &Toml, key: &str| package.get(key).and_then(Toml::as_str).map(str::to_owned);
@@ -43,7 +43,7 @@ fn every_locked_package_keeps_to_bans_and_sources() {
 }
 
 #[test]
-fn every_package_is_licensed_as_we_allow() {
+fn every_package_has_an_allowed_license() {
     let packages = packages();
     println!("{} packages with licences", packages.len());
     assert!(packages.len() > 150, "{} packages", packages.len());
@@ -81,7 +81,7 @@ fn allows(expression: &str) -> Result<bool, String> {
 }
 
 #[test]
-fn an_expression_is_allowed_by_what_it_offers_and_demands() {
+fn license_expressions_are_evaluated() {
     let cases = [
         ("MIT", true),
         ("GPL-3.0", false),
@@ -105,14 +105,14 @@ fn an_expression_is_allowed_by_what_it_offers_and_demands() {
 }
 
 #[test]
-fn an_expression_that_is_not_one_is_a_fault() {
+fn malformed_license_expression_is_an_error() {
     for expression in ["", "OR", "MIT OR", "MIT ISC", "(MIT", "MIT)", "MIT AND OR ISC", "MIT WITH", "()"] {
         assert!(allows(expression).is_err(), "{expression}");
     }
 }
 
 #[test]
-fn each_fault_of_a_package_is_found() {
+fn every_fault_of_a_package_is_found() {
     let fine = json!({ "name": "fine", "license": "MIT", "source": CRATES_IO, "dependencies": [], "publish": null });
     let with = |key: &str, value: Value| {
         let mut package = fine.clone();
@@ -136,7 +136,7 @@ fn each_fault_of_a_package_is_found() {
 }
 
 #[test]
-fn a_rule_that_is_not_checked_is_an_error() {
+fn unchecked_rule_is_an_error() {
     let text = file("deny.toml");
     let error = |text: &str| Rules::parse(text).err().unwrap_or_default();
     let added = text.replace("[sources]", "[sources]\nprivate = [\"https://example.com\"]");

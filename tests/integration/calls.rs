@@ -25,7 +25,7 @@ fn parses(arguments: impl AsArguments, expected: &Value) {
 }
 
 #[test]
-fn arguments_come_in_every_form() {
+fn arguments_parse_from_every_form() {
     let expected = json!({"a": 1, "b": 2});
     let text = r#" {"a": 1, "b": 2.0} "#;
     let map: Map<String, Value> = expected.as_object().unwrap().clone();
@@ -42,7 +42,7 @@ fn arguments_come_in_every_form() {
 }
 
 #[test]
-fn no_arguments_come_in_every_form() {
+fn empty_arguments_parse_from_every_form() {
     let read = |arguments: &dyn Fn() -> Result<FixtureCall, CallError>| arguments().unwrap().arguments();
     assert_eq!(read(&|| FixtureCall::parse("make_report", ())), json!({}));
     assert_eq!(read(&|| FixtureCall::parse("make_report", Value::Null)), json!({}));
@@ -57,7 +57,7 @@ fn no_arguments_come_in_every_form() {
 }
 
 #[test]
-fn text_that_is_not_json_is_told_by_its_place_alone() {
+fn malformed_json_error_shows_only_its_position() {
     for (text, place) in [("{\"a\": hunter2}", "line 1 column 7"), ("{\"hunter2\": 1,\n\"b\" 2}", "line 2 column 5")] {
         let error = FixtureCall::parse("add", text).unwrap_err();
         assert!(matches!(&error, CallError::InvalidArguments { pointer, .. } if pointer.is_empty()), "{error}");
@@ -72,7 +72,7 @@ fn text_that_is_not_json_is_told_by_its_place_alone() {
 }
 
 #[test]
-fn calls_are_what_mcp_sends() {
+fn calls_serialize_as_mcp_params() {
     let call = FixtureCall::Add(FixtureAddParams::new(1, 2));
     let params = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
     assert_eq!(serde_json::to_string(&call).unwrap(), params.to_string());
@@ -100,13 +100,13 @@ fn calls_are_what_mcp_sends() {
 }
 
 #[test]
-fn a_number_that_json_does_not_have_is_not_printed_as_another() {
+fn nan_argument_is_an_error() {
     let call = shapes::shapes::ShapesCall::Measure(shapes::shapes::ShapesMeasureParams::new(f64::NAN));
     assert!(serde_json::to_string(&call).is_err());
 }
 
 #[test]
-fn a_tool_knows_its_prefixed_name() {
+fn tool_spec_has_its_prefixed_name() {
     let names: Vec<(&str, &str)> = fixture::TOOLS.iter().map(|tool| (tool.name, tool.prefixed)).collect();
     assert!(names.contains(&("add", "fixture_add")), "{names:?}");
     for tool in fixture::TOOLS {
@@ -117,7 +117,7 @@ fn a_tool_knows_its_prefixed_name() {
 }
 
 #[test]
-fn an_error_of_the_tool_is_no_output() {
+fn tool_error_is_not_decoded_as_output() {
     let failed = || {
         let mut result = ToolResult::new("fixture", "add");
         result.is_error = true;
@@ -146,7 +146,7 @@ impl CallTool for Noting {
 }
 
 #[test]
-fn a_typed_call_that_is_over_can_be_polled_without_a_panic() {
+fn completed_typed_call_can_be_polled_again() {
     let noting = Noting::default();
     let fixture = Fixture::with(&noting);
     let mut call = pin!(fixture.add(FixtureAddParams::new(1, 2)));
@@ -187,7 +187,7 @@ fn options_of_a_typed_call_reach_the_client() {
 }
 
 #[test]
-fn a_typed_call_is_a_future_like_any_other() {
+fn typed_call_is_a_lazy_future() {
     fn is_future<T: Future + Send + Unpin>(future: T) -> T {
         future
     }

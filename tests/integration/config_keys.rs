@@ -95,7 +95,7 @@ fn schema_in_the_repository_is_the_current_one() {
 
 /// Each document, and whether it is a configuration: for the reader and for the schema.
 #[test]
-fn schema_and_reader_agree() {
+fn schema_and_parser_agree() {
     let validator = jsonschema::validator_for(&config_schema()).expect("it is a schema");
     let design = r#"
         deny = ["MCP0006"]

@@ -81,7 +81,7 @@ impl Project {
 }
 
 #[test]
-fn patterns_that_match_no_tool_are_errors_wherever_they_stand() {
+fn patterns_that_match_no_tool_are_errors() {
     for (key, patterns, pattern, near) in [
         ("tools", "\"*\", \"lst_issues\"", "lst_issues", "list_issues"),
         ("exclude", "\"mrge_request\"", "mrge_request", "merge_request"),
@@ -99,7 +99,7 @@ fn patterns_that_match_no_tool_are_errors_wherever_they_stand() {
 }
 
 #[test]
-fn globs_with_an_exclamation_mark_take_tools_away() {
+fn negated_globs_exclude_tools() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\ntools = [\"*\", \"!merge_*\"]\n");
     let bound = project.binds(quote!("hub"));
     assert!(bound.contains("HubListIssuesParams") && !bound.contains("HubMergeRequestParams"), "{bound}");
@@ -111,7 +111,7 @@ fn globs_with_an_exclamation_mark_take_tools_away() {
 }
 
 #[test]
-fn prefix_of_the_build_tells_names_of_servers_apart() {
+fn prefix_of_the_build_avoids_names_of_other_servers() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"y\"\n");
     project.write("mcp/git.json", LIST);
     let marked = |code: &str| code.contains("\"gh_list_issues_") && !code.contains("\"gh_list_issues\"");
@@ -123,7 +123,7 @@ fn prefix_of_the_build_tells_names_of_servers_apart() {
 }
 
 #[test]
-fn what_exclude_takes_away_is_said() {
+fn empty_selection_error_states_the_cause() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nexclude = [\"merge_*\"]\n");
     let said = "no tools to bind: `exclude` removes every tool that `merge_request` matches";
     project.refuses(quote!("hub", tools = ["list_*", "merge_request"]), said);
@@ -140,7 +140,7 @@ fn what_exclude_takes_away_is_said() {
 }
 
 #[test]
-fn a_pattern_for_several_servers_has_to_match_in_one() {
+fn shared_pattern_must_match_in_at_least_one_server() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     let bound = project.binds(quote!("hub", "git", tools = ["list_*", "commit"]));
     assert!(bound.contains("HubListIssuesParams") && bound.contains("GitCommitParams"), "{bound}");
@@ -156,7 +156,7 @@ fn a_pattern_for_several_servers_has_to_match_in_one() {
 }
 
 #[test]
-fn one_entry_of_mcp_json_is_no_fault_of_the_others() {
+fn invalid_mcp_json_entry_does_not_affect_others() {
     let project = Project::new("");
     fs::remove_file(project.path().join("mcp.toml")).expect("it was there");
     let entries =
@@ -174,7 +174,7 @@ fn one_entry_of_mcp_json_is_no_fault_of_the_others() {
 }
 
 #[test]
-fn warnings_reach_those_whom_they_are_about() {
+fn warnings_appear_only_for_their_server() {
     let project = Project::new(
         "[servers.hub]\nnpm = \"x\"\nenv = { API_TOKEN = \"hunter2\" }\n\
          [servers.git]\nnpm = \"x\"\n",
@@ -199,7 +199,7 @@ fn warnings_reach_those_whom_they_are_about() {
 }
 
 #[test]
-fn defaults_reach_the_bindings() {
+fn defaults_apply_to_bindings() {
     let project = Project::new(
         "[defaults]\ntimeout = \"7s\"\ndrift = \"deny\"\npin = \"all\"\n[servers.hub]\nnpm = \"x\"\n\
          [servers.git]\nnpm = \"x\"\ntimeout = \"9s\"\ndrift = \"ignore\"\n",
@@ -215,7 +215,7 @@ fn defaults_reach_the_bindings() {
 }
 
 #[test]
-fn relative_paths_are_seen_from_the_crate() {
+fn relative_paths_are_resolved_against_the_crate() {
     let config = "[servers.hub]\ncommand = \"./bin/server\"\n[servers.git]\ncommand = \"server\"\n";
     let beside = [Project::new(config), Project::new(config)].map(|project| project.binds(quote!("hub")));
     assert_eq!(beside[0], beside[1], "the same on every machine");
@@ -233,7 +233,7 @@ fn relative_paths_are_seen_from_the_crate() {
 }
 
 #[test]
-fn setters_work_in_any_order() {
+fn builder_setters_are_order_independent() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n");
     let prefix = || mcp_bindgen_model::Prefix::Named("own".to_owned());
     let before = Builder::new().tools(["list_*"]).prefix(prefix()).module("m").path("mcp/hub.json").server("hub");
@@ -246,7 +246,7 @@ fn setters_work_in_any_order() {
 }
 
 #[test]
-fn a_builder_that_makes_no_sense_is_refused() {
+fn contradictory_builder_is_refused() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     project.build_refuses(Builder::new().server("hub").server("git").server("hub"), "server `hub` is bound twice");
     let both = Builder::new().module("m").server("hub").server("git");
@@ -259,7 +259,7 @@ fn a_builder_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn rules_of_a_builder_that_cannot_hold_are_refused() {
+fn invalid_builder_rules_are_refused() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     let hub = || Builder::new().server("hub");
     let said = "in `rename`: `list_isues` not found: unknown tool `list_isues`\n  = help: did you mean `list_issues`?";
@@ -278,7 +278,7 @@ fn rules_of_a_builder_that_cannot_hold_are_refused() {
 }
 
 #[test]
-fn rules_of_the_configuration_hold_for_macro_and_builder_or_are_refused_by_both() {
+fn configuration_rules_apply_equally_to_macro_and_builder() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nrust.rename = { list_issues = \"issues\" }\n");
     assert!(project.binds(quote!("hub")).contains("pub async fn hub_issues"));
     // A macro that binds less is no fault of the configuration; what it says itself holds.
@@ -293,7 +293,7 @@ fn rules_of_the_configuration_hold_for_macro_and_builder_or_are_refused_by_both(
 }
 
 #[test]
-fn errors_of_build_scripts_are_text() {
+fn build_script_errors_are_readable_text() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nevn = {}\n");
     let error = project.build(Builder::new().server("hub")).expect_err("a wrong key");
     let text = "unknown key `evn` in server `hub`\n --> mcp.toml:3:1\n  = help: did you mean `env`?";
@@ -301,7 +301,7 @@ fn errors_of_build_scripts_are_text() {
 }
 
 #[test]
-fn a_packaged_crate_does_not_find_the_workspace() {
+fn packaged_crate_does_not_use_the_workspace() {
     let mut project = Project::new("[servers.hub]\nnpm = \"x\"\n");
     project.write("Cargo.toml", "[workspace]\n");
     project.krate = "target/package/app-0.1.0";
@@ -315,7 +315,7 @@ fn a_packaged_crate_does_not_find_the_workspace() {
 }
 
 #[test]
-fn codes_that_there_are_not_are_errors() {
+fn unknown_diagnostic_codes_are_errors() {
     for key in ["deny", "allow"] {
         let project = Project::new(&format!("{key} = [\"MCP0001\", \"MCP0707\"]\n[servers.hub]\nnpm = \"x\"\n"));
         let said = format!("`{key}` contains the unknown code `MCP0707`");
@@ -326,7 +326,7 @@ fn codes_that_there_are_not_are_errors() {
 }
 
 #[test]
-fn two_servers_cannot_be_one_module() {
+fn servers_with_equal_module_names_are_refused() {
     let project = Project::new("[servers.g-it]\nnpm = \"x\"\n[servers.g_it]\nnpm = \"x\"\n");
     project.write("mcp/g-it.json", LIST);
     project.write("mcp/g_it.json", LIST);
@@ -337,7 +337,7 @@ fn two_servers_cannot_be_one_module() {
 }
 
 #[test]
-fn connect_asks_for_the_transport_of_its_server() {
+fn connect_requires_the_transport_of_its_server() {
     let sse = "url = \"https://mcp.example.com/sse\"\ntransport = \"sse\"";
     for (keys, bound) in
         [("npm = \"x\"", "OverStdio"), ("url = \"https://mcp.example.com/mcp\"", "OverHttp"), (sse, "OverHttp")]

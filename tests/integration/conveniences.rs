@@ -27,7 +27,7 @@ use constants::fix::{FixFillOutput, FixFillParams, FixFillParamsNested, FixFixPa
 use enums::pick::PickPickParamsState as State;
 
 #[test]
-fn constants_need_no_argument() {
+fn constants_require_no_argument() {
     let params = FixFillParams::new("n", FixFillParamsNested::new());
     let expected = json!({"kind": "fixed", "nothing": null, "name": "n", "nested": {"type": "inner", "size": 3}});
     assert_eq!(to_value(&params).unwrap(), expected);
@@ -37,14 +37,14 @@ fn constants_need_no_argument() {
 }
 
 #[test]
-fn texts_have_the_order_of_the_schema() {
+fn string_enums_have_schema_order() {
     let sorted: Vec<State> =
         [State::All, State::Open, State::Closed].into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     assert_eq!(sorted, State::ALL);
 }
 
 #[test]
-fn what_the_server_calls_deprecated_is() {
+fn deprecated_items_are_marked_deprecated() {
     use marked::old;
     // Without the attribute the expectation is not met, which is a warning.
     #[expect(deprecated, reason = "the type")]
@@ -61,7 +61,7 @@ fn what_the_server_calls_deprecated_is() {
 }
 
 #[test]
-fn a_branch_is_made_of_what_it_holds() {
+fn union_converts_from_its_branches() {
     use conversions::give::{
         GiveGiveOutput as Output, GiveGiveOutputLine as OutputLine, GiveGiveParams as Params,
         GiveGiveParamsAlike as Alike, GiveGiveParamsKinds as Kinds, GiveGiveParamsTarget as Target,

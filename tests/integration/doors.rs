@@ -64,7 +64,7 @@ fn tracked(file: &str) -> TokenStream {
 }
 
 #[test]
-fn every_list_gives_the_same_tokens_through_the_macro() {
+fn macro_output_equals_the_generated_tokens() {
     for (stem, text) in lists() {
         let project = Project::new(&[("list.json", &text)]);
         let expected = Bindings::generate(&snapshot(&text), &Options::new(&stem)).0;
@@ -75,7 +75,7 @@ fn every_list_gives_the_same_tokens_through_the_macro() {
 }
 
 #[test]
-fn every_list_gives_the_same_source_through_a_build_script() {
+fn build_script_output_equals_the_generated_source() {
     for (stem, text) in lists() {
         let project = Project::new(&[("list.json", &text)]);
         let (expected, diagnostics) = Bindings::generate(&snapshot(&text), &Options::new(&stem));
@@ -97,7 +97,7 @@ fn every_list_gives_the_same_source_through_a_build_script() {
 }
 
 #[test]
-fn a_configuration_holds_for_the_macro_and_the_build_script() {
+fn configuration_applies_to_macro_and_build_script() {
     let config = include_str!("../../mcp.toml").replace("fixtures/snapshots", "mcp");
     let text = include_str!("../../fixtures/snapshots/github.json");
     let project = Project::new(&[("mcp.toml", &config), ("mcp/github.json", text)]);
@@ -118,7 +118,7 @@ fn a_configuration_holds_for_the_macro_and_the_build_script() {
 }
 
 #[test]
-fn overrides_hold_for_the_macro_and_the_build_script() {
+fn overrides_apply_to_macro_and_build_script() {
     let text = include_str!("../../fixtures/overrides/github.json");
     let overriding = include_str!("../../fixtures/overrides/github.overrides.json");
     let project = Project::new(&[("mcp/github.json", text), ("mcp/github.overrides.json", overriding)]);
@@ -138,7 +138,7 @@ fn overrides_hold_for_the_macro_and_the_build_script() {
 }
 
 #[test]
-fn overrides_that_are_wrong_stop_both_doors_and_name_their_place() {
+fn invalid_overrides_fail_macro_and_build_script_with_a_position() {
     let text = include_str!("../../fixtures/overrides/github.json");
     for (overriding, expected) in [
         (
@@ -169,7 +169,7 @@ fn overrides_that_are_wrong_stop_both_doors_and_name_their_place() {
 }
 
 #[test]
-fn what_there_is_to_say_of_an_override_stands_in_its_file() {
+fn override_diagnostics_have_a_position_in_the_overrides_file() {
     let text = include_str!("../../fixtures/overrides/github.json");
     let overriding = r#"{"tools": {"create_issue": {"outputSchema": {"$ref": "https://example.com/issue.json"}}}}"#;
     let project = Project::new(&[("mcp/github.json", text), ("mcp/github.overrides.json", overriding)]);
@@ -179,7 +179,7 @@ fn what_there_is_to_say_of_an_override_stands_in_its_file() {
 }
 
 #[test]
-fn options_mean_the_same_to_the_macro_and_the_build_script() {
+fn options_are_equivalent_in_macro_and_build_script() {
     let text = include_str!("../../fixtures/snapshots/github.json");
     let project = Project::new(&[("mcp/github.json", text)]);
     let chosen = || Options::new("github").module("gh").tools(["create_issue", "list_*"]);
@@ -202,7 +202,7 @@ fn options_mean_the_same_to_the_macro_and_the_build_script() {
 }
 
 #[test]
-fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script() {
+fn rust_options_are_equivalent_in_macro_and_build_script() {
     let text = include_str!("../../fixtures/lists/tracker.json");
     let project = Project::new(&[("mcp/tracker.json", text)]);
     let options = Options::new("tracker")
@@ -249,7 +249,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
 }
 
 #[test]
-fn a_module_is_called_as_written() {
+fn module_has_the_requested_name() {
     let text = include_str!("../../fixtures/lists/git.json");
     let project = Project::new(&[("mcp/git.json", text)]);
     for (input, name) in [(quote!("git", mod = r#async), "r#async"), (quote!("git", mod = GitHub), "GitHub")] {
@@ -265,7 +265,7 @@ fn a_module_is_called_as_written() {
 }
 
 #[test]
-fn a_second_run_of_the_build_script_writes_nothing() {
+fn second_build_script_run_writes_nothing() {
     let text = include_str!("../../fixtures/lists/git.json");
     let project = Project::new(&[("mcp/git.json", text)]);
     let built = project.path().join("out/mcp_bindgen/git.rs");

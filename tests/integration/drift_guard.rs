@@ -23,7 +23,7 @@ fn assert_refused(outcome: Result<impl std::fmt::Debug, CallError>, tool: &str, 
 }
 
 #[tokio::test]
-async fn a_server_that_is_what_was_bound_is_never_refused() {
+async fn unchanged_server_is_never_refused() {
     use fixture::*;
 
     let servers = servers(Drift::Deny, Pin::All);
@@ -42,7 +42,7 @@ async fn a_server_that_is_what_was_bound_is_never_refused() {
 }
 
 #[tokio::test]
-async fn bindings_of_what_it_was_before_are_refused_where_they_broke() {
+async fn outdated_bindings_are_refused_only_for_broken_tools() {
     use before::fixture::*;
 
     let words =

@@ -35,7 +35,7 @@ fn adding() -> Fake {
 }
 
 #[tokio::test]
-async fn a_fake_stands_wherever_a_client_does_and_tells_what_it_was_asked() {
+async fn fake_replaces_a_client_and_records_its_calls() {
     let fake = adding();
     let fixture = Fixture::with(fake.clone());
     assert_eq!(fixture.add(add(1, 2)).await.unwrap(), 3);
@@ -53,7 +53,7 @@ async fn a_fake_stands_wherever_a_client_does_and_tells_what_it_was_asked() {
 }
 
 #[tokio::test]
-async fn every_call_of_many_at_once_is_counted() {
+async fn concurrent_calls_are_all_recorded() {
     let mut calls = 0;
     let fake = Fake::new().on(move |p: FixtureAddParams| {
         calls += 1;
@@ -71,7 +71,7 @@ async fn every_call_of_many_at_once_is_counted() {
 }
 
 #[tokio::test]
-async fn answers_are_printed_and_read_as_those_of_a_server() {
+async fn fake_results_decode_like_server_results() {
     let fake = Fake::new()
         .on(|_: WrappedFastmcpParams| 5)
         .on(|_: WrappedSdkListParams| vec!["a".to_owned()])
@@ -91,7 +91,7 @@ async fn answers_are_printed_and_read_as_those_of_a_server() {
 }
 
 #[tokio::test]
-async fn what_an_override_types_comes_as_text_as_from_the_server() {
+async fn overridden_output_is_returned_as_text() {
     let label = GithubCreateIssueOutputLabelsItem::new("bug");
     let issue = GithubCreateIssueOutput::new(7, "t", State::Open, "https://x", None, vec![label]);
     let result = ToolResult::of::<GithubCreateIssueParams>(issue.clone()).unwrap();
@@ -104,7 +104,7 @@ async fn what_an_override_types_comes_as_text_as_from_the_server() {
 }
 
 #[tokio::test]
-async fn failures_come_as_they_come_from_a_server() {
+async fn fake_failures_equal_server_failures() {
     let fake = Fake::new()
         .on(|p: FixtureAddParams| match p.a {
             0 => Err(Box::new(ToolResult::error("zero"))),
@@ -130,7 +130,7 @@ async fn failures_come_as_they_come_from_a_server() {
 }
 
 #[tokio::test]
-async fn a_fake_cannot_give_what_json_does_not_have() {
+async fn nan_result_is_an_error() {
     let fake = Fake::new().on(|_: FixtureMeasureShapeParams| FixtureMeasureShapeOutput::new(f64::NAN));
     let shape = json!({"shape": {"kind": "circle", "radius": 1.0}});
     let asked = ToolCall::new("fixture", "measure_shape", shape.as_object().unwrap().clone());
@@ -140,7 +140,7 @@ async fn a_fake_cannot_give_what_json_does_not_have() {
 }
 
 #[tokio::test]
-async fn what_nobody_expected_is_refused_with_what_was() {
+async fn unexpected_call_error_lists_the_expected_calls() {
     let fake = adding().on(|_: FixtureTreeDepthParams| 1);
     let labels = Fixture::with(&fake).list_labels(FixtureListLabelsParams::new()).await.unwrap_err();
     assert!(matches!(&labels, CallError::Denied { .. }), "{labels}");
@@ -163,7 +163,7 @@ async fn what_nobody_expected_is_refused_with_what_was() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_refused_as_by_a_server() {
+async fn invalid_arguments_are_refused_with_the_error_of_a_server() {
     let fake = adding();
     let arguments = json!({"a": 1, "b": "2"}).as_object().unwrap().clone();
     let error = fake.call_tool(ToolCall::new("fixture", "add", arguments)).await.unwrap_err();
@@ -175,7 +175,7 @@ async fn arguments_that_do_not_fit_are_refused_as_by_a_server() {
 }
 
 #[tokio::test]
-async fn an_answer_may_take_time_and_the_time_of_the_call_holds() {
+async fn fake_may_be_slow_and_call_timeouts_apply() {
     let fake = Fake::new().on_async(async |p: FixtureAddParams| match p.a {
         0 => pending().await,
         a => {
@@ -195,7 +195,7 @@ async fn an_answer_may_take_time_and_the_time_of_the_call_holds() {
 }
 
 #[tokio::test]
-async fn a_closure_that_panics_ends_its_own_call_alone() {
+async fn panicking_closure_fails_only_its_own_call() {
     let fake = Fake::new().on(|p: FixtureAddParams| if p.a == 0 { panic!("zero") } else { p.a });
     let fixture = Fixture::with(fake.clone());
     let panicked = tokio::spawn(async move { fixture.add(add(0, 0)).await }).await;
@@ -205,13 +205,13 @@ async fn a_closure_that_panics_ends_its_own_call_alone() {
 }
 
 #[tokio::test]
-async fn the_last_answer_that_was_set_holds() {
+async fn last_registered_response_is_used() {
     let fake = adding().on(|_: FixtureAddParams| 9);
     assert_eq!(Fixture::with(fake).add(add(1, 1)).await.unwrap(), 9);
 }
 
 #[test]
-fn a_text_is_an_output_like_any_other() {
+fn plain_text_output_round_trips() {
     for text in ["5", "", "[1]", "\"x\""] {
         let result = ToolResult::of::<OutputTextRootParams>(features::output::OutputTextRootOutput(text.to_owned()));
         assert_eq!(OutputTextRootParams::output(result.unwrap()).unwrap().0, text);

@@ -9,7 +9,7 @@ use mcp_bindgen_model::{Config, Snapshot};
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 #[test]
-fn every_configured_server_has_a_snapshot_in_canonical_form() -> Fallible<()> {
+fn every_configured_server_has_a_canonical_snapshot() -> Fallible<()> {
     let config = Config::load(Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp.toml"))?;
     assert_eq!(config.warnings.len(), 0, "{:?}", config.warnings);
     assert!(config.servers.contains_key("github"));
@@ -23,7 +23,7 @@ fn every_configured_server_has_a_snapshot_in_canonical_form() -> Fallible<()> {
 }
 
 #[test]
-fn lists_are_snapshots_in_canonical_form_or_one_of_the_other_forms() -> Fallible<()> {
+fn lists_are_canonical_snapshots_or_another_accepted_form() -> Fallible<()> {
     for path in files("lists")? {
         let text = fs::read_to_string(&path)?;
         let snapshot = Snapshot::load(&path)?;
@@ -37,7 +37,7 @@ fn lists_are_snapshots_in_canonical_form_or_one_of_the_other_forms() -> Fallible
 }
 
 #[test]
-fn lists_of_features_and_hostile_lists_are_read() -> Fallible<()> {
+fn feature_and_hostile_lists_are_parsed() -> Fallible<()> {
     for path in [files("features")?, files("hostile")?].concat() {
         let snapshot = Snapshot::load(&path)?;
         let is_empty = path.ends_with("hostile/empty.json");
@@ -48,7 +48,7 @@ fn lists_of_features_and_hostile_lists_are_read() -> Fallible<()> {
 }
 
 #[test]
-fn broken_files_are_refused_with_a_readable_error_that_names_the_file() -> Fallible<()> {
+fn malformed_snapshots_are_errors_naming_the_file() -> Fallible<()> {
     for path in files("broken")? {
         let Err(error) = Snapshot::load(&path) else {
             return Err(format!("{} was read", path.display()).into());

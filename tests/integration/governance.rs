@@ -94,7 +94,7 @@ fn all_are_made(outcomes: Vec<Result<(), CallError>>) -> usize {
 }
 
 #[tokio::test]
-async fn what_tools_and_exclude_leave_out_is_called_by_nobody() {
+async fn excluded_tools_are_never_called() {
     for (demands, why) in [
         (json!({ "tools": ["list_*", "make_report"] }), "it is not selected by `tools` of the server"),
         (json!({ "tools": [] }), "it is not selected by `tools` of the server"),
@@ -113,7 +113,7 @@ async fn what_tools_and_exclude_leave_out_is_called_by_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_not_left_out_is_called_as_ever() {
+async fn permitted_tools_are_called() {
     let server = Recorded::new();
     let client = Client::new(server.config(&json!({ "tools": ["a*"], "exclude": ["al*"], "approve": ["make_*"] })));
     let made = all_are_made(each_way(&client).await);
@@ -122,7 +122,7 @@ async fn what_is_not_left_out_is_called_as_ever() {
 }
 
 #[tokio::test]
-async fn without_an_answer_nothing_is_approved() {
+async fn unapproved_calls_are_denied() {
     let server = Recorded::new();
     let client = Client::new(server.config(&json!({ "approve": ["ad?"] })));
     all_are_denied(each_way(&client).await, "set `ClientOptions::on_approval`");
@@ -155,7 +155,7 @@ fn approving() -> (ClientOptions, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn an_approved_call_is_made_once() {
+async fn approved_call_runs_once() {
     let server = Recorded::new();
     let (options, asked) = approving();
     let client = Client::with_options(server.config(&json!({ "approve": ["*"] })), options);
@@ -166,7 +166,7 @@ async fn an_approved_call_is_made_once() {
 }
 
 #[tokio::test]
-async fn clients_of_a_configuration_have_the_options_of_the_program() {
+async fn configured_clients_use_the_options_of_the_program() {
     let folder = Recorded::new();
     let script = format!("exec tee '{}' | '{}'", folder.file().display(), program().display());
     let text =
@@ -195,7 +195,7 @@ fn bindings(config: &ServerConfig) -> &'static ServerSpec {
 }
 
 #[tokio::test]
-async fn what_one_program_part_approves_is_not_approved_for_another() {
+async fn approval_of_one_client_does_not_apply_to_another() {
     let server = Recorded::new();
     let spec = bindings(&server.config(&json!({ "approve": ["add"] })));
     let (options, asked) = approving();
@@ -216,7 +216,7 @@ async fn what_one_program_part_approves_is_not_approved_for_another() {
 
 /// A secret of the configuration is in no refusal either.
 #[tokio::test]
-async fn refusals_show_no_secret_of_the_configuration() {
+async fn denials_show_no_secrets_of_the_configuration() {
     let server = Recorded::new();
     let demands = json!({ "approve": ["add"], "exclude": ["make_*"], "env": { "API_TOKEN": SECRET } });
     let client = Client::new(server.config(&demands));

@@ -99,7 +99,7 @@ async fn assert_over(client: &Client) {
 }
 
 #[tokio::test]
-async fn bindings_call_a_server_of_rmcp_in_the_same_process() {
+async fn bindings_call_an_rmcp_server_in_process() {
     let (client, server) = with_rmcp(64 * 1024);
     let fixture = Fixture::with(client.clone());
     assert_eq!(fixture.add(FixtureAddParams::new(1, 2)).await.unwrap(), 3);
@@ -113,7 +113,7 @@ async fn bindings_call_a_server_of_rmcp_in_the_same_process() {
 }
 
 #[tokio::test]
-async fn messages_that_are_larger_than_the_pipe_pass() {
+async fn messages_larger_than_the_pipe_are_sent() {
     let (client, _server) = with_rmcp(1024);
     let fixture = Fixture::with(client);
     let large = "é\"\n".repeat(150_000);
@@ -122,7 +122,7 @@ async fn messages_that_are_larger_than_the_pipe_pass() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_callers_share_the_streams() {
+async fn concurrent_callers_share_one_connection() {
     let (client, _server) = with_rmcp(4096);
     let mut callers = JoinSet::new();
     for number in 0..64 {
@@ -137,7 +137,7 @@ async fn many_callers_share_the_streams() {
 }
 
 #[tokio::test]
-async fn a_server_that_vanishes_in_the_middle_of_a_call_leaves_an_unknown_outcome() {
+async fn server_lost_during_a_call_leaves_an_unknown_outcome() {
     let (near, far) = duplex(1024);
     let server = by_hand(far, |method, id| match method {
         "initialize" => Some(initialized(id)),
@@ -159,7 +159,7 @@ async fn a_server_that_vanishes_in_the_middle_of_a_call_leaves_an_unknown_outcom
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_before_the_first_call_is_an_error_of_connecting() {
+async fn server_lost_before_the_first_call_is_a_connect_error() {
     let (near, far) = duplex(1024);
     drop(far);
     let (read, write) = split(near);
@@ -171,7 +171,7 @@ async fn a_server_that_is_gone_before_the_first_call_is_an_error_of_connecting()
 }
 
 #[tokio::test]
-async fn a_server_without_a_handshake_is_asked_in_its_own_way_over_the_same_streams() {
+async fn modern_server_is_detected_over_the_same_streams() {
     for hint in ["2025-11-25", "2026-07-28"] {
         let (near, far) = duplex(1024);
         let asked = Arc::new(AtomicUsize::new(0));
@@ -195,7 +195,7 @@ async fn a_server_without_a_handshake_is_asked_in_its_own_way_over_the_same_stre
 }
 
 #[tokio::test]
-async fn a_server_with_a_handshake_is_found_where_a_modern_one_was_expected() {
+async fn legacy_server_is_detected_after_a_modern_hint() {
     let (near, far) = duplex(1024);
     let _server = by_hand(far, |method, id| {
         Some(match method {
@@ -209,7 +209,7 @@ async fn a_server_with_a_handshake_is_found_where_a_modern_one_was_expected() {
 }
 
 #[tokio::test]
-async fn a_server_that_knows_no_beginning_is_an_error_and_its_stream_ends() {
+async fn server_without_a_known_handshake_is_an_error() {
     let (near, far) = duplex(1024);
     let server = by_hand(far, |_, id| Some(unknown(id)));
     let client = over(near);
@@ -221,7 +221,7 @@ async fn a_server_that_knows_no_beginning_is_an_error_and_its_stream_ends() {
 }
 
 #[tokio::test]
-async fn a_silent_server_costs_the_time_of_connecting_and_no_more() {
+async fn silent_server_is_a_connect_timeout() {
     let (near, mut far) = duplex(64 * 1024);
     let client = over_with(near, ClientOptions::new().connect_timeout(Duration::from_millis(100)));
     let error = soon(client.connect()).await.unwrap_err();
@@ -233,7 +233,7 @@ async fn a_silent_server_costs_the_time_of_connecting_and_no_more() {
 }
 
 #[tokio::test]
-async fn time_limits_banners_batches_and_pretty_json_are_as_over_stdio() {
+async fn timeouts_banners_batches_and_pretty_json_work_in_process() {
     let (near, far) = duplex(1024);
     let mut calls = 0;
     let _server = by_hand(far, move |method, id| {
@@ -261,7 +261,7 @@ async fn time_limits_banners_batches_and_pretty_json_are_as_over_stdio() {
 }
 
 #[tokio::test]
-async fn a_call_that_gave_up_before_its_turn_is_never_written() {
+async fn call_abandoned_before_its_turn_is_never_written() {
     let (near, mut far) = duplex(64);
     let greeting = tokio::spawn(async move {
         let mut line = Vec::new();
@@ -299,7 +299,7 @@ async fn a_call_that_gave_up_before_its_turn_is_never_written() {
 }
 
 #[tokio::test]
-async fn the_server_reads_the_end_when_the_last_client_is_dropped() {
+async fn server_reads_the_end_after_the_last_client_is_dropped() {
     let (client, server) = with_rmcp(4096);
     client.connect().await.unwrap();
     let other = client.clone();

@@ -31,7 +31,7 @@ fn comes_back<T: Wire>(name: &str, value: &Value) {
 }
 
 #[test]
-fn recursive_unions_are_read_at_any_size() {
+fn recursive_unions_are_decoded_at_any_size() {
     comes_back::<Params>("fan-out 5", &json!({ "recursive": nested(0, 5, 6) }));
     comes_back::<Params>("fan-out 3", &json!({ "recursive": nested(0, 3, 9) }));
     comes_back::<Params>("three branches", &json!({ "three": tree("t", 3, 0, 5, 6) }));
@@ -39,7 +39,7 @@ fn recursive_unions_are_read_at_any_size() {
 }
 
 #[test]
-fn unions_in_unions_are_read_at_any_size() {
+fn nested_unions_are_decoded_at_any_size() {
     let child = |of: usize, at: usize| json!({ format!("k{}_{}", of % 8, at % 8): at, "s": "text" });
     let item = |at: usize| {
         let children: Vec<Value> = (0..8).map(|next| child(at, next)).collect();
@@ -49,7 +49,7 @@ fn unions_in_unions_are_read_at_any_size() {
 }
 
 #[test]
-fn long_lists_of_many_branches_are_read() {
+fn long_lists_of_many_branches_are_decoded() {
     let item = |at: usize| json!({ format!("f{}", at % 60): at, "name": "text" });
     comes_back::<Params>("flat", &json!({ "flat": (0..8_000).map(item).collect::<Vec<_>>() }));
     let item = |at: usize| json!({ format!("m{}", at % 290): at, "name": "text" });
@@ -57,7 +57,7 @@ fn long_lists_of_many_branches_are_read() {
 }
 
 #[test]
-fn what_fits_no_branch_is_refused_where_it_is() {
+fn value_that_fits_no_branch_is_an_error_at_its_pointer() {
     let mut value = json!({ "recursive": nested(0, 3, 7) });
     *value.pointer_mut("/recursive/c/2/c/2/c/2/c/2/c/2/c/2/c/2/r5").unwrap() = json!("five");
     let error = from_value::<Params>(&value).err().unwrap().to_string();

@@ -27,7 +27,7 @@ fn error(files: &[(&str, &str)], input: TokenStream) -> String {
 }
 
 #[test]
-fn broken_snapshots_are_named_by_their_place_in_the_crate() {
+fn malformed_snapshot_error_shows_its_path_in_the_crate() {
     let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/broken");
     let mut count = 0;
     for entry in fs::read_dir(broken).expect("the fixtures can be listed") {
@@ -42,7 +42,7 @@ fn broken_snapshots_are_named_by_their_place_in_the_crate() {
 }
 
 #[test]
-fn broken_configurations_are_named_by_their_place_in_the_crate() {
+fn invalid_configuration_error_shows_its_path_in_the_crate() {
     let list = ("mcp/demo.json", LIST);
     let faults = [
         ("mcp.toml", "[servers.demo\n", "mcp.toml:1"),
@@ -61,7 +61,7 @@ fn broken_configurations_are_named_by_their_place_in_the_crate() {
 }
 
 #[test]
-fn a_crate_without_files_learns_what_was_looked_for() {
+fn missing_files_error_lists_the_searched_paths() {
     for expected in ["mcp.toml", ".mcp.json", "mcp/demo.json", "mcp-bindgen"] {
         let said = error(&[], quote!("demo"));
         assert!(said.contains(expected), "{said}");
@@ -71,7 +71,7 @@ fn a_crate_without_files_learns_what_was_looked_for() {
 }
 
 #[test]
-fn the_workspace_root_serves_its_members() {
+fn workspace_root_configures_its_members() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let write = |name: &str, text: &str| {
         write_if_changed(&folder.path().join(name), text.as_bytes()).expect("the file can be written");
@@ -88,7 +88,7 @@ fn the_workspace_root_serves_its_members() {
 }
 
 #[test]
-fn a_module_that_cannot_be_called_so_is_refused() {
+fn invalid_module_name_is_refused() {
     let list = ("mcp/demo.json", LIST);
     for (input, name) in [
         (quote!("demo", mod = self), "self"),
@@ -111,7 +111,7 @@ fn names(files: &[(&str, &str)], input: TokenStream, module: &str) -> (String, u
 }
 
 #[test]
-fn broken_server_keeps_its_names_and_the_other_modules() {
+fn broken_server_preserves_its_names_and_other_modules() {
     let tools = r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object", "properties": {"to": {"type": "object",
         "properties": {"host": {}}}}}}, {"name": "pong", "inputSchema": {"type": "object", "proper"#;
     let files = [("mcp/demo.json", LIST), ("mcp/fs.json", tools), ("mcp/memory.json", LIST)];
@@ -129,7 +129,7 @@ fn broken_server_keeps_its_names_and_the_other_modules() {
 }
 
 #[test]
-fn faults_of_a_server_leave_its_names() {
+fn faults_of_a_server_preserve_its_names() {
     let list = ("mcp/demo.json", LIST);
     let config = |keys: &str| format!("[servers.demo]\ncommand = \"x\"\n{keys}\n");
     let conflict = format!("<<<<<<< ours\n{LIST}\n=======\n{LIST}\n>>>>>>> theirs");
@@ -158,7 +158,7 @@ fn faults_of_a_server_leave_its_names() {
 }
 
 #[test]
-fn error_of_several_servers_stands_once() {
+fn error_of_several_servers_is_reported_once() {
     let files = [("mcp/demo.json", LIST), ("mcp/fs.json", LIST)];
     for (config, input) in [
         ("[servers.demo]\ncomand = \"x\"\n", quote!("demo", "fs")),
@@ -172,14 +172,14 @@ fn error_of_several_servers_stands_once() {
 }
 
 #[test]
-fn pattern_may_be_about_a_broken_server() {
+fn unmatched_pattern_is_not_reported_beside_a_broken_server() {
     let files = [("mcp/demo.json", LIST), ("mcp/fs.json", "{")];
     let said = error(&files, quote!("demo", "fs", tools = ["ping", "read_file"]));
     assert!(said.matches("compile_error").count() == 1 && said.contains("mcp/fs.json:1"), "{said}");
 }
 
 #[test]
-fn servers_that_would_be_one_module_are_refused() {
+fn servers_with_equal_module_names_are_refused() {
     let lists = [("mcp/my-demo.json", LIST), ("mcp/my_demo.json", LIST)];
     let said = error(&lists, quote!("my-demo", "my_demo"));
     assert!(said.contains("`my-demo` and `my_demo` have the same module name `my_demo`"), "{said}");

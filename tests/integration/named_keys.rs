@@ -34,7 +34,7 @@ fn keeps<T: Wire>(beside: &Value, keys: &[&str]) {
 }
 
 #[test]
-fn keys_that_a_branch_requires() {
+fn keys_required_by_a_branch_have_fields() {
     keeps::<Quote>(&json!({"name": "n"}), &["symbol", "symbols"]);
     keeps::<Quote>(&json!({}), &["symbol", "symbols"]);
     assert!(from_value::<Quote>(&json!({"name": "n"})).is_err(), "one of the keys has to be there");
@@ -47,7 +47,7 @@ fn keys_that_a_branch_requires() {
 }
 
 #[test]
-fn keys_that_the_schema_forbids_have_no_field() {
+fn forbidden_keys_have_no_field() {
     round_trips::<Closed>(json!({"name": "n"}));
     round_trips::<Closed>(json!({"id": "n"}));
     assert!(from_value::<Closed>(&json!({"symbol": "x"})).is_err());
@@ -55,7 +55,7 @@ fn keys_that_the_schema_forbids_have_no_field() {
 }
 
 #[test]
-fn keys_under_conditions() {
+fn keys_under_conditions_have_fields() {
     keeps::<UnderConditions>(
         &json!({"name": "n"}),
         &["in_if", "in_then", "in_else", "in_not", "deep_key", "deep_value"],
@@ -65,7 +65,7 @@ fn keys_under_conditions() {
 }
 
 #[test]
-fn keys_beside_a_reference() {
+fn keys_beside_a_reference_have_fields() {
     keeps::<BesideAReference>(&json!({}), &["none"][..0]);
     for (key, held) in [("note", json!(1)), ("mood", json!("good"))] {
         round_trips::<BesideAReference>(json!({"place": {"city": "c", key: held}}));
@@ -75,7 +75,7 @@ fn keys_beside_a_reference() {
 }
 
 #[test]
-fn keys_of_other_branches() {
+fn keys_of_tagged_branches_have_fields() {
     round_trips::<InTaggedBranches>(json!({"order": {"kind": "buy", "amount": 1}}));
     round_trips::<InTaggedBranches>(json!({"order": {"kind": "cancel", "amount": 1}}));
     round_trips::<InTaggedBranches>(json!({"order": {"kind": "cancel"}}));

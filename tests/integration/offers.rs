@@ -63,7 +63,7 @@ impl ReadResource for Recorder {
 }
 
 #[tokio::test]
-async fn a_prompt_is_asked_for_by_its_wire_name() {
+async fn prompt_is_requested_by_its_wire_name() {
     let server = Prompts::with(Recorder::default());
     let arguments = PromptsReviewPrompt { r#type: Some("fix".into()), ..PromptsReviewPrompt::new("a diff") };
     server.prompt_review_prompt(arguments.clone()).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_prompt_is_asked_for_by_its_wire_name() {
 }
 
 #[test]
-fn arguments_that_are_missing_or_no_texts_are_refused() {
+fn missing_or_non_string_prompt_arguments_are_refused() {
     let read = serde_json::from_value::<PromptsReviewPrompt>;
     assert_eq!(read(json!({ "change": "x", "style": "dry" })).unwrap().style.as_deref(), Some("dry"));
     let error = read(json!({ "style": "dry" })).unwrap_err().to_string();
@@ -90,7 +90,7 @@ fn arguments_that_are_missing_or_no_texts_are_refused() {
 }
 
 #[tokio::test]
-async fn a_template_is_filled_in_and_read() {
+async fn resource_template_is_expanded_and_read() {
     let server = Prompts::with(Recorder::default());
     let path = vec!["src".to_owned(), "a file?.rs".to_owned()];
     let file = PromptsRepoContentsResource {
@@ -106,7 +106,7 @@ async fn a_template_is_filled_in_and_read() {
 }
 
 #[tokio::test]
-async fn hostile_values_stay_inside_or_are_refused_and_never_sent() {
+async fn hostile_values_are_encoded_or_refused_and_never_sent() {
     let server = Prompts::with(Recorder::default());
     for (value, uri) in [
         ("../../etc/passwd", "..%2F..%2Fetc%2Fpasswd"),
@@ -130,7 +130,7 @@ async fn hostile_values_stay_inside_or_are_refused_and_never_sent() {
 }
 
 #[test]
-fn constants_have_what_the_server_declared() {
+fn constants_match_the_declarations_of_the_server() {
     let review = PROMPTS.iter().find(|prompt| prompt.name == "review").unwrap();
     assert_eq!(review.title, Some("Review a change"));
     let arguments: Vec<_> = review.arguments.iter().map(|argument| (argument.name, argument.is_required)).collect();
@@ -146,7 +146,7 @@ fn snapshot() -> (Snapshot, String) {
 }
 
 #[test]
-fn what_cannot_be_bound_is_said_at_its_place() {
+fn unbindable_offers_are_reported_at_their_position() {
     let (snapshot, text) = snapshot();
     let (_, said) = Bindings::generate(&snapshot, &Options::new("prompts"));
     let said: Vec<(Listed, &str, &str, String)> =
@@ -179,7 +179,7 @@ fn what_cannot_be_bound_is_said_at_its_place() {
 
 /// Names hang on what a server offers, not on its order, and no patterns of tools touch them.
 #[test]
-fn the_order_of_the_lists_changes_no_name() {
+fn list_order_does_not_affect_names() {
     let (snapshot, _) = snapshot();
     let names = |snapshot: &Snapshot, options: &Options| {
         let mut names: Vec<_> = Bindings::offers(snapshot, options)
@@ -226,7 +226,7 @@ async fn hostile_offers_are_bound() {
 }
 
 #[test]
-fn nothing_is_emitted_where_a_server_has_none() {
+fn empty_lists_generate_no_items() {
     let snapshot = Snapshot::parse(r#"{"tools": [], "prompts": [], "resourceTemplates": []}"#).unwrap();
     let text = Bindings::generate(&snapshot, &Options::new("none")).0.to_string();
     assert!(!text.contains("PROMPTS") && !text.contains("RESOURCE_TEMPLATES") && !text.contains("GetPrompt"));

@@ -27,7 +27,7 @@ fn server() -> Github {
 }
 
 #[tokio::test]
-async fn tools_that_answer_in_text_give_typed_results() {
+async fn text_results_are_decoded_as_overridden_types() {
     let server = server();
     let issue = server
         .create_issue(GithubCreateIssueParams {
@@ -53,7 +53,7 @@ async fn tools_that_answer_in_text_give_typed_results() {
 }
 
 #[tokio::test]
-async fn the_servers_of_a_program_are_used_where_they_are_given() {
+async fn servers_passed_to_connect_with_are_shared() {
     let servers = Servers::new().with_client(server().client().clone());
     let github = Github::connect_with(&servers).await.unwrap();
     let shared = servers.client("github").unwrap();
@@ -66,7 +66,7 @@ async fn the_servers_of_a_program_are_used_where_they_are_given() {
 }
 
 #[tokio::test]
-async fn the_result_as_it_came_stays_in_reach() {
+async fn original_result_remains_available() {
     let server = server();
     let raw = GithubCall::parse("list_issues", json!({ "owner": "o", "repo": "r" })).unwrap();
     let raw = raw.call(server.client()).await.unwrap();
@@ -85,7 +85,7 @@ async fn the_result_as_it_came_stays_in_reach() {
 }
 
 #[test]
-fn the_bindings_know_what_the_server_declares() {
+fn tool_specs_contain_the_declared_schemas() {
     let snapshot = Snapshot::load(root().join(SNAPSHOT)).unwrap();
     assert_eq!(TOOLS.len(), 3);
     for (spec, tool) in TOOLS.iter().zip(&snapshot.tools) {
@@ -100,7 +100,7 @@ fn the_bindings_know_what_the_server_declares() {
 }
 
 #[test]
-fn the_generated_code_says_where_types_come_from() {
+fn generated_code_documents_overridden_types() {
     let snapshot = Snapshot::load(root().join(SNAPSHOT)).unwrap();
     let overrides = Overrides::load_beside(root().join(SNAPSHOT)).unwrap().expect("there are overrides");
     let mended = apply_overrides(&snapshot, &overrides).unwrap();

@@ -115,7 +115,7 @@ const HIDDEN: &[&str] = &["__private"];
 const FORMAT: &str = "__format";
 
 #[test]
-fn the_roots_show_what_is_meant() {
+fn crate_roots_export_only_the_intended_names() {
     let mut runtime = Root::of(&source("runtime/src/lib.rs"));
     runtime.add_macros("runtime/src");
     assert_eq!(runtime.globs, BTreeSet::new(), "a glob shows whatever its module does: name what is public");
@@ -136,7 +136,7 @@ const ADVICE: &str =
     "what only generated code needs belongs into `__private`; what users may need is listed in this test";
 
 #[test]
-fn generated_code_names_what_is_public_or_private() {
+fn generated_code_names_only_known_items() {
     let mut named = BTreeSet::new();
     for folder in ["features", "overrides", "rules"] {
         for path in rust_files(&root().join("fixtures").join(folder)) {
@@ -169,7 +169,7 @@ fn generated_code_names_what_is_public_or_private() {
 }
 
 #[test]
-fn strays_are_found() {
+fn exported_names_are_detected() {
     let root = Root::of(
         "mod call; pub(crate) mod wire; pub mod shown; pub use call::{self as calls, deep::{Deep, Old as New}}; pub use call::*;
          pub fn stray() {} fn own() {} pub const MOST: u8 = 1; #[doc(hidden)] pub fn hidden() {} use call::Deep;

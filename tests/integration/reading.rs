@@ -87,7 +87,7 @@ fn refused<'t, T: Deserialize<'t> + std::fmt::Debug>(text: &'t str) -> String {
 }
 
 #[test]
-fn a_key_that_may_have_been_meant_is_named() {
+fn missing_key_error_suggests_the_nearest_key() {
     assert_eq!(refused::<File>(r#"{"pth": "a"}"#), "missing property `path`, found `pth`: did you mean `path`?");
     assert_eq!(refused::<File>(r#"{"colour": "a"}"#), "missing property `path`");
     assert_eq!(refused::<Strict>(r#"{"pth": "a"}"#), "unknown property; did you mean `path`? at `/pth`");
@@ -99,12 +99,12 @@ fn a_key_that_may_have_been_meant_is_named() {
 }
 
 #[test]
-fn a_property_that_is_there_twice_is_refused() {
+fn duplicate_property_is_refused() {
     assert_eq!(refused::<File>(r#"{"path": "a", "path": "b"}"#), "duplicate property at `/path`");
 }
 
 #[test]
-fn what_does_not_fit_is_told_by_its_place_and_never_by_its_value() {
+fn decode_error_shows_the_pointer_but_not_the_value() {
     for (text, expected) in [
         (r#"{"files": [{"path": 1}]}"#, "expected a string, found an integer at `/files/0/path`"),
         (
@@ -121,7 +121,7 @@ fn what_does_not_fit_is_told_by_its_place_and_never_by_its_value() {
 }
 
 #[test]
-fn what_the_text_has_wrong_stays_its_own_error() {
+fn syntax_errors_are_unchanged() {
     let cut_off = serde_json::from_str::<Folder>("{\"files\": [\n  {\"path\": \"a\"},").unwrap_err();
     assert!(cut_off.is_eof());
     assert_eq!(cut_off.line(), 2);
@@ -134,14 +134,14 @@ fn what_the_text_has_wrong_stays_its_own_error() {
 }
 
 #[test]
-fn a_word_that_no_schema_lists_is_undeclared() {
+fn unlisted_string_is_undeclared() {
     assert!(matches!(from_value(&json!({"event": "deleted"})).unwrap(), Event::Gone(_)));
     assert!(matches!(from_value(&json!({"event": "updated"})).unwrap(), Event::Known(_)));
     assert!(matches!(from_value(&json!({"event": "moved"})).unwrap(), Event::Known(_)));
 }
 
 #[test]
-fn flattened_types_take_what_is_theirs() {
+fn flattened_types_take_only_their_keys() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Both {
         #[serde(flatten)]
@@ -158,7 +158,7 @@ fn flattened_types_take_what_is_theirs() {
 }
 
 #[test]
-fn null_leaves_what_is_optional_empty() {
+fn null_leaves_an_optional_field_empty() {
     let file: File = serde_json::from_str(r#"{"size": null, "path": "a"}"#).unwrap();
     assert_eq!(file, File { path: "a".to_owned(), size: None });
     assert_eq!(to_value(&file).unwrap(), json!({"path": "a"}));
@@ -166,7 +166,7 @@ fn null_leaves_what_is_optional_empty() {
 }
 
 #[test]
-fn an_object_of_many_unknown_keys_costs_little() {
+fn object_with_many_unknown_keys_is_decoded_in_bounded_time() {
     let mut object: serde_json::Map<String, Value> =
         (0..200_000).map(|index| (format!("key{index}"), Value::Null)).collect();
     object.insert("path".to_owned(), "a".into());
@@ -179,7 +179,7 @@ fn an_object_of_many_unknown_keys_costs_little() {
 mcp_bindgen::mcp_tools!("tuple", path = "fixtures/features/tuple.json");
 
 #[test]
-fn the_first_items_of_an_array_have_types_of_their_own() {
+fn first_items_of_an_array_have_their_own_types() {
     use tuple::TuplePlaceParams;
 
     let read = |key: &str, items: Value| from_value::<TuplePlaceParams>(&json!({"point": [1, 2], key: items}));

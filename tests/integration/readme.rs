@@ -72,7 +72,7 @@ fn summary_lists_every_chapter() {
 }
 
 #[test]
-fn shown_struct_is_the_generated_one() {
+fn readme_shows_the_generated_struct() {
     let shown = README.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
     let snapshot = mcp_bindgen_model::Snapshot::load(root().join("fixtures/snapshots/github.json")).unwrap();
     let (tokens, _) = mcp_bindgen_codegen::Bindings::generate(&snapshot, &mcp_bindgen_codegen::Options::new("github"));
@@ -95,7 +95,7 @@ fn tests_in(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_requirement_of_the_documents_has_a_test() {
+fn every_documented_requirement_has_a_test() {
     let mut tests = BTreeSet::new();
     for package in ["agents", "cli", "mcp-codegen", "model", "proxy", "runtime", "schema", "template", "tests"] {
         tests_in(&root().join(package), &mut tests);

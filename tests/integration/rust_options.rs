@@ -76,7 +76,7 @@ fn round_trips<T: Wire>(value: Value) -> T {
 }
 
 #[test]
-fn undeclared_keys_are_kept_in_parameters() {
+fn undeclared_keys_of_parameters_are_preserved() {
     use keeping::tracker::{TrackerCreateIssueParams, TrackerMoveCardParams, TrackerSearchParams};
 
     let value = json!({
@@ -100,7 +100,7 @@ fn undeclared_keys_are_kept_in_parameters() {
 }
 
 #[test]
-fn undeclared_keys_are_kept_in_results() {
+fn undeclared_keys_of_results_are_preserved() {
     use keeping::tracker::{TrackerCreateIssueOutput, TrackerListEventsOutput};
 
     // Servers say more than they declare, also where they declare that they say nothing more.
@@ -116,14 +116,14 @@ fn undeclared_keys_are_kept_in_results() {
 }
 
 #[test]
-fn a_wrapped_result_is_unwrapped_as_before() {
+fn wrapped_result_is_unwrapped_with_every_option() {
     fn items<T: Tool<Output = Vec<I>>, I>() {}
     items::<keeping::tracker::TrackerListEventsParams, keeping::tracker::TrackerListEventsOutputResultItem>();
     items::<renaming::tracker::TrackerListEventsParams, renaming::tracker::TrackerListEventsOutputResultItem>();
 }
 
 #[test]
-fn derives_are_there_where_they_hold() {
+fn derives_are_added_where_possible() {
     fn ordered<T: Ord + PartialOrd + Eq + std::hash::Hash>() {}
     fn partly_ordered<T: PartialOrd>() {}
     fn copied<T: Copy>() {}
@@ -148,7 +148,7 @@ fn derives_are_there_where_they_hold() {
 }
 
 #[test]
-fn what_is_renamed_keeps_its_name_on_the_wire() {
+fn renamed_items_keep_their_wire_names() {
     use renaming::tracker::{
         self, TrackerCall, TrackerListEventsOutputResultItem as Event, TrackerOpenIssueOutput, TrackerOpenIssueParams,
     };
@@ -180,7 +180,7 @@ fn what_is_renamed_keeps_its_name_on_the_wire() {
 }
 
 #[test]
-fn setters_chain_for_what_is_optional() {
+fn setters_chain_for_optional_properties() {
     use mcp_bindgen::Nullable;
     use setting::booking::{BookingBookParams, BookingBookParamsParty, BookingBookParamsType, BookingListParams};
 
@@ -212,7 +212,7 @@ fn setters_chain_for_what_is_optional() {
 }
 
 #[test]
-fn builders_build_what_is_required_in_any_order() {
+fn builders_accept_required_properties_in_any_order() {
     use naming::booking::{BookingBookOutput, BookingBookParams, BookingBookParamsParty, BookingListParams};
 
     let begun = BookingBookParams::builder().guest("ada");
@@ -228,7 +228,7 @@ fn builders_build_what_is_required_in_any_order() {
 }
 
 #[test]
-fn a_checked_newtype_holds_what_the_schema_allows_alone() {
+fn checked_newtype_accepts_only_valid_values() {
     use checking::booking::{
         BookingBookParamsDay, BookingBookParamsGuest, BookingBookParamsNames, BookingBookParamsNights,
         BookingBookParamsPrice, BookingBookParamsRoom,
@@ -267,7 +267,7 @@ fn a_checked_newtype_holds_what_the_schema_allows_alone() {
 }
 
 #[test]
-fn arguments_are_checked_and_results_are_not() {
+fn arguments_are_checked_but_results_are_not() {
     use checking::booking::{
         BookingBookOutput, BookingBookParams, BookingBookParamsParty, BookingCall, BookingListParams,
     };

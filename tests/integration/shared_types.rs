@@ -82,7 +82,7 @@ fn round_trips<T: Wire>(value: &Value) -> T {
 }
 
 #[test]
-fn what_is_read_can_be_sent() {
+fn results_can_be_sent_as_arguments() {
     let MemoryGraph { entities, relations } = round_trips(&graph());
     let entity: &MemoryEntity = &entities[0];
     assert_eq!(entity.name, "ferris");
@@ -93,7 +93,7 @@ fn what_is_read_can_be_sent() {
 }
 
 #[test]
-fn one_type_is_what_several_tools_answer() {
+fn several_tools_return_one_shared_type() {
     fn answers<T: Tool<Output = MemoryGraph>>() {}
     answers::<MemoryReadGraphParams>();
     answers::<documented::memory::MemoryOpenNodesParams>();
@@ -101,7 +101,7 @@ fn one_type_is_what_several_tools_answer() {
 }
 
 #[test]
-fn a_shared_type_reads_what_a_server_may_say() {
+fn shared_type_ignores_undeclared_keys() {
     // The schema forbids other keys, and servers have them all the same.
     let mut said = graph();
     said["entities"][0]["version"] = json!(2);
@@ -115,7 +115,7 @@ fn a_shared_type_reads_what_a_server_may_say() {
 }
 
 #[test]
-fn types_of_the_program_stand_in_parameters_and_results() {
+fn extern_types_are_used_in_parameters_and_results() {
     let money = |amount: u64| Money { amount, currency: "EUR".to_owned() };
     let wire = |amount: &str| json!({"amount": amount, "currency": "EUR"});
     let arguments = json!({"skus": ["a-1"], "limit": wire("12.50"), "tip": null, "paid": wire("1.00")});
@@ -133,7 +133,7 @@ fn types_of_the_program_stand_in_parameters_and_results() {
 }
 
 #[test]
-fn a_value_that_the_programs_type_refuses_is_told_with_its_place() {
+fn value_refused_by_an_extern_type_is_an_error_with_its_pointer() {
     let value = json!({"skus": [], "limit": {"amount": "much", "currency": "EUR"}});
     let error = from_value::<ShopOrderParams>(&value).unwrap_err().to_string();
     assert!(error.contains("no amount") && error.contains("/limit/amount"), "{error}");

@@ -45,7 +45,7 @@ fn is_refused<T: Wire>(value: Value) -> String {
 }
 
 #[test]
-fn a_tag_picks_the_branch() {
+fn tag_selects_the_branch() {
     assert!(matches!(round_trips(json!({"kind": "circle", "radius": 2})), Shape::Circle(_)));
     assert!(matches!(round_trips(json!({"kind": "square", "side": 0.5})), Shape::Square(_)));
     assert!(matches!(round_trips(json!({"kind": "point"})), Shape::Point(_)));
@@ -55,7 +55,7 @@ fn a_tag_picks_the_branch() {
 }
 
 #[test]
-fn the_tag_is_the_property_that_separates_all_branches() {
+fn tag_is_the_property_that_distinguishes_all_branches() {
     let first: TwoTags = round_trips(json!({"version": 1, "type": "a", "x": 3}));
     let second: TwoTags = round_trips(json!({"version": 2, "type": "a", "y": 3}));
     assert_ne!(std::mem::discriminant(&first), std::mem::discriminant(&second));
@@ -64,13 +64,13 @@ fn the_tag_is_the_property_that_separates_all_branches() {
 }
 
 #[test]
-fn the_more_specific_branch_is_not_shadowed() {
+fn more_specific_branch_is_selected() {
     assert!(matches!(round_trips(json!({"path": "p", "line": 1})), Objects::WithLine(_)));
     assert!(matches!(round_trips(json!({"path": "p"})), Objects::Object(_)));
 }
 
 #[test]
-fn what_belongs_to_another_branch_is_kept() {
+fn keys_of_another_branch_are_preserved() {
     assert!(matches!(round_trips(json!({"a": "x"})), Overlap::WithA(_)));
     assert!(matches!(round_trips(json!({"b": 1})), Overlap::WithB(_)));
     round_trips::<Overlap>(json!({"a": "x", "b": 1}));
@@ -78,7 +78,7 @@ fn what_belongs_to_another_branch_is_kept() {
 }
 
 #[test]
-fn what_another_branch_declares_is_kept_at_every_place() {
+fn keys_of_another_branch_are_preserved_at_every_level() {
     let both = json!({"p": 1, "q": 2});
     round_trips::<Overlapping>(json!({"objects": {"d": both}}));
     round_trips::<Overlapping>(json!({"lists": [both, {"p": 1}]}));
@@ -88,7 +88,7 @@ fn what_another_branch_declares_is_kept_at_every_place() {
 }
 
 #[test]
-fn lists_are_told_apart_by_their_items() {
+fn lists_are_distinguished_by_their_items() {
     assert!(matches!(round_trips(json!(["a"])), Lists::Strings(_)));
     assert!(matches!(round_trips(json!([1])), Lists::Numbers(_)));
     round_trips::<Lists>(json!([]));
@@ -96,7 +96,7 @@ fn lists_are_told_apart_by_their_items() {
 }
 
 #[test]
-fn untyped_branches_shadow_nothing() {
+fn untyped_branches_do_not_shadow_typed_ones() {
     assert!(matches!(round_trips(json!({"a": "x", "b": 1})), UntypedFirst::Object(_)));
     assert!(matches!(round_trips(json!({"a": 1})), UntypedFirst::Object2(_)));
     assert!(matches!(round_trips(json!({"b": 1})), UntypedFirst::Object3(_)));
@@ -107,7 +107,7 @@ fn untyped_branches_shadow_nothing() {
 }
 
 #[test]
-fn an_integer_of_no_type_shadows_no_text() {
+fn untyped_integer_branch_does_not_shadow_strings() {
     assert!(matches!(round_trips(json!("x")), WideOrText::String(_)));
     assert!(matches!(round_trips(json!(u64::MAX)), WideOrText::Other(_)));
     assert!(matches!(round_trips(json!(-1)), WideOrText::Other(_)));
@@ -115,7 +115,7 @@ fn an_integer_of_no_type_shadows_no_text() {
 }
 
 #[test]
-fn every_integer_that_the_schema_allows_is_read() {
+fn every_integer_that_the_schema_allows_is_decoded() {
     for key in ["at_least_zero", "above_minus_one", "in_all_of", "beside_a_reference", "unsigned_64"] {
         round_trips::<Count>(json!({"plain": -1, key: u64::MAX}));
         round_trips::<Count>(json!({"plain": 1, key: 0}));
@@ -128,7 +128,7 @@ fn every_integer_that_the_schema_allows_is_read() {
 }
 
 #[test]
-fn an_item_keeps_what_each_of_the_schemas_that_describe_it_declares() {
+fn item_has_the_fields_of_every_schema_that_describes_it() {
     let item: tuples::places::PlacesPlaceParamsInParts1 = round_trips(json!({"a": 1, "b": "x"}));
     assert_eq!((item.a, item.b.as_deref()), (1, Some("x")));
 }

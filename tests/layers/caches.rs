@@ -19,7 +19,7 @@ fn slow_get(key: &str, pause_ms: u64) -> ToolCall {
 }
 
 #[tokio::test]
-async fn what_is_read_only_is_kept_and_nothing_else() {
+async fn only_read_only_tools_are_cached() {
     let (server, stack) = cached(Cache::new(SOON));
     let store = Store::with(stack.clone());
     for _ in 0..3 {
@@ -43,7 +43,7 @@ async fn what_is_read_only_is_kept_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_program_says_what_is_read_and_what_changes_it() {
+async fn options_select_cached_and_invalidating_tools() {
     let (server, stack) = cached(Cache::new(SOON).tools(["g*", "fail"]).invalidated_by(["put", "get_*"]));
     for _ in 0..2 {
         stack.call_tool(untyped("get", json!({ "key": "a" }))).await.unwrap();
@@ -60,7 +60,7 @@ async fn the_program_says_what_is_read_and_what_changes_it() {
 }
 
 #[tokio::test]
-async fn what_is_kept_ends_with_its_time_or_when_it_is_told_to() {
+async fn cache_entries_expire_and_can_be_cleared() {
     let cache = Cache::new(Duration::from_millis(40));
     let (server, stack) = cached(cache.clone());
     stack.call_tool(get("a")).await.unwrap();
@@ -73,7 +73,7 @@ async fn what_is_kept_ends_with_its_time_or_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn no_more_is_kept_than_there_is_room_for() {
+async fn cache_entries_are_bounded() {
     let (server, stack) = cached(Cache::new(SOON).max_entries(2));
     for key in ["a", "b", "c", "c", "b", "a"] {
         stack.call_tool(get(key)).await.unwrap();
@@ -82,7 +82,7 @@ async fn no_more_is_kept_than_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn calls_with_meta_of_their_own_go_to_the_server() {
+async fn calls_with_meta_bypass_the_cache() {
     let (server, stack) = cached(Cache::new(SOON));
     for _ in 0..2 {
         stack.call_tool(get("a").with(CallOptions::new().meta("trace", "1"))).await.unwrap();
@@ -92,7 +92,7 @@ async fn calls_with_meta_of_their_own_go_to_the_server() {
 
 /// Some clients always want to hear of it, and would never be served otherwise.
 #[tokio::test]
-async fn calls_that_want_to_hear_of_progress_are_kept_and_served_and_wait_for_no_other() {
+async fn calls_with_progress_are_cached_but_not_shared() {
     let (server, stack) = cached(Cache::new(SOON));
     let hearing = || CallOptions::new().on_progress(|_| {});
     for _ in 0..3 {
@@ -106,7 +106,7 @@ async fn calls_that_want_to_hear_of_progress_are_kept_and_served_and_wait_for_no
 }
 
 #[tokio::test]
-async fn equal_calls_at_once_are_one() {
+async fn equal_concurrent_calls_are_sent_once() {
     let (server, stack) = cached(Cache::new(SOON));
     let mut callers = JoinSet::new();
     for _ in 0..CALLERS {
@@ -118,7 +118,7 @@ async fn equal_calls_at_once_are_one() {
 }
 
 #[tokio::test]
-async fn equal_calls_at_once_fail_as_one_and_are_tried_again() {
+async fn equal_concurrent_calls_share_a_failure_and_are_retried_later() {
     let bottom = By::new(|_, _| Err(CallError::transport("store", "get", "gone")));
     let stack = Stack::new(bottom.clone()).cache(Cache::new(SOON));
     for round in 1..=2 {
@@ -149,7 +149,7 @@ async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Out
 }
 
 #[tokio::test]
-async fn whoever_gives_up_leaves_the_others_their_answer() {
+async fn abandoned_call_does_not_affect_equal_calls() {
     let (server, stack) = cached(Cache::new(SOON));
     let call = |key: &'static str, options: CallOptions| {
         let stack = stack.clone();
@@ -178,7 +178,7 @@ async fn whoever_gives_up_leaves_the_others_their_answer() {
 }
 
 #[tokio::test]
-async fn a_read_under_way_when_a_write_ends_is_nobody_elses() {
+async fn read_that_overlaps_a_write_is_neither_shared_nor_cached() {
     let (server, stack) = cached(Cache::new(SOON));
     let early = tokio::spawn({
         let stack = stack.clone();
@@ -196,7 +196,7 @@ async fn a_read_under_way_when_a_write_ends_is_nobody_elses() {
 
 /// One writer whose values grow, and readers who know what was written when they began.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_reads_what_was_before_a_write() {
+async fn cached_reads_are_never_older_than_the_last_write() {
     const WRITES: i64 = 60;
     let (server, stack) = cached(Cache::new(SOON));
     let written = Arc::new(AtomicI64::new(0));
@@ -233,7 +233,7 @@ async fn nobody_reads_what_was_before_a_write() {
 }
 
 #[tokio::test]
-async fn a_cache_that_is_given_twice_is_one_for_the_tools_of_both() {
+async fn repeated_cache_layer_applies_to_the_tools_of_both() {
     let (server, client) = served();
     let cache = Cache::new(Duration::from_secs(60));
     let stack = Stack::new(client).cache(cache.clone().tools(["get"])).cache(cache.tools(["list_*"]));

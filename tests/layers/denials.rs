@@ -29,7 +29,7 @@ async fn every_way(stack: &Stack<Client>) -> Vec<Result<(), CallError>> {
 }
 
 #[tokio::test]
-async fn what_is_denied_never_reaches_the_server() {
+async fn denied_call_never_reaches_the_server() {
     let policies = [
         Policy::new(|call| if call.tool == "remove" { Verdict::deny("no") } else { Verdict::Allow }),
         Policy::new_async(async |call: ToolCall| match &*call.tool {
@@ -66,7 +66,7 @@ async fn what_is_denied_never_reaches_the_server() {
 }
 
 #[tokio::test]
-async fn reasons_say_what_became_of_a_policy() {
+async fn denial_reason_describes_the_policy_failure() {
     let (_, client) = served();
     let reason = async |policy| denied(Stack::new(client.clone()).policy(policy).call_tool(get("a")).await);
     assert!(reason(Policy::new(|_| panic!("hunter2"))).await.contains("panicked"));
@@ -84,7 +84,7 @@ async fn reasons_say_what_became_of_a_policy() {
 }
 
 #[tokio::test]
-async fn destructive_unless_idempotent() {
+async fn destructive_tools_require_approval_unless_idempotent() {
     let (server, client) = served();
     let log = Log::default();
     let asked = log.clone();
@@ -105,7 +105,7 @@ async fn destructive_unless_idempotent() {
 }
 
 #[tokio::test]
-async fn many_calls_may_ask_at_once() {
+async fn approvals_are_requested_concurrently() {
     let (server, client) = served();
     let asking = Arc::new(AtomicUsize::new(0));
     let all = Arc::new(tokio::sync::Barrier::new(CALLERS));
@@ -128,7 +128,7 @@ async fn many_calls_may_ask_at_once() {
 }
 
 #[tokio::test]
-async fn an_approval_that_is_dropped_half_way_is_none() {
+async fn abandoned_approval_does_not_run_the_call() {
     let (server, client) = served();
     let (ask, mut asked) = tokio::sync::mpsc::unbounded_channel::<oneshot::Sender<ApprovalAnswer>>();
     let stack = Stack::new(client).approval(Approval::of(["*"], move |_| {
@@ -170,7 +170,7 @@ async fn an_approval_that_is_dropped_half_way_is_none() {
 }
 
 #[tokio::test]
-async fn prompts_and_resources_pass() {
+async fn prompts_and_resources_pass_through_a_stack() {
     fn has_all(_: impl CallTool + GetPrompt + ReadResource + Clone) {}
     let (_, client) = served();
     let stack = Stack::new(client).policy(Policy::deny(["*"]));

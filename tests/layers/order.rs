@@ -64,7 +64,7 @@ fn setters(log: &Log) -> Vec<Set> {
 }
 
 #[tokio::test]
-async fn whatever_the_order_in_which_layers_are_given_theirs_is_one() {
+async fn layer_order_is_independent_of_setter_order() {
     let layers = setters(&Log::default()).len();
     for turn in 0..2 * layers {
         let log = Log::default();
@@ -90,7 +90,7 @@ async fn whatever_the_order_in_which_layers_are_given_theirs_is_one() {
 }
 
 #[tokio::test]
-async fn whoever_says_no_ends_the_call_before_the_next_one_hears_of_it() {
+async fn denial_ends_the_call_before_later_layers() {
     let log = Log::default();
     let bottom = By::new(|_, _| done());
     let stack = |denying: Policy, answer: ApprovalAnswer| {
@@ -117,7 +117,7 @@ async fn whoever_says_no_ends_the_call_before_the_next_one_hears_of_it() {
 }
 
 #[tokio::test]
-async fn orders_that_cannot_be_meant_are_refused() {
+async fn invalid_layer_orders_are_refused() {
     let (server, client) = served();
     let log = Log::default();
     let (policy, approval) = (noting(&log, "policy"), approving(&log));
@@ -154,7 +154,7 @@ async fn orders_that_cannot_be_meant_are_refused() {
 }
 
 #[tokio::test]
-async fn a_stack_stands_wherever_its_client_does() {
+async fn stack_replaces_its_client() {
     let (server, client) = served();
     let stack = Stack::new(client).policy(Policy::read_only());
     let around = Stack::new(stack.clone()).policy(Policy::allow(["*"]));

@@ -18,7 +18,7 @@ fn retry() -> Retry {
 }
 
 #[tokio::test]
-async fn what_may_have_run_is_repeated_where_that_does_no_harm() {
+async fn unknown_outcomes_are_retried_only_for_repeatable_tools() {
     let (server, client) = served();
     let stack = Stack::new(client).retry(retry()).try_timeout(TRY);
     for tool in ["get", "put", "set"] {
@@ -39,7 +39,7 @@ async fn what_may_have_run_is_repeated_where_that_does_no_harm() {
 }
 
 #[tokio::test]
-async fn tries_come_to_an_end() {
+async fn retry_attempts_are_bounded() {
     let (server, client) = served();
     server.answer_nothing("get", 100);
     let stack = Stack::new(client).retry(retry().tries(4)).try_timeout(TRY);
@@ -49,7 +49,7 @@ async fn tries_come_to_an_end() {
 }
 
 #[tokio::test]
-async fn sixty_four_callers_and_none_runs_twice() {
+async fn retries_of_64_callers_run_no_call_twice() {
     let (server, client) = served();
     let down = By::new(
         move |number, _| {
@@ -89,7 +89,7 @@ fn errors() -> Vec<(CallError, usize)> {
 }
 
 #[tokio::test]
-async fn what_no_try_can_change_is_not_tried_again() {
+async fn permanent_errors_are_not_retried() {
     for (error, tries) in errors() {
         let failing = error.clone();
         let bottom = By::new(move |_, _| Err(failing.clone()));
@@ -103,7 +103,7 @@ async fn what_no_try_can_change_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_said_in_the_end_knows_of_every_try() {
+async fn final_error_reflects_every_attempt() {
     let bottom = By::new(|number, _| match number {
         1 => Err(CallError::outcome_unknown("store", "put", "gone")),
         _ => Err(CallError::transport("store", "put", "refused")),
@@ -114,7 +114,7 @@ async fn what_is_said_in_the_end_knows_of_every_try() {
 }
 
 #[tokio::test]
-async fn the_time_of_a_call_bounds_all_tries() {
+async fn call_timeout_bounds_all_attempts() {
     let (server, client) = served();
     server.answer_nothing("get", 100);
     let stack = Stack::new(client).retry(retry().tries(100)).try_timeout(TRY);
@@ -130,7 +130,7 @@ async fn the_time_of_a_call_bounds_all_tries() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_to_be_left_alone_is() {
+async fn retry_respects_retry_after() {
     fn busy(wanted: Duration) -> By {
         By::new(move |number, _| {
             let mut error = CallError::transport("store", "set", "too many requests");
@@ -151,7 +151,7 @@ async fn a_server_that_wants_to_be_left_alone_is() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_between_tries_ends_at_once() {
+async fn call_cancelled_between_attempts_ends_immediately() {
     let (server, client) = served();
     server.answer_nothing("put", 1);
     let token = CancellationToken::new();

@@ -15,7 +15,7 @@ fn remove(key: &str) -> ToolCall {
 }
 
 #[tokio::test]
-async fn a_tool_comes_after_the_others_have_succeeded() {
+async fn tool_requires_success_of_its_predecessors() {
     let (server, client) = served();
     let stack = removing_after(&client, &["get", "s?t"]);
     assert!(denied(stack.call_tool(remove("a")).await).contains("`get`"));
@@ -38,7 +38,7 @@ async fn a_tool_comes_after_the_others_have_succeeded() {
 }
 
 #[tokio::test]
-async fn what_failed_or_is_under_way_does_not_count() {
+async fn failed_or_running_predecessor_does_not_count() {
     let (server, client) = served();
     let stack = removing_after(&client, &["fail"]);
     assert!(stack.call_tool(untyped("fail", json!({}))).await.unwrap().is_error);
@@ -65,7 +65,7 @@ async fn what_failed_or_is_under_way_does_not_count() {
 }
 
 #[tokio::test]
-async fn scopes_are_told_apart() {
+async fn sequences_are_separate_for_each_scope() {
     let (server, client) = served();
     let key = |call: &mcp_bindgen::middleware::CallFacts<'_>| call.arguments["key"].to_string();
     let stack = Stack::new(client).sequential(SequentialDependency::new("remove", ["get"]).scope(key));
@@ -77,7 +77,7 @@ async fn scopes_are_told_apart() {
 }
 
 #[tokio::test]
-async fn calls_that_are_denied_take_no_place_from_scopes_that_have_succeeded() {
+async fn denied_calls_do_not_evict_successful_scopes() {
     let (server, client) = served();
     let key = |call: &mcp_bindgen::middleware::CallFacts<'_>| call.arguments["key"].to_string();
     let stack = Stack::new(client).sequential(SequentialDependency::new("remove", ["get"]).scope(key));
@@ -90,7 +90,7 @@ async fn calls_that_are_denied_take_no_place_from_scopes_that_have_succeeded() {
 }
 
 #[tokio::test]
-async fn of_many_at_once_only_those_go_that_come_after() {
+async fn concurrent_calls_run_only_after_their_predecessor() {
     let (server, client) = served();
     let stack = removing_after(&client, &["get"]);
     let mut callers = JoinSet::new();

@@ -33,7 +33,7 @@ impl CallTool for Silent {
 }
 
 #[tokio::test]
-async fn a_cap_knows_what_was_sent() {
+async fn total_cap_reports_whether_the_call_was_dispatched() {
     let (server, client) = served();
     server.answer_nothing("set", 1);
     let stack = Stack::new(client.clone()).total_cap(CAP);
@@ -54,7 +54,7 @@ async fn a_cap_knows_what_was_sent() {
 }
 
 #[tokio::test]
-async fn a_call_that_could_not_connect_in_time_was_not_sent() {
+async fn call_that_times_out_while_connecting_is_not_dispatched() {
     let (near, _far) = duplex(1 << 10);
     let (read, write) = split(near);
     let client = Client::over(read, write);
@@ -64,7 +64,7 @@ async fn a_call_that_could_not_connect_in_time_was_not_sent() {
 }
 
 #[tokio::test]
-async fn the_shortest_time_holds() {
+async fn shortest_timeout_applies() {
     let (server, client) = served();
     server.answer_nothing("get", 100);
     let stack = Stack::new(client);

@@ -28,7 +28,7 @@ impl CallTool for Crowd {
 }
 
 #[tokio::test]
-async fn a_limit_of_tower_holds() {
+async fn tower_concurrency_limit_applies() {
     let crowd = Crowd::default();
     let stack = Stack::new(crowd.clone()).policy(Policy::allow(["s*"]));
     let limited = Calls::through(ServiceBuilder::new().concurrency_limit(3).service(stack));
@@ -43,7 +43,7 @@ async fn a_limit_of_tower_holds() {
 }
 
 #[tokio::test]
-async fn bindings_call_through_services_of_tower() {
+async fn bindings_call_through_tower_services() {
     let (server, client) = served();
     let service = ServiceBuilder::new().concurrency_limit(1).service(client.clone());
     let store = Store::with(Stack::new(Calls::through(service)).cache(Cache::new(SOON)));

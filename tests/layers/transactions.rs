@@ -35,7 +35,7 @@ fn now(state: &State) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_leaves_nothing_behind() {
+async fn failed_call_is_rolled_back() {
     let (server, client) = served();
     let (state, stack) = changing(client);
     stack.call_tool(set("a", 1)).await.unwrap();
@@ -65,7 +65,7 @@ async fn a_call_that_fails_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn many_at_once_take_turns_and_none_brings_back_half_of_another() {
+async fn concurrent_transactions_are_serialized() {
     let (server, client) = served();
     let (state, stack) = changing(client);
     let mut callers = JoinSet::new();
@@ -82,7 +82,7 @@ async fn many_at_once_take_turns_and_none_brings_back_half_of_another() {
 }
 
 #[tokio::test]
-async fn a_turn_is_waited_for_within_the_time_of_the_call() {
+async fn wait_for_a_transaction_counts_toward_the_call_timeout() {
     let (server, client) = served();
     let state = State::default();
     let stack = Stack::new(client).transaction(Transaction::over(&state).tools(["set", "put"]));
@@ -107,7 +107,7 @@ async fn a_turn_is_waited_for_within_the_time_of_the_call() {
 }
 
 #[tokio::test]
-async fn closures_that_panic_cost_their_call_alone() {
+async fn panicking_closures_affect_only_their_call() {
     let (server, client) = served();
     let blind = Stack::new(client.clone()).transaction(Transaction::new(|| -> u8 { panic!("on purpose") }, |_| {}));
     assert!(denied(blind.call_tool(set("a", 1)).await).contains("snapshot"));
@@ -121,7 +121,7 @@ async fn closures_that_panic_cost_their_call_alone() {
 
 /// As where two sections of a prompt bring the same transaction to one server.
 #[tokio::test]
-async fn a_transaction_that_is_given_twice_is_one_for_the_tools_of_both() {
+async fn repeated_transaction_layer_applies_to_the_tools_of_both() {
     let (server, client) = served();
     let state = State::default();
     let transaction = Transaction::over(&state);

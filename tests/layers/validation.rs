@@ -6,7 +6,7 @@ use mcp_bindgen::{CallError, CallTool};
 use super::*;
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_not_sent() {
+async fn invalid_arguments_are_not_sent() {
     let (server, client) = served();
     let stack = Stack::new(client).validate(Validate::new());
     let mut call = get("a");
@@ -20,7 +20,7 @@ async fn arguments_that_do_not_fit_are_not_sent() {
 }
 
 #[tokio::test]
-async fn results_that_do_not_fit_are_no_results() {
+async fn invalid_results_are_decode_errors() {
     let (_, client) = served();
     let stack = Stack::new(client).validate(Validate::new());
     stack.call_tool(put("a", 1_000_001)).await.unwrap();

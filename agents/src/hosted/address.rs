@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn public_addresses_pass() {
+    fn public_addresses_are_accepted() {
         for url in [
             "https://mcp.example.com/mcp",
             "HTTPS://MCP.example.com",
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_cannot_reach_is_refused() {
+    fn addresses_unreachable_for_a_provider_are_refused() {
         for url in [
             "",
             "ftp://example.com",

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_that_was_cut_asks_for_nothing() {
+    fn truncated_reply_requests_no_approval() {
         for cut in [
             json!(null),
             json!({}),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_a_value_or_the_text_as_it_is() {
+    fn approval_arguments_are_a_value_or_the_original_text() {
         for (sent, read) in [
             (json!("{\"a\":1}"), json!({ "a": 1 })),
             (json!(""), json!({})),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bearer_token_is_told_from_other_headers() {
+    fn bearer_token_is_separated_from_other_headers() {
         let found = of(&[("authorization", "bearer  t0ken"), ("X-Team", "blue")]).unwrap();
         assert_eq!(found.bearer.as_deref(), Some("t0ken"));
         assert_eq!(found.headers.keys().collect::<Vec<_>>(), ["X-Team"]);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_goes_over_plain_http() {
+    fn secrets_are_not_sent_over_plain_http() {
         let config = |scheme: &str, path: &str| ServerConfig::http("a", format!("{scheme}://a.example.com/{path}"));
         let check = |written: ServerConfig| {
             let ready = written.expand(|_| Some("hunter2".to_owned())).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_refused_and_not_shown() {
+    fn invalid_headers_are_refused_and_not_shown() {
         for (name, value) in
             [("X", "s3cret\n"), ("X", "s3cret\r\nY: z"), ("X", "s3cret é"), ("X Y", "s3cret"), ("", "s3cret")]
         {

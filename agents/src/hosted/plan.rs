@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn what_demands_nothing_is_handed_over_whole() {
+    fn ungoverned_server_is_handed_over_completely() {
         let whole = Plan { allowed: None, approved: Approved::None };
         assert_eq!(plan(&remote(), None).unwrap(), whole);
         assert_eq!(plan(&remote(), Some(&["x"])).unwrap(), whole);
     }
 
     #[test]
-    fn globs_become_the_names_of_what_was_listed() {
+    fn globs_expand_to_the_names_of_listed_tools() {
         let config = remote().tools(["list_*", "merge"]).exclude(["*_secrets"]).approve(["merge"]);
         let listed = ["merge", "list_b", "list_a", "list_secrets", "drop"];
         let Plan { allowed, approved } = plan(&config, Some(&listed)).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_names_will_do_and_globs_will_not() {
+    fn globs_require_a_tool_list_but_names_do_not() {
         let named = remote().tools(["a", "b"]).exclude(["b*"]);
         assert_eq!(plan(&named, None).unwrap().allowed, Some(set(&["a"])));
         for globs in [remote().tools(["a*"]), remote().exclude(["b"]), remote().tools(["a?"]).approve(["a"])] {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_with_a_view_stays_with_the_program() {
+    fn tool_with_a_view_is_not_handed_over() {
         let viewed = || remote().view("b", View::new());
         assert_eq!(plan(&viewed(), Some(&["a", "b"])).unwrap().allowed, Some(set(&["a"])));
         assert_eq!(plan(&viewed(), None).unwrap_err().reason, NotHostedReason::Tools);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nothing_goes_beyond_narrow_every_configuration() {
+    fn bound_names_limit_every_configuration() {
         let only = |config: &ServerConfig, names: &[&str]| Plan::of(config, None, Some(&set(names)));
         let plain = only(&remote(), &["a", "b"]).unwrap();
         assert_eq!(plain, Plan { allowed: Some(set(&["a", "b"])), approved: Approved::None });
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_never_taken_for_everything() {
+    fn empty_selection_is_refused() {
         let nothing = remote().tools(Vec::<String>::new());
         for listed in [None, Some(["a"].as_slice()), Some(&[])] {
             assert_eq!(plan(&nothing, listed).unwrap_err().reason, NotHostedReason::Tools);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_gets_its_own_form() {
+    fn results_have_the_form_of_each_provider() {
         let answers = [said("1", "a", "done"), failed("2", "b")];
         let refused = "s: `t` was denied: never";
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn images_go_where_they_are_taken() {
+    fn images_are_sent_where_supported() {
         let answers = [with_image("1", false), with_image("2", true)];
         let chat = Provider::OpenAiChat.results(&answers);
         assert!(chat[0]["content"].as_str().is_some_and(|text| text.contains("left out")), "{chat:?}");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_id_has_one_result_with_all_answers() {
+    fn calls_with_a_shared_id_have_one_result() {
         let answers = [said("1", "a", "one"), said("2", "b", "two"), said("1", "a", "one"), failed("1", "c")];
         for (provider, place) in [(Provider::OpenAiChat, "/content"), (Provider::OpenAiResponses, "/output")] {
             let results = provider.results(&answers);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn long_results_are_cut_and_say_so() {
+    fn long_results_are_truncated_with_a_notice() {
         for provider in ALL {
             let long = [said("1", "a", &"ä".repeat(LONGEST_RESULT + 7))];
             let printed = serde_json::to_string(&provider.results(&long)).expect("it prints");

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_was_closed_by_a_cut_is_unfinished() {
+    fn last_input_of_a_truncated_reply_is_unfinished() {
         let call = json!({"type": "tool_use", "id": "1", "name": "a", "input": {"path": "/"}});
         for (reason, is_first) in [("max_tokens", false), ("model_context_window_exceeded", false), ("refusal", true)] {
             let found = calls(&json!({"content": [call, call], "stop_reason": reason}));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_an_object_is_read() {
+    fn every_form_of_an_object_is_parsed() {
         let expected = json!({"n": 1, "deep": {"x": [null]}});
         let Value::Object(map) = expected.clone() else { panic!("an object") };
         for arguments in [
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn malformed_arguments_error_has_a_position() {
         let said = refused("{\"title\": \"créer\",\n \"body\": tru}");
         assert!(said.contains("line 2 column 1") && said.contains("after `"), "{said}");
         assert!(said.contains(r#""body": tru"#), "{said}");
@@ -206,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hostile_is_repeated_as_it_is() {
+    fn error_escapes_hostile_characters() {
         let said = refused("{\"a\": \u{1b}[31m\u{202e}");
         assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
     }
 
     #[test]
-    fn ten_megabytes_are_refused_in_every_form() {
+    fn arguments_are_bounded_in_bytes_in_every_form() {
         let large = "x".repeat(10 * 1024 * 1024);
         for arguments in [
             Arguments::from(json!({"body": large}).to_string()),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_no_values() {
+    fn debug_output_shows_no_values() {
         let shown = format!("{:?} {:?}", Arguments::from(json!({"password": "hunter22"})), Arguments::from("hunter22"));
         assert!(shown.contains("password") && !shown.contains("hunter22"), "{shown}");
     }

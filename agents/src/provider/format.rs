@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn anthropic_has_room_for_so_much() {
+    fn anthropic_limits_strict_tools_of_a_request() {
         let mut room = crate::Provider::Anthropic.format().strict_at_most;
         assert!(room.take(load(25, 0)).unwrap_err().contains("25 optional"));
         assert_eq!(room.take(load(20, 16)), Ok(()));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_others_count_each_tool_alone() {
+    fn other_providers_have_no_limit_per_request() {
         let mut room = crate::Provider::OpenAiChat.format().strict_at_most;
         assert!((0..1000).all(|_| room.take(load(100, 100)).is_ok()));
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_call_of_a_cut_reply_is_unfinished() {
+    fn last_call_of_a_truncated_reply_is_unfinished() {
         let call = json!({"functionCall": {"name": "a", "args": {}}});
         for (reason, is_first) in [("MAX_TOKENS", false), ("SAFETY", true)] {
             let reply = json!({"candidates": [{"content": {"parts": [call, call]}, "finishReason": reason}]});

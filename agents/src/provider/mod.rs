@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn each_provider_has_its_form() {
+    fn definitions_have_the_form_of_each_provider() {
         let schema = r#"{"type":"object","properties":{}}"#;
         let strict = [
             (
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_has_one_object_for_all() {
+    fn gemini_wraps_all_definitions_in_one_object() {
         let listed = |provider: Provider, tools| (provider.format().list)(tools);
         let one = vec![json!({ "name": "a" })];
         assert_eq!(listed(Provider::Gemini, one.clone()), [json!({ "functionDeclarations": [{ "name": "a" }] })]);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_call_of_a_cut_reply_is_unfinished_unless_it_ends() {
+    fn incomplete_last_call_of_a_truncated_reply_is_unfinished() {
         let response = |last: &str, reason: &str| {
             let of = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "a", "arguments": arguments}});
             json!({"choices": [{"finish_reason": reason, "message": {"tool_calls": [of("1", "{}"), of("2", last)]}}]})

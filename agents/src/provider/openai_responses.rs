@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_incomplete_is_unfinished() {
+    fn incomplete_calls_are_unfinished() {
         let call = |status: Value| json!({"type": "function_call", "call_id": "c", "name": "a", "arguments": "{\"n\"", "status": status});
         assert!(calls(&call(json!("incomplete")))[0].is_unfinished);
         assert!(calls(&json!({"status": "incomplete", "output": [call(Value::Null)]}))[0].is_unfinished);

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_stand_where_the_server_put_them() {
+    fn images_keep_their_position() {
         let mixed = json!({"content": [
             {"type": "text", "text": "before"},
             {"type": "image", "data": "iVBORw==", "mimeType": "IMAGE/PNG"},
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_that_is_taken_is_json() {
+    fn unsupported_content_is_shown_as_json() {
         for block in [
             json!({"type": "image", "data": "AAAA", "mimeType": "image/tiff"}),
             json!({"type": "image", "data": "not base64!", "mimeType": "image/png"}),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_resource_is_its_text() {
+    fn embedded_resource_is_shown_as_text() {
         let resource = json!({"type": "resource", "resource": {"uri": "file:///x", "text": "a \"b\"\nc"}});
         let said = text("file:///x:\na \"b\"\nc");
         assert_eq!(of(json!({"content": [resource]}), ALL), std::slice::from_ref(&said));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_of_a_turn_have_so_much_room() {
+    fn images_of_a_turn_are_bounded() {
         let pictured = |data: &str, count: usize| {
             let block = json!({"type": "image", "data": data, "mimeType": "image/png"});
             reply(json!({"content": vec![block; count]}))
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_never_shown() {
+    fn empty_result_has_a_placeholder_text() {
         for empty in [json!({}), json!({"content": []}), json!({"content": [{"type": "text", "text": " \n"}]})] {
             assert_eq!(of(empty.clone(), TEXT), [text("(no result)")], "{empty}");
         }
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_there_for_whoever_reads_it_alone() {
+    fn reply_message_replaces_images_with_a_notice() {
         let block = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
         let pictured = with_message(reply(json!({"content": [block]})));
         assert!(pictured.message.contains("4 characters of base64 left out"), "{}", pictured.message);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_said_where_there_is_no_flag() {
+    fn errors_are_marked_in_text_without_an_error_flag() {
         let failed = json!({"content": [{"type": "text", "text": "no such file"}], "isError": true});
         assert_eq!(of(failed.clone(), TEXT), [text("error: no such file")]);
         assert_eq!(of(failed, ALL), [text("no such file")]);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_at_a_character_and_say_so() {
+    fn text_is_truncated_at_a_character_with_a_notice() {
         let mut long =
             vec![text("äöü"), Part::Image { mime_type: "image/png", data: String::new() }, text("ßß"), text("x")];
         let whole = long.clone();
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_characters_go_no_further() {
+    fn hostile_characters_are_removed() {
         let hostile =
             json!({"content": [{"type": "text", "text": "a\u{1b}[31m\u{202e}b\u{e0041}\n\tc مرحبا 👩\u{200d}💻"}]});
         assert_eq!(of(hostile, ALL), [text("a[31mb\n\tc مرحبا 👩\u{200d}💻")]);

@@ -64,7 +64,7 @@ pub(crate) mod tests {
 
     /// Figures of the providers' documentation.
     #[test]
-    fn pictures_cost_what_providers_say() {
+    fn image_tokens_match_the_providers_documentation() {
         let size = |width, height| ImageSize { width, height };
         assert_eq!(open_ai(size(1_024, 1_024)), 765);
         assert_eq!(open_ai(size(2_048, 4_096)), 1_105);

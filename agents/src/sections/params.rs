@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_a_type_are_known_without_a_value() {
+    fn parameter_names_are_known_from_the_type() {
         assert_eq!(Names::of::<()>(), Names::these([]));
         assert_eq!(Names::of::<BTreeMap<String, u8>>(), Names::Any);
         assert_eq!(Names::of::<Value>(), Names::Any);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bound_is_not_shown() {
+    fn debug_output_hides_bound_values() {
         let params = PromptParams::new().with(BTreeMap::from([("token".to_owned(), "s3cret".to_owned())]));
         let shown = format!("{params:?}");
         assert!(shown.contains("BTreeMap") && !shown.contains("s3cret"), "{shown}");

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_declarations_of_one_server_differ_in_words_without_secrets() {
+    fn difference_of_two_servers_is_described_without_secrets() {
         let server = |command: &str, arg: &str| SectionServer::from(ServerConfig::stdio("s", command).args([arg]));
         let difference = |one: SectionServer, other: SectionServer| one.handle.difference(&other.handle);
         assert_eq!(difference(server("a", "1"), server("a", "1")), None);

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_opened_keeps_its_order() {
+    fn opened_sections_preserve_their_order() {
         let open = OpenSections::new().with(["c"]).with(["a", "c", "a"]).with(["c"]);
         assert_eq!(open.paths().collect::<Vec<_>>(), ["c", "a"]);
         assert_eq!((open.round_of("c"), open.round_of("a"), open.round_of("b")), (Some(1), Some(2), None));

@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn placeholders_are_known_or_refused() {
+    fn unknown_placeholders_are_reported() {
         let (environment, names) = (environment(), Names::these(["path", "items"]));
         assert!(problems(&environment, "{{ path }} {% for i in range(3) %}{{ i }}{% endfor %}", &names).is_empty());
         let [problem] = &problems(&environment, "{{ pth }}", &names)[..] else { panic!("one placeholder is unknown") };
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_data() {
+    fn values_are_not_interpreted_as_templates() {
         let values = json!({ "path": "{{ items }} {% raw %} </b>", "items": [] });
         let text = render(&environment(), "\n  at {{ path }}\n", &values).expect("it renders");
         assert_eq!(text, "at {{ items }} {% raw %} </b>");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_endless_is_an_error() {
+    fn missing_value_or_endless_loop_is_an_error() {
         let environment = environment();
         let missing = render(&environment, "{{ a.b.c }}", &json!({ "a": {} })).expect_err("there is no such value");
         assert!(missing.contains("undefined"), "{missing}");

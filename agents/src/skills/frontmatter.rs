@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_is_read_as_json() {
+    fn metadata_is_parsed_as_json() {
         let text = "---\r\nname: pdf\ndescription: >-\n  Two\n  lines.\nmetadata:\n  version: 1.0\n  tags: [a, 'b: c', 3, true, null]\n---\n# Body\n---\n";
         let expected = json!({
             "name": "pdf", "description": "Two lines.", "metadata": { "version": 1, "tags": ["a", "b: c", 3, true, null] },
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_is_refused() {
+    fn malformed_metadata_is_refused() {
         for text in [
             "",
             "# Title",

@@ -13,7 +13,7 @@ fn entry() -> Value {
 }
 
 #[test]
-fn an_entry_is_read_with_all_that_it_says() {
+fn skill_entry_is_parsed_completely() {
     let skill = Skill::from_entry("s", &entry()).unwrap();
     assert_eq!(
         (skill.path(), skill.name.as_str(), skill.description.as_str()),
@@ -28,7 +28,7 @@ fn an_entry_is_read_with_all_that_it_says() {
 }
 
 #[test]
-fn entries_that_break_the_specification_are_refused() {
+fn entries_that_violate_the_specification_are_refused() {
     let changes: [(&str, Value, &str); 12] = [
         ("/uri", json!(5), "no `uri`"),
         ("/uri", json!("skill://acme/refunds/README.md"), "SKILL.md"),

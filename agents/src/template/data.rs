@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_comes_back_as_it_was() {
+    fn json_round_trips_unchanged() {
         let text = r#"{"z":1,"a":[5.0,-3,18446744073709551615,1e+300,true,null,"x",{}],"m":{"":[[]]}}"#;
         let json: Json = serde_json::from_str(text).unwrap();
         let value = of_json(json.clone()).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_json_is_walked_and_prints_as_it_came() {
+    fn text_of_json_can_be_traversed_and_prints_unchanged() {
         let text = "[ {\"n\": 1} ]\n";
         let value = of_text(text.to_owned());
         assert_eq!(printed(&value).unwrap(), text);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deep_is_refused() {
+    fn deeply_nested_values_are_refused() {
         let deep = (0..1000).fold(json!(1), |inner, _| Json::Array(vec![inner]));
         assert!(of_json(deep).is_none());
     }

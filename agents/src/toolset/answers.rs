@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_written_as_typescript() {
+    fn output_types_are_written_as_typescript() {
         let issue = json!({ "type": "object", "required": ["id", "state"], "properties": {
             "id": { "type": "integer" },
             "state": { "enum": ["open", "closed"] },
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn uninformative_output_types_are_omitted() {
         for schema in [
             json!({ "type": "object" }),
             json!({ "type": "string" }),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contains_itself_ends() {
+    fn recursive_types_are_written_finitely() {
         let node = json!({ "type": "object", "properties": { "next": { "$ref": "#" }, "n": { "type": "number" } } });
         let whole = within(&node, 1_000).unwrap();
         assert!(whole.len() < 200, "{whole}");

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn anthropic_is_sent_as_many_strict_tools_as_it_takes_the_first_ones() {
+    fn anthropic_receives_only_the_first_tools_as_strict() {
         let many = set(&[(1, 0); 30]);
         let expected: Vec<bool> = (0..30).map(|n| n < 20).collect();
         assert_eq!(strict(&many, Provider::Anthropic), expected);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_keeps_to_schemas_in_a_mode_of_its_own() {
+    fn gemini_uses_validated_mode_only_for_strict_tools() {
         let typed =
             json!({ "name": "a", "inputSchema": { "type": "object", "properties": { "n": { "type": "integer" } } } });
         let free = json!({ "name": "b", "inputSchema": { "type": "object", "additionalProperties": true } });
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_takes_no_room_from_what_follows() {
+    fn tool_that_does_not_fit_uses_no_strict_capacity() {
         let mixed = set(&[(10, 0), (25, 0), (0, 16), (15, 0), (14, 0), (0, 1), (0, 0)]);
         assert_eq!(strict(&mixed, Provider::Anthropic), [true, false, true, false, true, false, true]);
         let why: Vec<String> =
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_changes_nothing_before_it() {
+    fn added_tools_do_not_change_earlier_definitions() {
         let first = set(&[(10, 0), (15, 0), (0, 0)]);
         let grown = first.extend().server("z", &[json!({ "name": "small" })], Fake::new()).build().unwrap();
         let (before, after) = (first.definitions(Provider::Anthropic), grown.definitions(Provider::Anthropic));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_function_answers_or_says_what_does_not_fit() {
+    async fn function_returns_a_value_or_an_argument_error() {
         let double = typed(async |_, numbers: std::collections::BTreeMap<String, i64>| match numbers.get("n") {
             Some(n) if *n < 0 => Err("it is negative"),
             Some(n) => Ok(n * 2),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_left_out_may_be_null_to_the_same_effect() {
+    fn optional_parameters_may_be_null() {
         #[derive(schemars::JsonSchema)]
         #[allow(dead_code)]
         struct Order {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_objects() {
+    fn function_parameters_must_be_an_object() {
         assert_eq!(schema_of::<std::collections::BTreeMap<String, i64>>().unwrap()["type"], "object");
         assert_eq!(schema_of::<String>(), Err("of type `string`".to_owned()));
         assert_eq!(schema_of::<Option<i64>>(), Err("of several types".to_owned()));

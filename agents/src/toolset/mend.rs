@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_value_and_the_nearest_name_are_said() {
+    fn violation_suggests_the_nearest_value_or_name() {
         let value = said(json!({"title": "t", "state": "opne"}));
         assert!(
             value.contains("at `/state`") && value.contains("`enum`") && value.contains("was `open` meant?"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_told_at_once() {
+    fn all_violations_are_reported_together() {
         let arguments = json!({"state": "opne", "labels": ["bug", 5], "titel": "t"});
         let violations = Validator::new(&schema()).expect("it compiles").violations(&arguments, 8);
         let text = explained(&schema(), &arguments, &violations);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_case_of_named_values_is_mended_where_one_alone_can_be_meant() {
+    fn letter_case_of_enum_values_is_corrected_if_unambiguous() {
         let mended = |mut arguments: Value| {
             let violation =
                 Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn large_arguments_are_looked_at_in_part() {
+    fn large_arguments_are_explained_in_bounded_time() {
         let large: Map<String, Value> = (0..20_000).map(|n| (format!("key_{n}"), json!("OPNE"))).collect();
         assert!(said(large.into()).len() < 2000);
         let wide: Map<String, Value> =
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_are_shown_harmlessly_and_briefly() {
+    fn hostile_names_are_escaped_and_truncated() {
         let text = said(json!({"titl\u{202e}e": "t", "x".repeat(100_000): 1}));
         assert!(!text.contains('\u{202e}') && text.len() < 2000, "{}", text.len());
     }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_program_are_what_every_provider_accepts() {
+    fn function_names_are_valid_for_every_provider() {
         assert_eq!(own_name("program", "find-order"), "find-order");
         assert_eq!(own_name("program", "find order"), "find_order");
         assert!(own_name("program", "call_tool").starts_with("call_tool_"));

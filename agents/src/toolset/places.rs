@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_found_through_references_branches_and_items() {
+    fn places_resolve_through_references_branches_and_items() {
         let schema = json!({
             "$defs": {"state": {"enum": ["open", "closed"]}, "node": {"properties": {"next": {"$ref": "#/$defs/node"}}}},
             "properties": {

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cleaned_where_it_is_text_and_nowhere_else() {
+    fn only_text_keywords_are_cleaned() {
         let mut schema = json!({
             "description": "of\u{202e}all",
             "properties": {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn places_read_as_arguments() {
+    fn schema_pointers_are_shown_as_argument_paths() {
         assert_eq!(place("/properties/order/properties/items/items/properties/a~1b"), "order.items[].a/b");
         assert_eq!(place(""), "");
         assert_eq!(place("/anyOf/1/properties/x"), "x");

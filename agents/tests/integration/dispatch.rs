@@ -17,7 +17,7 @@ const ARGUMENTS: [&str; 8] = [
 ];
 
 #[test]
-fn every_dispatch_ends_with_an_answer() {
+fn every_dispatch_returns_a_reply() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let mut dispatched = 0;
     for folder in ["lists", "hostile", "features"] {

@@ -52,7 +52,7 @@ async fn calls(events: &mut Events, count: usize) -> Vec<(CallKind, String, Stri
 }
 
 #[tokio::test]
-async fn a_function_calls_tools_of_its_toolset_under_their_layers() {
+async fn function_calls_tools_of_its_toolset_through_their_layers() {
     let files = Stack::new(Files).policy(closed("delete"));
     let toolset = Toolset::builder()
         .server("files", &list(), files)
@@ -75,7 +75,7 @@ async fn a_function_calls_tools_of_its_toolset_under_their_layers() {
 }
 
 #[tokio::test]
-async fn a_function_has_the_name_of_its_caller_s_toolset_and_only_its_tools() {
+async fn function_sees_only_the_toolset_of_its_caller() {
     let names = async |context: FunctionContext, _: Nothing| {
         let names: Vec<String> = context.toolset().iter().flat_map(|set| set.names()).map(str::to_owned).collect();
         Ok::<_, String>(format!("{} of {}", context.tool(), names.join(" ")))
@@ -94,7 +94,7 @@ async fn a_function_has_the_name_of_its_caller_s_toolset_and_only_its_tools() {
 }
 
 #[tokio::test]
-async fn progress_and_cancellation_reach_functions_and_the_calls_that_they_make() {
+async fn progress_and_cancellation_reach_functions_and_their_calls() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let toolset = Toolset::builder()
         .function_with("count", "Counts.", async |context: FunctionContext, _: Nothing| {
@@ -126,7 +126,7 @@ async fn progress_and_cancellation_reach_functions_and_the_calls_that_they_make(
 }
 
 #[tokio::test]
-async fn calls_of_functions_servers_and_templates_are_events_of_the_toolset() {
+async fn toolset_emits_events_for_functions_servers_and_templates() {
     let toolset = Toolset::builder()
         .server("files", &list(), Stack::new(Files))
         .function("plain", "Succeeds.", async |_: Nothing| Ok::<_, String>(1))
@@ -162,7 +162,7 @@ async fn calls_of_functions_servers_and_templates_are_events_of_the_toolset() {
 }
 
 #[tokio::test]
-async fn events_of_a_prompt_are_those_of_its_servers_and_functions() {
+async fn prompt_emits_events_of_its_servers_and_functions() {
     let server = SectionServer::caller("files", Stack::new(Echo::default())).snapshot(offers(&[("read", "Reads.")]));
     let opened = SectionTool::function("open", "Opens.", async |_: Nothing| Ok::<_, String>("opened"));
     let denied = SectionTool::function("closed", "Is denied.", async |_: Nothing| Ok::<_, String>("closed"));

@@ -38,7 +38,7 @@ async fn declared(provider: Provider, config: ServerConfig) -> HostedDeclaration
 }
 
 #[tokio::test]
-async fn openai_gets_one_tool_a_server() {
+async fn openai_receives_one_tool_per_server() {
     let plain = declared(Provider::OpenAiResponses, tracker()).await;
     let expected = json!([{
         "type": "mcp",
@@ -71,7 +71,7 @@ async fn openai_gets_one_tool_a_server() {
 }
 
 #[tokio::test]
-async fn anthropic_gets_a_server_and_a_toolset() {
+async fn anthropic_receives_a_server_and_a_toolset() {
     let plain = declared(Provider::Anthropic, tracker()).await;
     assert_eq!(Value::from(plain.tools), json!([{ "type": "mcp_toolset", "mcp_server_name": "tracker" }]));
     let server = json!([{
@@ -100,7 +100,7 @@ async fn anthropic_gets_a_server_and_a_toolset() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_handed_over_as_it_is_configured_is_not() {
+async fn configurations_that_cannot_be_hosted_are_not_handed_over() {
     let both = [Provider::OpenAiResponses, Provider::Anthropic];
     let only_anthropic = [Provider::Anthropic];
     let url = |url: &str| ServerConfig::http("tracker", url).hosted();
@@ -159,7 +159,7 @@ async fn what_cannot_be_handed_over_as_it_is_configured_is_not() {
 }
 
 #[tokio::test]
-async fn what_the_provider_cannot_be_held_to_is_said() {
+async fn rules_that_a_provider_cannot_apply_are_reported() {
     let config = tracker().timeout(std::time::Duration::from_secs(5)).drift(Drift::Warn);
     let declared = declared(Provider::OpenAiResponses, config).await;
     let [note] = declared.notes.as_slice() else { panic!("{:?}", declared.notes) };
@@ -177,7 +177,7 @@ async fn what_the_provider_cannot_be_held_to_is_said() {
 }
 
 #[tokio::test]
-async fn a_configuration_s_file_says_which_servers_and_its_snapshots_which_tools() {
+async fn configuration_selects_hosted_servers_and_snapshots_their_tools() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::create_dir(path("mcp")).unwrap();
@@ -202,7 +202,7 @@ async fn a_configuration_s_file_says_which_servers_and_its_snapshots_which_tools
 }
 
 #[tokio::test]
-async fn bindings_say_what_their_server_and_its_tools_are() {
+async fn bindings_contain_the_server_and_its_tools() {
     static TOOL: [ToolSpec; 1] = [ToolSpec::new("read", "{}")];
     static SERVER: ServerSpec = ServerSpec::new("tracker")
         .config(r#"{"url":"https://mcp.example.com","tools":["re*"],"hosted":true}"#)
@@ -214,7 +214,7 @@ async fn bindings_say_what_their_server_and_its_tools_are() {
 }
 
 #[tokio::test]
-async fn no_more_is_handed_over_than_was_bound() {
+async fn only_bound_tools_are_handed_over() {
     static TOOLS: [ToolSpec; 2] = [ToolSpec::new("list_a", "{}"), ToolSpec::new("list_b", "{}")];
     static SERVER: ServerSpec =
         ServerSpec::new("tracker").config(r#"{"url":"https://mcp.example.com","hosted":true}"#).tools(&TOOLS);
@@ -258,7 +258,7 @@ fn called(declared: &HostedDeclarations, all: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn declarations_and_the_set_beside_them_have_each_tool_once() {
+async fn hosted_and_local_declarations_contain_every_tool_once() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
     // The server has got one more since somebody listed it.
@@ -309,7 +309,7 @@ async fn declarations_and_the_set_beside_them_have_each_tool_once() {
 
 /// A prompt limits each server to the tools that its sections offer, also where the server's configuration does not.
 #[tokio::test]
-async fn a_prompt_s_servers_are_limited_to_what_its_sections_offer() {
+async fn hosted_servers_of_a_prompt_are_limited_to_its_sections() {
     let names = ["list_issues", "merge", "drop", "read"];
     let known = Snapshot::parse(&json!({ "tools": listed(&names) }).to_string()).unwrap();
     let server = SectionServer::from(tracker()).snapshot(known).only(["list_*", "merge", "drop"]);
@@ -338,7 +338,7 @@ async fn a_prompt_s_servers_are_limited_to_what_its_sections_offer() {
 }
 
 #[tokio::test]
-async fn a_request_is_the_same_whatever_the_order_of_the_tools() {
+async fn tool_order_does_not_affect_the_request() {
     let mut reordered = TOOLS;
     reordered.reverse();
     for provider in [Provider::OpenAiResponses, Provider::Anthropic] {
@@ -356,7 +356,7 @@ async fn a_request_is_the_same_whatever_the_order_of_the_tools() {
 }
 
 #[tokio::test]
-async fn calls_of_providers_are_events() {
+async fn hosted_calls_emit_events() {
     let servers = HostedServers::new().with_tools(tracker(), TOOLS);
     let mut events = servers.clone().events();
     let openai = json!({ "output": [

@@ -13,7 +13,7 @@ fn client(args: &[&str]) -> Client {
 }
 
 #[tokio::test]
-async fn a_model_lists_and_reads_resources_under_policies() {
+async fn model_lists_and_reads_resources_through_policies() {
     for args in [vec!["--offers"], vec!["--offers", "modern"]] {
         let client = client(&args);
         let notes_only = Policy::new(|call| match call.arguments.get("uri").and_then(Value::as_str) {
@@ -47,7 +47,7 @@ async fn a_model_lists_and_reads_resources_under_policies() {
 }
 
 #[tokio::test]
-async fn a_prompt_of_a_server_is_messages_of_each_provider() {
+async fn server_prompt_becomes_messages_of_each_provider() {
     let client = client(&["--offers"]);
     let prompt = client.prompt("greet", [("who", "Ada")]).await.unwrap();
     client.close().await;
@@ -70,7 +70,7 @@ async fn a_prompt_of_a_server_is_messages_of_each_provider() {
 }
 
 #[test]
-fn images_of_prompts_go_where_they_are_taken() {
+fn prompt_images_are_sent_where_supported() {
     let image = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
     let messages = json!([
         { "role": "user", "content": { "type": "text", "text": "See:" } },
@@ -95,7 +95,7 @@ fn images_of_prompts_go_where_they_are_taken() {
 }
 
 #[test]
-fn instructions_are_quoted_where_they_are_asked_for() {
+fn instructions_are_quoted_only_on_request() {
     let snapshot = json!({ "instructions": "# Read first\nThen <write>.", "tools": [{ "name": "read" }] });
     let server = || {
         let snapshot = Snapshot::parse(&snapshot.to_string()).unwrap();

@@ -63,7 +63,7 @@ async fn run(offered: &Offered, name: &str, arguments: Value) -> Result<Value, S
 }
 
 #[tokio::test]
-async fn a_server_of_a_closed_section_is_never_started() {
+async fn server_of_a_closed_section_is_never_started() {
     let folder = tempfile::tempdir().expect("there is a folder");
     let server = |name: &str| counted(folder.path(), name);
     let dynamic = server("dynamic");
@@ -115,7 +115,7 @@ async fn a_server_of_a_closed_section_is_never_started() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_reached_costs_itself_alone() {
+async fn unreachable_server_does_not_affect_others() {
     let folder = tempfile::tempdir().expect("there is a folder");
     let prompt = Prompt::new()
         .section(
@@ -132,7 +132,7 @@ async fn a_server_that_cannot_be_reached_costs_itself_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_dead_is_not_started_by_every_turn() {
+async fn dead_server_is_not_restarted_on_every_turn() {
     let folder = tempfile::tempdir().expect("there is a folder");
     let file = folder.path().join("dead").to_string_lossy().into_owned();
     let script = r#"printf 'x\n' >> "$1"; exit 1"#.to_owned();
@@ -149,7 +149,7 @@ async fn a_server_that_is_dead_is_not_started_by_every_turn() {
 }
 
 #[tokio::test]
-async fn equal_configurations_are_one_process() {
+async fn equal_configurations_share_one_process() {
     let folder = tempfile::tempdir().expect("there is a folder");
     let config = || counted(folder.path(), "twice");
     let mcp = McpSection::new([config()]);
@@ -191,7 +191,7 @@ fn functions(rendered: &RenderedPrompt) -> Vec<&str> {
 }
 
 #[test]
-fn the_tools_that_open_are_there_where_they_are_needed() {
+fn opening_tools_are_offered_only_if_needed() {
     let without =
         Prompt::new().section(Section::new("a", "A").tool(tool("t"))).build().expect("the sections are right");
     assert_eq!(functions(&rendered(&without, &PromptState::new())), ["t"]);
@@ -208,7 +208,7 @@ fn the_tools_that_open_are_there_where_they_are_needed() {
 }
 
 #[test]
-fn what_was_known_stays_where_it_was() {
+fn opened_sections_preserve_the_order_of_earlier_tools() {
     let prompt = nested();
     let mut state = PromptState::new();
     let mut known: Vec<String> = Vec::new();
@@ -226,7 +226,7 @@ fn what_was_known_stays_where_it_was() {
 }
 
 #[test]
-fn a_summary_withholds_what_is_below_and_says_how_to_open_it() {
+fn summary_hides_its_content_and_explains_how_to_open_it() {
     let first = rendered(&nested(), &PromptState::new());
     let text = first.text();
     assert!(
@@ -242,7 +242,7 @@ fn a_summary_withholds_what_is_below_and_says_how_to_open_it() {
 }
 
 #[test]
-fn opening_answers_the_model_whatever_it_asks() {
+fn open_sections_responds_to_every_request() {
     let first = rendered(&nested(), &PromptState::new());
     let refused = |of: &[&str], wanted: &str| {
         let opened = first.open_sections(&keys(of), "why not");
@@ -274,7 +274,7 @@ fn opening_answers_the_model_whatever_it_asks() {
 }
 
 #[test]
-fn one_level_opens_at_a_time() {
+fn open_sections_opens_one_level() {
     let opened = rendered(&nested(), &PromptState::new()).open_sections(&keys(&["a"]), "");
     let told = &opened.reply.message;
     assert!(told.contains("All of a.") && told.contains("All of c."), "{told}");
@@ -286,7 +286,7 @@ fn one_level_opens_at_a_time() {
 }
 
 #[test]
-fn reading_shows_a_section_and_changes_nothing() {
+fn read_section_shows_text_without_opening() {
     let first = rendered(&nested(), &PromptState::new());
     let read = first.read_section("a");
     assert!(read.success, "{read:?}");
@@ -312,7 +312,7 @@ fn reading_shows_a_section_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_tools_of_a_rendered_prompt_do_the_same() {
+async fn tools_of_a_rendered_prompt_open_and_read_sections() {
     let first = rendered(&nested(), &PromptState::new());
     let all = first.offered().await;
     let wrong = run(&all, "open_sections", json!({ "section_keys": "a" })).await.expect_err("no list");
@@ -331,7 +331,7 @@ async fn the_tools_of_a_rendered_prompt_do_the_same() {
 }
 
 #[test]
-fn a_state_is_a_value_that_can_be_kept() {
+fn prompt_state_round_trips_through_json() {
     let opened = rendered(&nested(), &PromptState::new().with_fact("n", 1)).open_sections(&keys(&["a"]), "");
     let kept = serde_json::to_string(&opened.state).expect("it prints");
     assert_eq!(kept, r#"{"open":[["a"]],"shown":{},"facts":{"n":1}}"#);
@@ -345,7 +345,7 @@ fn a_state_is_a_value_that_can_be_kept() {
 }
 
 #[test]
-fn what_the_program_keeps_closed_no_model_opens() {
+fn model_cannot_open_a_section_closed_by_the_program() {
     let state = PromptState::new().with_visibility("a", Visibility::Summary);
     let first = rendered(&nested(), &state);
     assert!(!first.text().contains("open_sections"), "{}", first.text());

@@ -110,7 +110,7 @@ fn documents() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn large_results_are_read_in_pages_and_are_whole() {
+async fn large_results_are_read_completely_in_pages() {
     let documents = documents();
     let (mut pages, mut bytes, count) = (0, 0, documents.len());
     for document in documents {
@@ -135,7 +135,7 @@ async fn large_results_are_read_in_pages_and_are_whole() {
 }
 
 #[tokio::test]
-async fn hostile_results_keep_the_limit_and_are_whole() {
+async fn hostile_results_respect_the_limit_and_are_read_completely() {
     let nested = (0..100).fold(json!("x".repeat(50_000)), |inner, _| json!([inner]));
     for value in [
         json!({ "content": "long ".repeat(20_000), "path": "/etc/passwd", "mode": 7 }),
@@ -164,7 +164,7 @@ async fn hostile_results_keep_the_limit_and_are_whole() {
 }
 
 #[tokio::test]
-async fn words_find_items_members_and_lines() {
+async fn contains_finds_items_members_and_lines() {
     let issues: Vec<Value> =
         (0..2_000).map(|n| json!({ "number": n, "title": format!("Issue {n} of THE list") })).collect();
     let toolset = returning(json!({ "structuredContent": { "issues": issues, "n": 2_000 } })).max_result(LIMIT);
@@ -195,7 +195,7 @@ async fn words_find_items_members_and_lines() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_explained() {
+async fn invalid_read_is_explained() {
     let toolset = returning(json!({ "structuredContent": { "a": "x".repeat(LARGE) } })).max_result(LIMIT);
     toolset.dispatch("s_get", "{}").await;
     for (arguments, expected) in [
@@ -217,7 +217,7 @@ async fn what_cannot_be_read_is_explained() {
 }
 
 #[tokio::test]
-async fn the_limit_holds_in_subsets_extensions_and_deferred_toolsets() {
+async fn result_limit_applies_to_subsets_extensions_and_deferred_sets() {
     let long = returning(json!({ "content": [{ "type": "text", "text": "x".repeat(LARGE) }] })).max_result(LIMIT);
     let subset = long.subset(["s/get"]).unwrap();
     let extended = long
@@ -248,7 +248,7 @@ async fn the_limit_holds_in_subsets_extensions_and_deferred_toolsets() {
 }
 
 #[tokio::test]
-async fn functions_get_whole_results_and_models_their_pictures() {
+async fn functions_receive_whole_results_and_models_images() {
     let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
     let embedded = json!({ "type": "resource", "resource": { "uri": "file:///log", "text": "z".repeat(LARGE) } });
     let toolset = returning(json!({ "content": [{ "type": "text", "text": "short" }, picture, embedded] }))
@@ -282,7 +282,7 @@ fn png(width: u32, height: u32) -> Value {
 }
 
 #[tokio::test]
-async fn pictures_count_by_what_providers_charge() {
+async fn images_count_by_the_cost_at_providers() {
     // 1,334 tokens each by Anthropic, which is the most: 5,336 bytes.
     let pictures = vec![png(1_000, 1_000); 5];
     let content: Vec<Value> = std::iter::once(json!({ "type": "text", "text": "five" })).chain(pictures).collect();

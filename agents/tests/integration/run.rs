@@ -159,7 +159,7 @@ impl Model for Script {
 }
 
 #[tokio::test]
-async fn a_run_makes_the_calls_of_every_provider_and_tells_of_them() {
+async fn run_makes_calls_for_every_provider_and_emits_events() {
     for provider in ALL {
         let model = Script::new(provider, streams(provider));
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -204,7 +204,7 @@ async fn a_run_makes_the_calls_of_every_provider_and_tells_of_them() {
 }
 
 #[test]
-fn a_streamed_reply_is_what_a_whole_one_would_be() {
+fn streamed_reply_equals_the_whole_reply() {
     let whole = |provider: Provider| {
         let mut reply = Reply::of(provider);
         streams(provider)[0].iter().for_each(|event| reply.push(event));
@@ -234,7 +234,7 @@ fn a_streamed_reply_is_what_a_whole_one_would_be() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_makes_no_half_call() {
+async fn interrupted_stream_makes_no_partial_call() {
     for provider in ALL {
         let stream = &streams(provider)[0];
         for length in 0..=stream.len() {
@@ -251,7 +251,7 @@ async fn a_stream_that_breaks_off_makes_no_half_call() {
 }
 
 #[tokio::test]
-async fn events_of_any_form_break_nothing() {
+async fn malformed_stream_events_are_tolerated() {
     let odd = [
         json!(null),
         json!([]),
@@ -273,7 +273,7 @@ async fn events_of_any_form_break_nothing() {
 }
 
 #[tokio::test]
-async fn a_run_that_fails_keeps_its_messages() {
+async fn failed_run_returns_its_messages() {
     for provider in ALL {
         let [call, _] = streams(provider);
         let model = Script::new(provider, [call.clone()]);
@@ -291,7 +291,7 @@ async fn a_run_that_fails_keeps_its_messages() {
 }
 
 #[tokio::test]
-async fn a_prompt_is_rendered_for_each_turn() {
+async fn prompt_is_rendered_for_each_turn() {
     let provider = Provider::Anthropic;
     let message = |content: Value, reason: &str| {
         let start = json!({ "type": "message_start", "message": { "content": [] } });
@@ -326,7 +326,7 @@ async fn a_prompt_is_rendered_for_each_turn() {
 }
 
 #[tokio::test]
-async fn a_prompt_on_a_toolset_has_its_tools_and_its_limit() {
+async fn prompt_on_a_toolset_has_its_tools_and_limit() {
     let provider = Provider::Anthropic;
     let message = |content: Value, reason: &str| {
         let start = json!({ "type": "message_start", "message": { "content": [] } });

@@ -40,7 +40,7 @@ fn function<'o>(tools: &'o [OfferedTool], name: &str) -> Option<&'o SectionTool>
 }
 
 #[tokio::test]
-async fn clones_are_one_server_and_every_section_governs_it() {
+async fn cloned_server_is_governed_by_every_section() {
     let client = never_started("files");
     let shared: Arc<dyn DynCallTool> = Arc::new(Echo::default());
     let known = || offers(&[("delete_all", ""), ("read", "")]);
@@ -72,7 +72,7 @@ async fn clones_are_one_server_and_every_section_governs_it() {
 }
 
 #[tokio::test]
-async fn a_policy_that_would_not_hold_is_an_error() {
+async fn ineffective_policy_is_an_error() {
     let opaque = || SectionServer::caller("files", Echo::default()).snapshot(offers(&[("delete_all", "")]));
     let render = |second: Section| {
         two(Section::new("a", "A").server(opaque()), second).render(&PromptParams::new(), &PromptState::new())
@@ -87,7 +87,7 @@ async fn a_policy_that_would_not_hold_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_depends_on_parameters_is_the_same_server_each_time() {
+async fn servers_from_equal_parameters_are_shared() {
     let client = never_started("files");
     let prompt = Prompt::new()
         .section(Section::new("a", "A").servers_from(move |()| [client.clone()]).policy(Policy::deny(["delete_*"])))
@@ -115,7 +115,7 @@ async fn what_depends_on_parameters_is_the_same_server_each_time() {
 }
 
 #[tokio::test]
-async fn a_closed_section_is_not_asked_for_its_servers() {
+async fn closed_section_does_not_compute_its_servers() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
     let section = closed("a").servers_from(move |()| {
@@ -132,7 +132,7 @@ async fn a_closed_section_is_not_asked_for_its_servers() {
 }
 
 #[tokio::test]
-async fn opening_a_section_renames_nothing() {
+async fn opening_a_section_renames_no_tools() {
     let same = "a_b_c";
     let prompt = Prompt::new()
         .section(Section::new("first", "First").server(server("a", &[("b.c", ""), ("d", "")])))
@@ -158,7 +158,7 @@ async fn opening_a_section_renames_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_listed_is_sorted_and_what_is_no_tool_is_told_of() {
+async fn listed_tools_are_sorted_and_duplicates_reported() {
     let listed = json!({ "tools": [
         { "name": "z", "inputSchema": { "type": "object" } },
         { "name": "a", "inputSchema": { "type": "object" } },
@@ -177,7 +177,7 @@ async fn what_is_listed_is_sorted_and_what_is_no_tool_is_told_of() {
 }
 
 #[tokio::test]
-async fn bindings_and_a_snapshot_go_together() {
+async fn bindings_and_a_snapshot_are_combined() {
     let server = SectionServer::bound(&FILES, Echo::default()).snapshot(offers(&[("index", ""), ("new", "")]));
     let prompt = Prompt::new().section(McpSection::new([server])).build().expect("the section is right");
     let rendered = rendered(&prompt, &PromptState::new());
@@ -189,7 +189,7 @@ async fn bindings_and_a_snapshot_go_together() {
 }
 
 #[tokio::test]
-async fn equal_declarations_know_what_one_of_them_knows() {
+async fn equal_servers_share_their_snapshot() {
     let config = || ServerConfig::stdio("s", "/nonexistent/server");
     let known = SectionServer::from(config()).snapshot(offers(&[("a", ""), ("b", "")]));
     let prompt = two(Section::new("a", "A").server(config()), Section::new("b", "B").server(known.clone()));
@@ -203,7 +203,7 @@ async fn equal_declarations_know_what_one_of_them_knows() {
 }
 
 #[tokio::test]
-async fn layers_govern_the_functions_of_their_section() {
+async fn section_layers_govern_its_functions() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = |name: &str| {
         let runs = runs.clone();
@@ -248,7 +248,7 @@ async fn layers_govern_the_functions_of_their_section() {
 }
 
 #[tokio::test]
-async fn a_transaction_takes_back_what_a_function_did() {
+async fn transaction_reverts_the_effect_of_a_failed_function() {
     let basket = Arc::new(Mutex::new(Vec::<String>::new()));
     let (filled, kept) = (basket.clone(), basket.clone());
     let fill = SectionTool::function("fill", "Fills.", move |arguments: std::collections::BTreeMap<String, Value>| {
@@ -268,7 +268,7 @@ async fn a_transaction_takes_back_what_a_function_did() {
 }
 
 #[test]
-fn reading_shows_nothing_that_is_denied() {
+fn read_section_hides_denied_tools() {
     let servers = McpSection::new([server("s", &[("delete_all", ""), ("read", "")])]);
     let section = servers.section().summary("S.").visibility(Visibility::Summary).policy(Policy::deny(["delete_*"]));
     let prompt = Prompt::new().section(section).build().expect("the section is right");
@@ -277,7 +277,7 @@ fn reading_shows_nothing_that_is_denied() {
 }
 
 #[test]
-fn no_server_has_the_name_of_what_is_no_servers() {
+fn internal_server_names_are_reserved() {
     for name in ["program", "sections"] {
         let section = Section::new("a", "A").tool(tool("run")).server(server(name, &[("run", "")]));
         let built = Prompt::new().reserved([""; 0]).section(section).build();

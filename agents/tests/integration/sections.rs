@@ -75,7 +75,7 @@ fn repo() -> PromptParams {
 }
 
 #[tokio::test]
-async fn a_prompt_reads_like_this() {
+async fn prompt_matches_its_golden() {
     let prompt = triage();
     let closed = prompt.render(&repo(), &PromptState::new()).expect("it renders");
     golden("closed.md", closed.text());
@@ -97,7 +97,7 @@ async fn a_prompt_reads_like_this() {
 }
 
 #[test]
-fn what_is_disabled_is_not_there_and_leaves_a_gap_in_the_numbers() {
+fn disabled_section_is_omitted_but_keeps_its_number() {
     let rendered = triage().render(&repo(), &PromptState::new()).expect("it renders");
     assert!(rendered.text().contains("### 2.3. Database") && !rendered.text().contains("2.2."), "{}", rendered.text());
     assert!(rendered.servers().iter().all(|server| server.name() != "old"));
@@ -118,7 +118,7 @@ fn what_is_disabled_is_not_there_and_leaves_a_gap_in_the_numbers() {
 }
 
 #[test]
-fn enabled_looks_at_the_parameters() {
+fn enabled_depends_on_the_parameters() {
     let params = |path: &str| repo().with(Database { path: path.to_owned(), writable: true });
     let text = |path| triage().render(&params(path), &PromptState::new()).expect("it renders").text().to_owned();
     assert!(text("/x.db").contains("At /x.db. You may write."));
@@ -152,7 +152,7 @@ fn parameters_are_found_by_their_type() {
 }
 
 #[test]
-fn parameters_are_data() {
+fn parameters_are_not_interpreted_as_templates() {
     let prompt = Prompt::new()
         .section(Section::with_params::<Repo>("a", "A").template("{{ owner }}\n{{ owner|line }}"))
         .build()
@@ -170,7 +170,7 @@ fn parameters_are_data() {
 }
 
 #[test]
-fn visibility_is_a_constant_or_depends_or_is_overruled() {
+fn visibility_is_constant_computed_or_overridden() {
     let prompt = Prompt::new()
         .section(
             Section::with_params::<Database>("a", "A")
@@ -207,7 +207,7 @@ impl OrElseDefault for Section<Database> {
 }
 
 #[test]
-fn a_section_without_a_summary_is_not_shown_as_one() {
+fn summary_visibility_without_a_summary_is_an_error() {
     let prompt = Prompt::new().section(Section::new("a", "A").template("all")).build().expect("the sections are right");
     let state = PromptState::new().with_visibility("a", Visibility::Summary);
     let error = prompt.render(&PromptParams::new(), &state).expect_err("it has none");
@@ -219,7 +219,7 @@ fn problems(build: Result<Prompt, PromptError>) -> String {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_problems_are_reported_together() {
     let wrong = Prompt::new()
         .section(Section::new("a", "A").template("{{ nowhere }} {% if %}"))
         .section(Section::new("a", "Again").template("{{ nowhere }}"))
@@ -267,7 +267,7 @@ fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn sections_do_not_stand_without_end_in_each_other() {
+fn section_nesting_is_bounded() {
     let nested = (0..40)
         .rev()
         .fold(Section::new("last", "Last"), |child, depth| Section::new(format!("s{depth}"), "S").child(child));
@@ -305,7 +305,7 @@ fn reserved_names_are_refused_at_every_level() {
 }
 
 #[tokio::test]
-async fn the_first_server_of_a_name_wins() {
+async fn first_server_of_a_name_is_used() {
     let git = |command: &str| ServerConfig::stdio("git", command);
     let both = |first: SectionServer, second: SectionServer| {
         let prompt = Prompt::new()
@@ -336,7 +336,7 @@ async fn the_first_server_of_a_name_wins() {
 }
 
 #[tokio::test]
-async fn servers_follow_the_parameters_and_keep_their_connections() {
+async fn servers_depend_on_parameters_and_reuse_connections() {
     let declare = |database: &Database| {
         let server = ServerConfig::uvx("sqlite", "mcp-server-sqlite").args(["--db", &database.path]);
         (!database.path.is_empty()).then_some(server)
@@ -370,7 +370,7 @@ async fn servers_follow_the_parameters_and_keep_their_connections() {
 }
 
 #[tokio::test]
-async fn policies_stand_around_the_servers_of_their_section() {
+async fn section_policies_govern_its_servers() {
     let echo = Echo::default();
     let files = SectionServer::caller("files", echo.clone()).snapshot(offers(&[
         ("read", ""),
@@ -408,7 +408,7 @@ async fn policies_stand_around_the_servers_of_their_section() {
 }
 
 #[test]
-fn what_fails_in_a_template_says_where() {
+fn template_error_includes_its_section_and_line() {
     let prompt = Prompt::new()
         .section(
             Section::with_params::<Repo>("a", "A")
@@ -426,7 +426,7 @@ fn what_fails_in_a_template_says_where() {
 }
 
 #[test]
-fn nothing_shows_what_is_secret() {
+fn debug_output_hides_secrets() {
     let config = ServerConfig::stdio("s", "x").env("TOKEN", "hunter2").args(["--key=hunter2"]);
     let section = Section::with_params::<Repo>("a", "A")
         .template("{{ owner }}")
@@ -445,7 +445,7 @@ fn nothing_shows_what_is_secret() {
 }
 
 #[tokio::test]
-async fn a_clone_has_parameters_of_its_own_and_shares_its_server() {
+async fn cloned_section_has_separate_parameters_and_a_shared_server() {
     let repo = |owner: &str| Repo { owner: owner.to_owned(), name: "it".to_owned() };
     let section = Section::with_params::<Repo>("one", "One")
         .template("{{ owner }}")
@@ -468,7 +468,7 @@ async fn a_clone_has_parameters_of_its_own_and_shares_its_server() {
 }
 
 #[tokio::test]
-async fn tools_of_a_base_set_come_first_under_their_names() {
+async fn base_tools_come_first_and_keep_their_names() {
     let base = Toolset::builder()
         .function("note", "Notes.", async |_: Nothing| Ok::<_, String>("base"))
         .function("read", "Reads.", async |_: Nothing| Ok::<_, String>("base"))
@@ -486,7 +486,7 @@ async fn tools_of_a_base_set_come_first_under_their_names() {
 }
 
 #[test]
-fn servers_become_the_configuration_of_a_host_or_say_why_not() {
+fn servers_become_a_host_configuration_or_are_reported() {
     use mcp_bindgen_agents::Host;
     use mcp_bindgen_model::Isolation;
     let known = |config: ServerConfig| SectionServer::from(config).snapshot(offers(&[("read", "R."), ("write", "W.")]));

@@ -12,7 +12,7 @@ fn client(arg: &str) -> Client {
 }
 
 #[tokio::test]
-async fn skills_are_listed_and_what_is_read_is_what_was_listed() {
+async fn skills_are_listed_and_their_files_verified() {
     let client = client("--skills");
     let skills = Skill::list(&client).await.unwrap();
     let paths: Vec<&str> = skills.iter().map(Skill::path).collect();
@@ -41,7 +41,7 @@ async fn skills_are_listed_and_what_is_read_is_what_was_listed() {
 }
 
 #[tokio::test]
-async fn a_model_loads_skills_under_approvals() {
+async fn model_loads_skills_with_approval() {
     let client = client("--skills");
     let toolset = Toolset::builder()
         .functions_through(|functions| {
@@ -82,7 +82,7 @@ async fn a_model_loads_skills_under_approvals() {
 }
 
 #[tokio::test]
-async fn a_server_without_skills_has_no_tools_for_them() {
+async fn server_without_skills_has_no_skill_tools() {
     let client = client("--offers");
     assert!(Skill::list(&client).await.unwrap().is_empty());
     let toolset = Toolset::builder().skills(client.clone()).await.unwrap().build().unwrap();
@@ -91,7 +91,7 @@ async fn a_server_without_skills_has_no_tools_for_them() {
 }
 
 #[tokio::test]
-async fn snapshots_hold_skills_and_their_changes_are_told() {
+async fn snapshots_contain_skills_and_report_their_changes() {
     let client = client("--skills");
     let snapshot = client.snapshot().await.unwrap();
     client.close().await;

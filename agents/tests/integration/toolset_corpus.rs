@@ -93,13 +93,13 @@ async fn inventories_show_what_can_be_called(step: usize) {
 }
 
 #[tokio::test]
-async fn inventories_of_some_pairs_show_what_can_be_called() {
+async fn inventories_of_sampled_pairs_show_callable_names() {
     inventories_show_what_can_be_called(200).await;
 }
 
 #[tokio::test]
 #[ignore = "renders a prompt for each of 53,000 pairs of lists: minutes unoptimized"]
-async fn inventories_of_all_pairs_show_what_can_be_called() {
+async fn inventories_of_all_pairs_show_callable_names() {
     inventories_show_what_can_be_called(1).await;
 }
 
@@ -110,7 +110,7 @@ fn fits_every_provider(name: &str) -> bool {
 }
 
 #[test]
-fn a_check_of_names_refuses_what_providers_refuse() {
+fn name_check_refuses_names_that_providers_refuse() {
     let long = "x".repeat(65);
     let refused = ["", "1st", "-x", "a b", "a.b", "a/b", "a:b", "é", "a\n", long.as_str()];
     assert!(refused.into_iter().all(|name| !fits_every_provider(name)));
@@ -118,7 +118,7 @@ fn a_check_of_names_refuses_what_providers_refuse() {
 }
 
 #[test]
-fn names_of_all_lists_at_once() {
+fn names_of_all_lists_are_unique_and_stable() {
     let Some(lists) = lists() else { return };
     let whole = all(lists);
     let named = names(&whole);
@@ -143,13 +143,13 @@ fn names_of_all_lists_at_once() {
 }
 
 #[test]
-fn some_lists_less_rename_nothing() {
+fn removing_sampled_lists_renames_no_tools() {
     a_list_less_renames_nothing(160);
 }
 
 #[test]
 #[ignore = "names 250,000 tools: half a minute unoptimized"]
-fn a_tenth_of_the_lists_less_renames_nothing() {
+fn removing_a_tenth_of_the_lists_renames_no_tools() {
     a_list_less_renames_nothing(10);
 }
 
@@ -235,7 +235,7 @@ fn faults(provider: Provider, declaration: &Value) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_check_of_declarations_refuses_what_providers_refuse() {
+fn declaration_check_refuses_declarations_that_providers_refuse() {
     let long = "x".repeat(1025);
     let chat = json!({ "function": { "name": "a.b", "description": long, "parameters": { "anyOf": [] } } });
     let expected = ["name", "no object at the root", "no properties", "strict is not said", "description too long"];
@@ -297,7 +297,7 @@ fn every_tool_is_declared_to_every_provider() {
 }
 
 #[test]
-fn one_broken_tool_spoils_nothing() {
+fn malformed_tool_does_not_change_other_declarations() {
     let good = |name: &str| json!({ "name": name, "inputSchema": { "type": "object", "properties": {} } });
     let nest = |inner, _| json!({ "type": "object", "properties": { "p": inner } });
     let broken = [

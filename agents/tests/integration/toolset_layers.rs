@@ -45,7 +45,7 @@ impl CallTool for Anything {
 }
 
 #[tokio::test]
-async fn what_layers_remember_of_one_conversation_is_not_for_another() {
+async fn layer_state_is_separate_for_each_conversation() {
     let scope = |call: &CallFacts<'_>| call.extension().map(|Conversation(id)| (*id).to_owned()).unwrap_or_default();
     let ordered = Stack::new(Anything).sequential(SequentialDependency::new("publish", ["build"]).scope(scope));
     let all = Toolset::builder().server("r", &[tool("publish"), tool("build")], ordered).build().unwrap();
@@ -70,7 +70,7 @@ async fn what_layers_remember_of_one_conversation_is_not_for_another() {
 }
 
 #[tokio::test]
-async fn layers_stand_around_functions() {
+async fn layers_govern_functions() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counted = |ran: &Arc<AtomicUsize>| {
         let ran = ran.clone();
@@ -144,7 +144,7 @@ async fn layers_stand_around_functions() {
 }
 
 #[tokio::test]
-async fn layers_of_sections_know_the_conversation_too() {
+async fn section_layers_see_the_conversation() {
     let owned = Policy::new(|call| match call.extension::<Conversation>() {
         Some(Conversation("one")) => Verdict::Allow,
         _ => Verdict::deny("this is the first one's"),
@@ -162,7 +162,7 @@ async fn layers_of_sections_know_the_conversation_too() {
 }
 
 #[tokio::test]
-async fn prompts_call_tools_by_the_prefix_of_the_configuration() {
+async fn prompts_use_the_configured_prefix() {
     let known = Snapshot { tools: vec![tool("get_issue")], ..Snapshot::default() };
     let config = ServerConfig::stdio("github", "never-started").prefix(Prefix::Named("gh".to_owned()));
     let github = McpSection::new([SectionServer::from(config).snapshot(known)]).section();

@@ -16,7 +16,7 @@ fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_command_is_without_goldens() {
+fn every_command_has_a_golden_run() {
     let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
     let files = fs::read_dir(&goldens).unwrap().map(|file| file.unwrap().path());
     let transcripts: String = files
@@ -51,7 +51,7 @@ fn no_command_is_without_goldens() {
 }
 
 #[test]
-fn the_definition_is_sound() {
+fn command_definition_is_valid() {
     super::Arguments::command().debug_assert();
     super::Behind::<super::CallOptions>::command().debug_assert();
     super::Behind::<super::OfferOptions>::command().debug_assert();

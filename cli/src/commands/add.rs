@@ -421,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_refused_and_not_repeated() {
+    fn plain_secrets_are_refused_and_not_printed() {
         for (key, text) in [
             ("GITHUB_TOKEN", "hunter2-hunter2"),
             ("X", "ghp_0123456789abcdefghijABCDEFGHIJ012345"),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_where_they_end() {
+    fn sentence_is_cut_at_its_period_and_escaped() {
         assert_eq!(sentence("Reads a file.  And more."), "Reads a file.");
         assert_eq!(sentence("Two\nlines \u{202e}here"), "Two lines \\u{202e}here");
         assert_eq!(sentence(&"x".repeat(200)).len(), SENTENCE + 2);

@@ -57,13 +57,13 @@ mod tests {
     }
 
     #[test]
-    fn text_is_text_and_json_is_json() {
+    fn assignments_parse_as_text_or_json() {
         let values = read(&["a=5", "b:=5", "c==", "d:={\"x\": \"y=z\"}", "e="]);
         assert_eq!(values.map(Value::Object), Ok(json!({"a": "5", "b": 5, "c": "=", "d": {"x": "y=z"}, "e": ""})));
     }
 
     #[test]
-    fn what_is_no_assignment_is_refused() {
+    fn malformed_assignment_is_an_error() {
         for (assignments, said) in [
             (&["a"][..], "missing value"),
             (&["=a"], "invalid variable name"),

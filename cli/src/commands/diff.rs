@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn revisions_and_files_may_have_an_at() {
+    fn revision_is_separated_from_names_and_files_with_an_at_sign() {
         for (word, place, revision) in [
             ("s", "s", None),
             ("s@main", "s", Some("main")),

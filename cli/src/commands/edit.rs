@@ -193,7 +193,7 @@ mod tests {
     use super::of_server;
 
     #[test]
-    fn only_the_name_of_a_snapshot_changes() {
+    fn only_the_server_name_of_a_snapshot_is_changed() {
         for (text, expected) in [
             ("{\r\n  \"server\" : \"a\", \"n\": 1.50\r\n}", "{\r\n  \"server\" : \"b\", \"n\": 1.50\r\n}"),
             ("{\"tools\": [{\"server\": \"a\"}]}", "{\"tools\": [{\"server\": \"a\"}]}"),

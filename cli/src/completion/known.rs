@@ -92,7 +92,7 @@ mod tests {
     use super::{is_harmless, is_quotable};
 
     #[test]
-    fn no_candidate_is_code() {
+    fn completion_candidates_cannot_run_code() {
         for fine in ["list_issues", "auth-method", "note:///", "a.b", "課題"] {
             assert!(is_harmless(fine) && is_quotable(fine), "{fine}");
         }

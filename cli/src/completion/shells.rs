@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_whole_again() {
+    fn words_split_by_bash_are_joined_again() {
         for (broken, whole, is_broken) in [
             ("p call g t --state = c", "p call g t --state=c", true),
             ("p read s note : ///x", "p read s note:///x", true),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_as_shells_read_them() {
+    fn words_are_unquoted_by_shell_rules() {
         for (written, word) in [
             ("plain", "plain"),
             (r"New\ Y", "New Y"),

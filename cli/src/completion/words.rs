@@ -61,7 +61,7 @@ mod tests {
     use crate::args::Arguments;
 
     #[test]
-    fn options_and_their_values_are_no_names() {
+    fn options_and_their_values_are_not_positionals() {
         let line = "-v --config a.toml call --timeout 5s -o out --yes github list_issues --owner x";
         let words: Vec<_> = line.split(' ').map(Into::into).collect();
         let said = Said::read(&Arguments::command(), &words);

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_servers_leave_everything_else_as_it_was() {
+    fn removing_a_server_leaves_the_file_otherwise_unchanged() {
         let a = "# about a\n[servers.a]\nnpm = 'x' # why\n\n[servers.a.rust]\nderive = []\n";
         let b = "# about b\n[servers.b]\nnpm = 'y'\n# at the end\n";
         let both = format!("# ours\n[defaults]\n\n{a}\n{b}");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_above_an_empty_line_stay() {
+    fn comments_above_an_empty_line_are_preserved() {
         for (text, rest) in [
             (
                 "[servers]\n# Ours.\n\n# about a\na = { npm = 'x' }\n# b\nb = {}\n",
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_below_a_removed_table_go_with_it() {
+    fn comments_below_a_removed_table_are_removed() {
         let a = "[servers.a]\nnpm = 'x'\n";
         let text = format!("{a}\n# about b\n[servers.b]\nnpm = 'y'\n# approve = []\n\n# about c\n[servers.c]\n");
         assert_eq!(removed(&text, "b").unwrap(), format!("{a}\n# about c\n[servers.c]\n"));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn renamed_servers_stay_where_they_are() {
+    fn renamed_server_stays_in_its_position() {
         for text in [
             "# about A\n[servers.A] # why\nnpm = 'x'\n\n[servers.b]\nnpm = 'y'\n\n# more\n[servers.A.rust]\nderive = []\n",
             "[servers]\n# about A\nA = { npm = 'x' } # why\nb = { npm = 'y' }\n",
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_servers_are_named_with_the_nearest() {
+    fn unknown_server_error_suggests_the_nearest_name() {
         let text = "[servers.github]\nnpm = 'x'\n";
         assert!(removed(text, "gitub").unwrap_err().contains("did you mean `github`?"));
         assert!(removed("", "a").unwrap_err().contains("unknown server `a`"));

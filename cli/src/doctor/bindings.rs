@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_fit_as_cargo_says() {
+    fn version_compatibility_matches_cargo() {
         assert!(compatible("0.1.0", "0.1.7") && compatible("1.2.0", "1.9.0-beta.1"));
         assert!(!compatible("0.1.0", "0.2.0") && !compatible("1.0.0", "2.0.0") && !compatible("0.0.1", "0.0.2"));
     }

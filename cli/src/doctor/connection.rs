@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_that_a_server_asks_for_are_found_in_its_stderr() {
+    fn missing_variable_is_found_in_stderr() {
         let server = ServerConfig::stdio("s", "x").env("SET_HERE", "1");
         let asked = |line| variable_asked_for(&server, line);
         assert_eq!(asked("Error: GITHUB_TOKEN environment variable is not set"), Some("GITHUB_TOKEN"));

@@ -84,14 +84,14 @@ mod tests {
     use super::bound;
 
     #[test]
-    fn servers_of_the_macro_are_found() {
+    fn servers_of_macro_calls_are_found() {
         let text = "mcp_bindgen::mcp_tools!(\"github\", tools = [\"list_*\"]);\n// mcp_tools!(\"no\");\nmcp_tools! { \"a\", r\"b\" }\n\
                     mcp_tools!(\"c\", path = \"x.json\"); mcp_tools!(); fn f() { { mcp_bindgen::include_bindings!(\"d\"); } }";
         assert_eq!(bound(text), ["github", "a", "b", "d"]);
     }
 
     #[test]
-    fn comments_and_strings_bind_nothing() {
+    fn comments_and_strings_are_not_macro_calls() {
         let text = "/* mcp_tools!(\"a\"); /* mcp_tools!(\"b\"); */ */ const T: &str = r#\"mcp_tools!(\"c\");\"#;\n\
                     /// mcp_tools!(\"d\");\nfn f() { g(\"mcp_tools!(\\\"e\\\")\"); }";
         assert!(bound(text).is_empty(), "{:?}", bound(text));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn build_scripts_name_servers_too() {
+    fn servers_of_build_scripts_are_found() {
         let text = "use mcp_bindgen_codegen::build_script::Builder;\nfn main() { Builder::new().server(\"a\").tools([\"x\"]).server(NAME); }";
         assert_eq!(bound(text), ["a"]);
         assert!(bound("fn f() { App::new().server(\"mcp_tools\"); }").is_empty());

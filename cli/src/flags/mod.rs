@@ -111,7 +111,7 @@ mod tests {
     use crate::args::CallOptions;
 
     #[test]
-    fn the_names_that_are_kept_are_few() {
+    fn reserved_option_names_are_fixed() {
         let mut names: Vec<String> =
             own_options::<CallOptions>().into_iter().filter_map(|option| option.long).collect();
         names.sort();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn starters_are_written_in_one_way() {
+    fn package_runners_are_normalized() {
         for (line, expected) in [
             ("npx -y pkg a", "npx -y pkg a"),
             ("npx pkg", "npx -y pkg"),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bridge_is_what_it_leads_to() {
+    fn bridge_is_replaced_by_its_url() {
         let mut remote = command(
             "npx mcp-remote@latest https://h/mcp --header Authorization:${AUTH} --transport sse-only --host x 3334",
         );

@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_between_folders() {
+    fn paths_and_durations_are_formatted_relative_and_short() {
         for (from, to, expected) in [
             ("/a/b", "/a/b", "."),
             ("/a/b", "/a", ".."),

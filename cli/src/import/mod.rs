@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_looked_at_on_every_platform() {
+    fn every_host_path_is_searched_on_every_platform() {
         let mut count = 0;
         for platform in [Platform::Linux, Platform::Macos, Platform::Windows] {
             let root = tempfile::tempdir().unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_end_anywhere_are_errors_without_secrets() {
+    fn truncated_host_files_are_errors_without_secrets() {
         let root = Path::new("/r");
         let folders = folders(Platform::Linux, root);
         let mut count = 0;
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_may_be_named_by_variables() {
+    fn variables_override_host_folders() {
         let mut folders = folders(Platform::Linux, Path::new("/r"));
         folders.codex = Some("/codex".into());
         folders.copilot = Some("/copilot".into());
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_configuration_of_a_host_wins() {
+    fn nearest_host_configuration_takes_precedence() {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(Platform::Linux, root.path());
         let app = root.path().join("home/work/app");

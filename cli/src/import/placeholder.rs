@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn every_host_has_placeholders_of_its_own() {
+    fn placeholders_of_every_host_are_translated() {
         for (host, text, expected) in [
             (Host::ClaudeDesktop, "${A} $A", "${A} $A"),
             (Host::ClaudeCode, "${A} ${B:-c} $A {env:A} 100%", "${A} ${B:-c} $A {env:A} 100%"),

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_taken() {
+    fn named_servers_are_selected() {
         let is = |index: usize, name: &str| Ok(vec![(index, name.to_owned())]);
         assert_eq!(chosen(&["git@codex"], false), is(1, "git"));
         assert_eq!(chosen(&["git@codex=work"], false), is(1, "work"));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_is_refused() {
+    fn ambiguous_selection_is_an_error() {
         for (wanted, all, said) in [
             (&["git"][..], false, "specify one, `git@cursor` or `git@codex`"),
             (&["git@cursor", "git@codex"], false, "2 servers would be named `git`: `git` of cursor, `git` of codex"),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_numbers() {
+    fn selection_accepts_numbers_and_ranges() {
         let answer = |line: &str| answered(&mut line.as_bytes(), &entries()).map_err(|failure| failure.message);
         assert_eq!(answer("all\n"), Ok((vec![], true)));
         assert_eq!(answer("\n"), Ok((vec![], false)));

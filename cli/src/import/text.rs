@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_as_hosts_read_them() {
+    fn host_files_are_parsed_with_comments_and_trailing_commas() {
         let text = "// ours\n{\"a\": [1, 2.5, true, null,], /* two */ \"b\": {\"c\": \"d\",}, \"b\": \"x\",}\n";
         let document = json(text).unwrap();
         assert_eq!(Value::Object(document.root).to_string(), r#"{"a":[1,2.5,true,null],"b":"x"}"#);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_located_and_not_repeated() {
+    fn malformed_host_file_error_has_a_position_and_no_content() {
         for (error, place) in [
             (json("{\n  \"token\": \"ghp_x\"\n  \"b\": 1}").err().unwrap(), Some((2, 19))),
             (json("[\"ghp_x\"]").err().unwrap(), Some((1, 1))),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn names_become_ours() {
+    fn foreign_server_names_are_normalized() {
         for (name, expected) in [
             ("github", "github"),
             ("My Server", "my-server"),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn one_secret_is_one_variable() {
+    fn equal_secrets_share_one_variable() {
         let found = ServerConfig::stdio("db", "server")
             .args(["--token", "abc", "postgres://u:hunter2@h/db"])
             .env("API_TOKEN", "abc")

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_begin_and_end_nothing() {
+    fn html_escaping_neutralizes_markup_and_workflow_commands() {
         assert_eq!(
             escaped("</script><!-- \"onload='x' & ]]>"),
             "&lt;/script&gt;&lt;!-- &quot;onload=&#39;x&#39; &amp; ]]&gt;"
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_assets_can_stand_on_a_page() {
+    fn assets_do_not_close_their_element() {
         for (asset, end) in [(STYLE, "</style"), (SCRIPT, "</script")] {
             assert!(!asset.contains(end) && !asset.contains("<!--"));
         }

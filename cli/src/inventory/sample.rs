@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_gives_what_is_required() {
+    fn sample_call_sets_the_required_arguments() {
         let call = |tool: &str, schema: &Value| {
             command("gh", tool, &Document::read(schema, Role::Input, &mut Reporter::new(tool, 0, "/inputSchema")))
         };

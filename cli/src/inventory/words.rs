@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_in_words() {
+    fn schemas_are_described_in_words() {
         for (schema, expected) in [
             (json!({"type": "string"}), "string"),
             (json!({"type": ["string", "null"]}), "string or null"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contains_itself_ends() {
+    fn recursive_schema_description_is_finite() {
         let node =
             json!({"type": "object", "properties": {"next": {"$ref": "#/properties/p"}, "n": {"type": "number"}}});
         assert_eq!(words(&node), "object {next?: object, n?: number}");

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_follows_from_both_sides_alone() {
+    fn plan_depends_only_on_the_snapshot_and_the_live_tools() {
         let written = Snapshot::parse(TOOLS).unwrap().to_text();
         assert!(matches!(plan(None, TOOLS).unwrap().step, Step::Create));
         assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_that_git_changed_are_no_difference() {
+    fn line_endings_changed_by_git_are_not_differences() {
         let written = Snapshot::parse(TOOLS).unwrap().to_text().replace('\n', "\r\n");
         assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
         assert!(is_same("a\n", "a\r\n") && is_same("a\r\n", "a\n") && !is_same("a\n", "a\n\r\n"));

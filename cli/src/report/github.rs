@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_are_printed_than_are_shown_and_the_last_counts_the_rest() {
+    fn annotations_are_limited_and_the_last_counts_the_rest() {
         let entry = |index: usize| {
             let mut entry = Entry::new(&format!("s{index}"), Status::Failed);
             entry.error = Some(Fault::new("gone"));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_changes_are_errors_and_warn_since_a_revision() {
+    fn silent_changes_are_errors_and_warnings_since_a_revision() {
         let copies = |required: [&str; 2]| {
             let text = json!({ "type": "string" });
             let schema = json!({ "type": "object", "properties": { "a": text, "b": text }, "required": required });
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_tools_share_is_one_annotation_that_counts_and_names_them() {
+    fn change_shared_by_tools_is_one_annotation() {
         let list = |required: &[&str], other: &str| {
             let properties = json!({ "id": { "type": "string" }, "q": { "type": other } });
             let schema = json!({ "type": "object", "properties": properties, "required": required });
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_take_no_longer_than_they_are_long() {
+    fn annotations_of_long_lists_take_bounded_time() {
         let tools = |of: &str| {
             let property = |n| json!({ format!("p{n}"): { "type": of } });
             let tool =
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_strangers_say_is_a_command() {
+    fn annotation_text_cannot_contain_workflow_commands() {
         let line = annotation(0, Some("a,b:c.json"), Some(3), "x: y", "one\n::add-mask::two % \u{1b}[31m");
         assert_eq!(line.lines().count(), 1);
         assert_eq!(line, "::error file=a%2Cb%3Ac.json,line=3,title=x%3A y::one%0A::add-mask::two %25 \\u{1b}[31m");

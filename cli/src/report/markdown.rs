@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_tools_share_is_one_row_that_counts_and_names_them() {
+    fn change_shared_by_tools_is_one_row() {
         let list = |count: usize, required: &[&str]| {
             let schema =
                 json!({ "type": "object", "properties": { "id": { "type": "string" } }, "required": required });
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_has_room_where_it_goes_and_is_cut_between_tools() {
+    fn comment_fits_the_limit_and_is_truncated_between_tools() {
         let one = comment(&[changed(0, 400)]);
         assert!(one.chars().count() <= 65_536 && one.chars().count() > 60_000, "{}", one.chars().count());
         let rows = one.lines().filter(|line| line.starts_with("| compatible |")).count();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_stay_in_their_code() {
+    fn markdown_code_cannot_be_closed_by_its_content() {
         assert_eq!(code("a|b"), "`a\\|b`");
         assert_eq!(code("``x`"), "``` ``x` ```");
         assert_eq!(code("\u{202e}@name"), "`\\u{202e}@name`");

@@ -7,7 +7,7 @@ use crate::common::fixture_server;
 use crate::session::Session;
 
 #[test]
-fn auth() {
+fn auth_matches_its_golden() {
     let mut server = Command::new(fixture_server())
         .args(["--http", "127.0.0.1:0"])
         .stdout(Stdio::piped())

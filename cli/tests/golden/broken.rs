@@ -42,7 +42,7 @@ fn refusing(status: &'static str, body: &'static str) -> SocketAddr {
 }
 
 #[test]
-fn broken_servers() {
+fn broken_servers_match_their_golden() {
     let mut session = Session::empty();
     let mut config = String::new();
     let mut states = vec!["program", "package", "variable"];
@@ -117,7 +117,7 @@ fn warning_of_several_servers_is_printed_once() {
 }
 
 #[test]
-fn warning_of_a_configuration_is_printed_once_by_every_command() {
+fn configuration_warning_is_printed_once_by_every_command() {
     let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     let session =
         Session::new(&format!("[servers.desk]\ncommand = \"SERVER\"\nenv = {{ API_TOKEN = \"{secret}\" }}\n"));

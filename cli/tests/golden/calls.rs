@@ -20,7 +20,7 @@ fn session() -> Session {
 }
 
 #[test]
-fn call() {
+fn call_matches_its_golden() {
     let mut session = session();
     session.run("call desk add --a 1 --b 2").exits_with(0);
     session.run("call desk add --a 1 --b 2 --format json").exits_with(0);
@@ -46,7 +46,7 @@ fn call() {
 }
 
 #[test]
-fn resource() {
+fn resource_matches_its_golden() {
     let mut session = session();
     session.run("resource list offers").exits_with(0);
     session.run("resource list offers --format json").exits_with(0);
@@ -64,7 +64,7 @@ fn resource() {
 }
 
 #[test]
-fn prompt() {
+fn prompt_matches_its_golden() {
     let mut session = session();
     session.run("prompt list offers").exits_with(0);
     session.run("prompt list offers --format json").exits_with(0);
@@ -82,7 +82,7 @@ fn prompt() {
 }
 
 #[test]
-fn learn() {
+fn learn_matches_its_golden() {
     let mut session = session();
     session.project.write("first.json", r#"{"total": 2, "labels": ["a"]}"#);
     session.project.write("second.json", r#"{"total": 3, "labels": [], "next": "b"}"#);
@@ -100,7 +100,7 @@ fn learn() {
 }
 
 #[test]
-fn run() {
+fn run_matches_its_golden() {
     let mut session = session();
     session.project.write("sum.md", "{{ who }}: [[@desk_add:s|a=1, b=n]]{{ s }}\n");
     session.project.write("wrong.md", "[[@desk_ad:s|a=1]]\n[[@desk_add:t|a=\"x\"]]\n");

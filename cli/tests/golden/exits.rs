@@ -51,7 +51,7 @@ const TABLE: [(&str, i32); 38] = [
 ];
 
 #[test]
-fn every_exit_code_is_the_same_as_text_and_as_json() {
+fn exit_codes_are_equal_in_text_and_json() {
     let session = Session::new(CONFIG);
     session.project.write("other.json", r#"{"tools": []}"#);
     session.project.write("sum.md", "[[@desk_add:s|a=1, b=2]]\n");

@@ -7,7 +7,7 @@ use crate::session::Session;
 const HIDDEN: [&str; 1] = ["man"];
 
 #[test]
-fn every_command_has_its_help() {
+fn help_of_every_command_matches_its_golden() {
     let session = Session::empty();
     let mut commands = vec![String::new()];
     commands.extend(HIDDEN.map(str::to_owned));
@@ -38,7 +38,7 @@ fn below(help: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn wrong_command_lines() {
+fn invalid_command_lines_match_their_golden() {
     let mut session = Session::empty();
     for line in [
         "--version",

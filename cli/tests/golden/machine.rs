@@ -7,7 +7,7 @@ use crate::common::Run;
 use crate::session::Session;
 
 #[test]
-fn doctor() {
+fn doctor_matches_its_golden() {
     let mut session = Session::new(
         r#"
         [servers.desk]
@@ -37,7 +37,7 @@ fn doctor() {
 }
 
 #[test]
-fn serve() {
+fn serve_matches_its_golden() {
     let mut session = Session::new("[servers.desk]\ncommand = \"SERVER\"\n");
     session.run("serve").exits_with(0);
     over_http(&mut session, "serve --http 0");
@@ -80,7 +80,7 @@ fn over_http(session: &mut Session, line: &str) {
 }
 
 #[test]
-fn completions() {
+fn completions_match_their_golden() {
     let mut session = Session::empty();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         session.run(&format!("completions {shell}")).exits_with(0);
@@ -92,7 +92,7 @@ fn completions() {
 }
 
 #[test]
-fn man() {
+fn man_matches_its_golden() {
     let mut session = Session::empty();
     session.run("man pages").exits_with(0);
     session.show("pages/mcp-bindgen-diff.1");

@@ -3,7 +3,7 @@
 use crate::session::Session;
 
 #[test]
-fn init() {
+fn init_matches_its_golden() {
     let mut session = Session::empty();
     session.run("init").exits_with(0);
     session.show("mcp.toml");
@@ -18,7 +18,7 @@ fn init() {
 }
 
 #[test]
-fn add() {
+fn add_matches_its_golden() {
     let mut session = Session::empty();
     session.run("add desk --command SERVER --tools add,list_*").exits_with(0);
     session.run("add desk --command SERVER").exits_with(1);
@@ -40,7 +40,7 @@ fn add() {
 const SERVERS: &str = "[servers.desk]\ncommand = \"SERVER\"\n\n[servers.hub] # ours\ncommand = \"SERVER\"\n";
 
 #[test]
-fn remove() {
+fn remove_matches_its_golden() {
     let mut session = Session::new(SERVERS);
     session.ended("sync").exits_with(0);
     session.run("remove desk").exits_with(2);
@@ -53,7 +53,7 @@ fn remove() {
 }
 
 #[test]
-fn rename() {
+fn rename_matches_its_golden() {
     let mut session = Session::new(SERVERS);
     session.ended("sync").exits_with(0);
     session.run("rename hub office").exits_with(0);
@@ -66,7 +66,7 @@ fn rename() {
 }
 
 #[test]
-fn set() {
+fn set_matches_its_golden() {
     let mut session = Session::new(SERVERS);
     session.run("set hub timeout=60s 'tools=[\"list_*\"]' 'env.TOKEN=${TOKEN}'").exits_with(0);
     session.run("set hub timeout=60s --unset tools --format json").exits_with(0);
@@ -89,7 +89,7 @@ const CURSOR: &str = r#"{
 "#;
 
 #[test]
-fn import() {
+fn import_matches_its_golden() {
     let mut session = Session::empty();
     session.project.write("home/.cursor/mcp.json", CURSOR);
     session.project.write("broken.json", "{ \"mcpServers\": {\n");

@@ -6,7 +6,7 @@ use crate::session::Session;
 const LOG: &str = include_str!("calls.jsonl");
 
 #[test]
-fn log() {
+fn log_matches_its_golden() {
     let mut session = Session::new("");
     session.project.write("calls.jsonl", LOG);
     session.run("log verify calls.jsonl").exits_with(0);
@@ -19,7 +19,7 @@ fn log() {
 }
 
 #[test]
-fn auth_token() {
+fn auth_token_matches_its_golden() {
     let mut session = Session::new("");
     let entry = format!("{{\"sha256\": \"{}\"}}", "0".repeat(64));
     session

@@ -26,7 +26,7 @@ fn other(tool: &mut Value) {
 }
 
 #[test]
-fn sync() {
+fn sync_matches_its_golden() {
     let mut session = Session::new(CONFIG);
     session.run("sync desk").exits_with(0);
     session.run("sync desk").exits_with(0);
@@ -44,7 +44,7 @@ fn sync() {
 }
 
 #[test]
-fn check() {
+fn check_matches_its_golden() {
     let mut session = Session::new(CONFIG);
     session.run("check desk").exits_with(4);
     session.run("check desk --format json").exits_with(4);
@@ -67,7 +67,7 @@ fn check() {
 }
 
 #[test]
-fn check_without_servers() {
+fn offline_check_matches_its_golden() {
     let mut session = Session::new(CONFIG);
     session.ended("sync desk").exits_with(0);
     session.commit();
@@ -90,7 +90,7 @@ fn check_without_servers() {
 }
 
 #[test]
-fn diff() {
+fn diff_matches_its_golden() {
     let mut session = Session::new(CONFIG);
     session.ended("sync desk").exits_with(0);
     session.commit();
@@ -110,7 +110,7 @@ fn diff() {
 }
 
 #[test]
-fn list() {
+fn list_matches_its_golden() {
     let mut session = Session::new("[servers.desk]\ncommand = \"SERVER\"\napprove = [\"save_*\"]\n");
     session.run("list").exits_with(1);
     session.run("list --format json").exits_with(1);
@@ -129,7 +129,7 @@ const ONE_TOOL: &str =
     r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object", "properties": {"n": {"type": "text"}}}}]}"#;
 
 #[test]
-fn expand() {
+fn expand_matches_its_golden() {
     let mut session = Session::new("[servers.one]\ncommand = \"./one\"\n");
     session.project.write("mcp/one.json", ONE_TOOL);
     session.run("expand one").exits_with(0);

@@ -9,7 +9,7 @@ use std::fs;
 use common::{Project, fixture_server};
 
 #[test]
-fn an_option_that_cannot_be_is_named_and_no_line_of_a_file_that_was_never_written() {
+fn invalid_option_error_has_no_line_of_mcp_toml() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.a]\ncommand = \"x\"\n");
     for (words, said) in [
@@ -31,7 +31,7 @@ fn an_option_that_cannot_be_is_named_and_no_line_of_a_file_that_was_never_writte
 }
 
 #[test]
-fn an_empty_folder_becomes_a_project() {
+fn empty_folder_becomes_a_working_project() {
     let project = Project::empty();
     let library = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     project.write("Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n\n[dependencies]\n\n[workspace]\n");
@@ -89,7 +89,7 @@ fn an_empty_folder_becomes_a_project() {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_nothing() {
+fn failed_add_leaves_no_files() {
     let server = fixture_server().to_str().unwrap();
     let project = Project::empty();
     project.write("mcp.toml", "# ours\n");
@@ -101,7 +101,7 @@ fn what_cannot_be_written_leaves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_the_configuration_is_followed() {
+fn link_to_the_configuration_is_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let project = Project::empty();
@@ -125,7 +125,7 @@ fn a_link_to_the_configuration_is_followed() {
 }
 
 #[test]
-fn what_a_shell_made_of_a_placeholder_is_told() {
+fn values_filled_in_by_a_shell_are_warned_about() {
     let project = Project::empty();
     let run = |name: &str, arguments: &[&str]| {
         let mut command = project.command();
@@ -144,14 +144,14 @@ fn what_a_shell_made_of_a_placeholder_is_told() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_the_command_that_makes_it() {
+fn missing_configuration_error_suggests_the_command() {
     let project = Project::empty();
     project.run(&["list"]).exits_with(1).says("= help: run `mcp-bindgen init` or `mcp-bindgen add`");
     project.run(&["init"]).exits_with(0).says("run `cargo init`, then this command again");
 }
 
 #[test]
-fn nothing_is_added_that_would_not_be_obeyed() {
+fn invalid_options_of_add_are_refused() {
     let project = Project::empty();
     for (arguments, said) in [
         (&["add", "Bad Name", "--npm", "x"][..], "invalid server name"),
@@ -241,7 +241,7 @@ fn inherited_variables_are_written_by_name() {
 }
 
 #[test]
-fn a_program_is_found_from_where_it_was_typed() {
+fn program_path_is_relative_to_the_working_directory() {
     let project = Project::empty();
     project.write("mcp.toml", "[defaults]\n");
     project.write("sub/x", "");
@@ -254,7 +254,7 @@ fn a_program_is_found_from_where_it_was_typed() {
 }
 
 #[test]
-fn what_does_not_fit_is_found_before_anything_is_written() {
+fn mismatched_overrides_are_found_before_anything_is_written() {
     let server = fixture_server().to_str().unwrap();
     let project = Project::empty();
     let overrides = r#"{"format":1,"tools":{"gone":{"outputSchema":{"type":"integer"}}}}"#;
@@ -275,7 +275,7 @@ fn what_does_not_fit_is_found_before_anything_is_written() {
 }
 
 #[test]
-fn a_server_of_the_name_of_a_crate_hides_none() {
+fn server_named_like_a_crate_does_not_shadow_it() {
     let project = Project::empty();
     let run = project.run(&["add", "std", "--command", fixture_server().to_str().unwrap()]).exits_with(0);
     assert!(run.stdout.contains("std_::Std::connect()"), "{}", run.stdout);

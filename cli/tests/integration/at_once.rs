@@ -42,7 +42,7 @@ fn slow_server(project: &Project) -> String {
 }
 
 #[test]
-fn servers_that_are_added_at_once_are_all_there() {
+fn servers_added_concurrently_are_all_written() {
     let project = Project::empty();
     project.write("mcp.toml", "# ours\n[defaults]\n");
     let names: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
@@ -67,7 +67,7 @@ fn servers_that_are_added_at_once_are_all_there() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_written_while_a_server_is_asked_stays() {
+fn edits_during_a_slow_add_are_preserved() {
     let project = Project::empty();
     project.write("mcp.toml", "# mine\n[defaults]\n");
     let slow = slow_server(&project);
@@ -101,7 +101,7 @@ fn what_is_written_while_a_server_is_asked_stays() {
 
 #[cfg(unix)]
 #[test]
-fn overrides_that_are_written_while_a_tool_is_called_stay() {
+fn overrides_edited_during_a_slow_call_are_preserved() {
     const OVERRIDES: &str = "mcp/github.overrides.json";
     let project = Project::empty();
     let slow = slow_server(&project);
@@ -134,7 +134,7 @@ fn overrides_that_are_written_while_a_tool_is_called_stay() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_for_a_server_that_was_renamed_meanwhile() {
+fn server_renamed_during_a_command_is_not_written() {
     let project = Project::empty();
     let slow = slow_server(&project);
     let config = format!("[servers.a]\ncommand = \"sh\"\nargs = [\"{slow}\", \"--github\"]\n");
@@ -157,7 +157,7 @@ fn nothing_is_written_for_a_server_that_was_renamed_meanwhile() {
 }
 
 #[test]
-fn what_is_learned_at_once_is_all_there() {
+fn results_learned_concurrently_are_all_written() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.github]\ncommand = \"x\"\n");
     project.write("mcp/github.json", &fs::read_to_string(fixtures().join("overrides/github.json")).unwrap());

@@ -44,7 +44,7 @@ const READERS: &[&[&str]] =
     &[&["check"], &["sync"], &["list"], &["check", "--offline"], &["expand", "s"], &["call", "s", "t"]];
 
 #[test]
-fn two_servers_of_one_name_are_one_too_many() {
+fn duplicate_server_names_are_an_error() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.s]\nnpm = \"x\"\n\n[servers.s]\nnpm = \"y\"\n");
     refused(&project, READERS, &["duplicate key `s`\n --> mcp.toml:4:10\n"]);
@@ -71,7 +71,7 @@ fn two_servers_of_one_name_are_one_too_many() {
 }
 
 #[test]
-fn a_configuration_that_is_no_file_is_not_taken_for_none() {
+fn configuration_that_is_a_directory_is_an_error() {
     let project = Project::empty();
     fs::create_dir_all(project.path("sub/mcp.toml")).unwrap();
     // One further up is not what is meant.
@@ -93,7 +93,7 @@ fn a_configuration_that_is_no_file_is_not_taken_for_none() {
 }
 
 #[test]
-fn a_configuration_in_a_parent_folder_serves_those_below() {
+fn configuration_in_a_parent_folder_is_found() {
     let project = Project::new(SERVER);
     fs::create_dir_all(project.path("a/b")).unwrap();
     let below =
@@ -106,7 +106,7 @@ fn a_configuration_in_a_parent_folder_serves_those_below() {
 }
 
 #[test]
-fn texts_of_other_editors_are_read_and_kept() {
+fn text_encodings_of_other_editors_are_read_and_preserved() {
     let project = Project::new("\u{feff}[servers.s]\r\ncommand = \"SERVER\"\r\n");
     project.run(&["sync"]).exits_with(0);
     project.run(&["check"]).exits_with(0);
@@ -140,7 +140,7 @@ fn texts_of_other_editors_are_read_and_kept() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_and_stay() {
+fn symbolic_links_are_followed_and_preserved() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let project = Project::new(SERVER);
@@ -166,7 +166,7 @@ fn links_are_followed_and_stay() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_folder_is_named() {
+fn file_at_the_snapshot_folder_is_an_error() {
     let project = Project::new(SERVER);
     project.write("mcp", "mine");
     let cannot = "`mcp` is a file, expected a directory\n --> mcp/s.json\n";
@@ -208,7 +208,7 @@ fn without_privileges(project: &Project, line: &str) -> Command {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn folders_that_cannot_be_written_to_are_said() {
+fn unwritable_folder_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
 
     let project = Project::new(SERVER);
@@ -244,7 +244,7 @@ fn folders_that_cannot_be_written_to_are_said() {
 /// A system that takes no more than so much of a file: as a full disk, in the middle of writing.
 #[cfg(unix)]
 #[test]
-fn a_write_that_fails_in_the_middle_leaves_what_was_there() {
+fn write_that_fails_midway_leaves_the_old_file() {
     let project = Project::new(SERVER);
     let program = env!("CARGO_BIN_EXE_mcp-bindgen");
     let limited = |words: &str| project.shell(&format!("trap '' XFSZ; ulimit -f 1; exec {program} {words}"));
@@ -263,7 +263,7 @@ fn a_write_that_fails_in_the_middle_leaves_what_was_there() {
 }
 
 #[test]
-fn a_snapshot_that_somebody_has_edited_is_told_with_its_place() {
+fn edited_snapshot_error_has_its_position() {
     let project = Project::new(SERVER);
     project.run(&["sync"]).exits_with(0);
     let synced = project.read("mcp/s.json");
@@ -288,7 +288,7 @@ fn a_snapshot_that_somebody_has_edited_is_told_with_its_place() {
 }
 
 #[test]
-fn a_snapshot_of_a_newer_format_says_what_to_install_wherever_it_is_read() {
+fn newer_snapshot_format_error_suggests_an_upgrade() {
     let project = Project::new(SERVER);
     let newer = "{\"format\":7,\"server\":\"s\",\"tools\":[]}";
     project.write("mcp/s.json", newer);
@@ -340,7 +340,7 @@ fn tool(name: &str) -> Value {
 
 #[cfg(unix)]
 #[test]
-fn a_list_that_changes_between_two_pages_is_told() {
+fn duplicate_tool_of_a_changing_list_is_reported() {
     let project = serving(&[
         json!({ "tools": [tool("a"), tool("b")], "nextCursor": "1" }),
         // `b` has moved, and somebody has changed it meanwhile.
@@ -373,7 +373,7 @@ fn list_ends_at_a_repeated_cursor_without_new_items() {
 
 #[cfg(unix)]
 #[test]
-fn names_with_spaces_and_escapes_are_called_by_what_they_are() {
+fn tool_names_with_spaces_and_escapes_can_be_called() {
     let hostile = "esc\u{1b}[31m\u{202e}red";
     let with_space = json!({ "name": "with space", "inputSchema": { "type": "object", "properties": { "a b": { "type": "string" } } } });
     let project = serving(&[json!({ "tools": [with_space, tool(hostile), tool("--help"), tool("two\nlines")] })]);
@@ -406,7 +406,7 @@ fn names_with_spaces_and_escapes_are_called_by_what_they_are() {
 
 #[cfg(unix)]
 #[test]
-fn as_many_tools_as_any_server_has_are_synced_checked_and_called() {
+fn thousands_of_tools_are_synced_checked_and_called() {
     let tools: Value = (0..2720).map(|number| tool(&format!("tool_{number:04}"))).collect();
     let project = serving(&[json!({ "tools": tools })]);
     project.run(&["sync"]).exits_with(0).says("Created mcp/s.json (2720 tools of s)");
@@ -419,7 +419,7 @@ fn as_many_tools_as_any_server_has_are_synced_checked_and_called() {
 }
 
 #[test]
-fn a_host_file_that_is_broken_is_told_with_its_place_and_costs_nothing() {
+fn malformed_host_file_is_an_error_with_its_position() {
     let project = Project::empty();
     for (text, said) in [
         ("{\"mcpServers\": {\"a\": {\"env\": {\"TOKEN\": \"hunter2-hunter2\"}", "not valid JSON: unterminated object"),

@@ -45,7 +45,7 @@ fn formatted(format: &str) -> Vec<&str> {
 }
 
 #[test]
-fn hooks_of_other_work_trees_are_of_the_same_repository() {
+fn hooks_of_other_work_trees_use_the_same_repository() {
     let project = work();
     let place = project.path("w");
     git(&project, &["worktree", "add", "-q", "-b", "other", place.to_str().unwrap(), "work"]);
@@ -84,7 +84,7 @@ fn denied_classes_decide_the_exit_code() {
 }
 
 #[test]
-fn silent_changes_are_as_loud_as_breaking_ones() {
+fn silent_changes_are_reported_like_breaking_ones() {
     let project = Project::new("[servers.s]\ncommand = \"x\"\n");
     let copies = |required: [&str; 2]| {
         let properties = json!({ "source": { "type": "string" }, "destination": { "type": "string" } });
@@ -122,7 +122,7 @@ fn silent_changes_are_as_loud_as_breaking_ones() {
 }
 
 #[test]
-fn what_git_cannot_give_is_not_new() {
+fn snapshot_unreadable_in_git_is_not_new() {
     let project = work();
     let found =
         Command::new("git").current_dir(project.path("")).args(["rev-parse", "main:mcp/s.json"]).output().unwrap();
@@ -136,7 +136,7 @@ fn what_git_cannot_give_is_not_new() {
 }
 
 #[test]
-fn a_renamed_folder_is_looked_for_where_it_was() {
+fn renamed_snapshot_folder_is_found_at_the_base_revision() {
     let project = work();
     project.write("mcp.toml", &format!("[defaults]\nsnapshots = \"snaps\"\n{CONFIG}"));
     git(&project, &["mv", "mcp", "snaps"]);
@@ -145,7 +145,7 @@ fn a_renamed_folder_is_looked_for_where_it_was() {
 }
 
 #[test]
-fn what_is_taken_away_is_told() {
+fn removed_servers_and_snapshots_are_reported() {
     let project = work();
     project.write("mcp.toml", "[servers.s]\ncommand = \"x\"\n");
     git(&project, &["rm", "-q", "mcp/s.json", "mcp/t.json"]);
@@ -166,7 +166,7 @@ fn what_is_taken_away_is_told() {
 }
 
 #[test]
-fn what_is_being_merged_is_not_of_this_work() {
+fn changes_of_a_merge_in_progress_are_not_reported() {
     let project = work();
     git(&project, &["checkout", "-q", "main"]);
     project.write("mcp/t.json", &snapshot(&[]));
@@ -178,7 +178,7 @@ fn what_is_being_merged_is_not_of_this_work() {
 }
 
 #[test]
-fn where_nothing_can_be_compared_the_reason_is_said_and_the_rest_too() {
+fn failed_comparison_reports_its_reason_and_the_other_servers() {
     let project = Project::new(CONFIG);
     project.write("mcp/s.json", &snapshot(&[]));
     project.run(&CHECK).exits_with(1).says("not in a git repository").says("without a revision");
@@ -207,7 +207,7 @@ fn where_nothing_can_be_compared_the_reason_is_said_and_the_rest_too() {
 }
 
 #[test]
-fn reviewers_see_what_breaks_though_nothing_is_out_of_date() {
+fn breaking_changes_since_the_base_are_reported_for_valid_snapshots() {
     let project = work();
     let markdown = project.run(&formatted("markdown")).exits_with(0).stdout;
     let said = "**All MCP snapshots are up to date; 2 breaking changes since `main`**: 2 servers checked: 2 valid.";
@@ -226,7 +226,7 @@ fn reviewers_see_what_breaks_though_nothing_is_out_of_date() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_in_git_as_on_disk() {
+fn symbolic_links_are_followed_in_git_as_on_disk() {
     let project = Project::new("[servers.s]\ncommand = \"x\"\n");
     git(&project, &["init", "-q"]);
     project.write("shared/s.json", &snapshot(&[("find", "string")]));
@@ -243,7 +243,7 @@ fn links_are_followed_in_git_as_on_disk() {
 }
 
 #[test]
-fn annotations_stand_where_the_fault_is() {
+fn annotations_have_the_line_of_the_fault() {
     let project = Project::new("[servers.s]\ncommand = \"x\"\n");
     project.write("mcp/s.json", &snapshot(&[("find", "string")]));
     project.write("mcp/s.overrides.json", "{\n  \"format\": 1,\n  \"tols\": {}\n}\n");
@@ -270,7 +270,7 @@ fn annotations_stand_where_the_fault_is() {
 }
 
 #[test]
-fn what_is_written_in_another_way_is_shown_in_json_too() {
+fn formatting_difference_is_shown_in_json() {
     let project = Project::new("[servers.s]\ncommand = \"x\"\n");
     project.write("mcp/s.json", &snapshot(&[("find", "string")]).replace("  \"tools\"", " \"tools\""));
     let json = project.run(&["check", "--offline", "--format", "json", "-q"]).exits_with(4).json();

@@ -84,7 +84,7 @@ fn flags_are_typed_by_the_schema() {
 }
 
 #[test]
-fn our_own_options_win_before_the_tool_and_behind_it() {
+fn own_options_take_precedence_before_and_after_the_tool() {
     let project = with_tool(&json!({
         "format": {"enum": ["json", "csv"]}, "timeout": {"type": "integer"}, "color": {"type": "string"}, "o": {"type": "string"},
         "dry_run": {"type": "boolean"}, "sort": {"type": "string"},
@@ -118,7 +118,7 @@ fn our_own_options_win_before_the_tool_and_behind_it() {
 }
 
 #[test]
-fn files_and_stdin_give_values() {
+fn files_and_stdin_provide_values() {
     let project = with_tool(&json!({"body": {"type": "string"}, "data": {}, "more": {"type": "string"}}));
     project.write("notes.md", "# Notes\n");
     project.write("data.json", "{\"a\": [1, null]}");
@@ -141,7 +141,7 @@ fn files_and_stdin_give_values() {
 }
 
 #[test]
-fn what_the_schema_refuses_is_never_sent() {
+fn invalid_arguments_are_never_sent() {
     let project =
         with_tool(&json!({"count": {"type": "integer", "maximum": 5}, "name": {"type": "string", "pattern": "^a"}}));
     call(&project, &["--count", "9"]).exits_with(2).says("invalid arguments: at `/count`");
@@ -160,7 +160,7 @@ fn what_the_schema_refuses_is_never_sent() {
 }
 
 #[test]
-fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
+fn tool_help_requires_no_server_and_fits_the_terminal() {
     let project = with_tool(&json!({
         "owner": {"type": "string", "description": "Whose account it is, said at lengthlengthlength:\n::error::it is\u{1b}[31m,\u{202e} and more words than one line of forty columns has"},
         "perPage": {"type": "integer", "default": 30}, "labels": {"type": "array", "items": {"enum": ["bug", "ui"]}},
@@ -180,7 +180,7 @@ fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
 }
 
 #[test]
-fn help_of_hostile_tools_says_nothing_to_the_terminal() {
+fn help_of_hostile_tools_contains_no_control_characters() {
     let mut tools = 0;
     for entry in fs::read_dir(fixtures().join("hostile")).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -203,7 +203,7 @@ fn help_of_hostile_tools_says_nothing_to_the_terminal() {
 }
 
 #[test]
-fn a_tool_that_the_snapshot_does_not_know_is_looked_for_where_that_is_allowed() {
+fn tool_missing_in_the_snapshot_is_looked_up_on_the_server() {
     let project = offline(&json!([{"name": "list_issues", "inputSchema": {"type": "object"}}]));
     let said = "error: unknown tool `list_isues` of server `s`\n  = help: did you mean `list_issues`?\n";
     for words in [&["--dry-run"][..], &["--help"]] {
@@ -218,7 +218,7 @@ fn a_tool_that_the_snapshot_does_not_know_is_looked_for_where_that_is_allowed() 
 }
 
 #[test]
-fn calls_reach_the_server_with_what_the_flags_say() {
+fn calls_send_the_arguments_of_the_flags() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);
     let words = ["call", "fixture", "echo_arguments", "--required", "007", "--format", "json"];
@@ -236,7 +236,7 @@ fn calls_reach_the_server_with_what_the_flags_say() {
 }
 
 #[test]
-fn what_no_terminal_shows_goes_to_files() {
+fn binary_content_is_written_to_files() {
     let project = Project::new(FIXTURE);
     let report = project.run(&["call", "fixture", "make_report"]).exits_with(0);
     assert_eq!(

@@ -42,7 +42,7 @@ pub(crate) fn git(project: &Project, arguments: &[&str]) {
 }
 
 #[test]
-fn without_a_server_a_check_says_what_can_be_said() {
+fn offline_check_reports_problems_without_a_server() {
     let project = Project::new(FIXTURE);
     project.run(&["check", "--offline"]).exits_with(4).says("fixture has no snapshot");
     project.run(&["sync"]).exits_with(0);
@@ -72,7 +72,7 @@ fn without_a_server_a_check_says_what_can_be_said() {
 }
 
 #[test]
-fn a_pattern_without_a_tool_is_told_once_at_its_line_of_the_configuration() {
+fn pattern_without_a_tool_is_reported_once_at_its_line() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);
     let config = "[servers.fixture]\ncommand = \"SERVER\"\ntools = [\n  \"add\",\n  \"nothing_*\",\n]\nexclude = [\"lst\"]\n\n\
@@ -103,7 +103,7 @@ fn a_pattern_without_a_tool_is_told_once_at_its_line_of_the_configuration() {
 
 /// Offline nobody knows what a server says.
 #[test]
-fn an_offline_check_annotates_a_snapshot_that_is_written_otherwise_as_that() {
+fn offline_check_annotates_a_misformatted_snapshot() {
     let project = Project::new(FIXTURE);
     project.write("mcp/fixture.json", "{\"tools\": []}");
     let run = project.run(&["check", "--offline", "--format", "github"]).exits_with(4);
@@ -114,7 +114,7 @@ fn an_offline_check_annotates_a_snapshot_that_is_written_otherwise_as_that() {
 }
 
 #[test]
-fn a_check_tells_what_became_of_a_snapshot_since_a_branch() {
+fn check_reports_changes_since_a_branch() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);
     let live = project.read("mcp/fixture.json");
@@ -153,7 +153,7 @@ fn a_check_tells_what_became_of_a_snapshot_since_a_branch() {
 }
 
 #[test]
-fn a_shallow_clone_is_told_what_to_fetch() {
+fn shallow_clone_error_suggests_the_fetch() {
     let origin = Project::new(FIXTURE);
     origin.write("mcp/fixture.json", r#"{"tools":[]}"#);
     git(&origin, &["init", "-q"]);
@@ -180,7 +180,7 @@ fn a_shallow_clone_is_told_what_to_fetch() {
 }
 
 #[test]
-fn line_ends_that_git_changes_are_no_difference() {
+fn line_endings_changed_by_git_are_not_differences() {
     let origin = Project::new(FIXTURE);
     origin.run(&["sync"]).exits_with(0);
     git(&origin, &["init", "-q"]);
@@ -219,7 +219,7 @@ fn line_ends_that_git_changes_are_no_difference() {
 }
 
 #[test]
-fn annotations_name_files_from_the_root_of_the_repository() {
+fn annotations_have_paths_relative_to_the_repository_root() {
     let project = Project::empty();
     git(&project, &["init", "-q"]);
     project.write("sub/mcp.toml", "[servers.s]\ncommand = \"x\"\n");
@@ -242,7 +242,7 @@ fn obeyed(log: &str) -> Vec<&str> {
 
 #[cfg(unix)]
 #[test]
-fn a_runner_of_github_obeys_no_stranger() {
+fn output_contains_no_workflow_commands_of_servers() {
     let hostile = "##[add-mask]x\n::stop-commands::y";
     let project = Project::new(
         "[servers.fixture]\ncommand = \"SERVER\"\n\
@@ -305,7 +305,7 @@ fn a_runner_of_github_obeys_no_stranger() {
 }
 
 #[test]
-fn reports_for_github_say_no_more_than_they_are_meant_to() {
+fn github_reports_have_one_annotation_per_tool_and_a_summary() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);
     project.write("mcp/fixture.json", &doctored(&project));
@@ -338,7 +338,7 @@ fn reports_for_github_say_no_more_than_they_are_meant_to() {
 }
 
 #[test]
-fn what_a_sync_would_leave_unbuildable_is_told_before_and_by_it() {
+fn check_and_sync_report_tools_that_would_not_build() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);
     let mut snapshot: Value = serde_json::from_str(&project.read("mcp/fixture.json")).unwrap();

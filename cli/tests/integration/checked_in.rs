@@ -21,7 +21,7 @@ pub mod names;
 
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
-fn it_compiles_and_rustfmt_leaves_it_alone() {
+fn expanded_code_compiles_and_rustfmt_skips_it() {
     let project = Project::empty();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let dependency = format!("mcp-bindgen = {{ path = {root:?} }}");

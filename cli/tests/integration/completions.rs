@@ -53,7 +53,7 @@ fn complete(project: &Project, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn each_place_is_completed() {
+fn every_argument_position_is_completed() {
     let project = project();
     let cases: [(&[&str], &[&str]); 26] = [
         (&["comp"], &["completions"]),
@@ -100,7 +100,7 @@ fn each_place_is_completed() {
 }
 
 #[test]
-fn descriptions_command_no_terminal() {
+fn completion_descriptions_contain_no_escape_sequences() {
     let project = project();
     for shell in ["fish", "zsh", "elvish", "powershell"] {
         let mut command = project.command();
@@ -113,7 +113,7 @@ fn descriptions_command_no_terminal() {
 
 /// Fish, zsh and elvish quote what they complete themselves, PowerShell does not.
 #[test]
-fn values_with_spaces_are_quoted_as_each_shell_needs_it() {
+fn values_with_spaces_are_quoted_for_each_shell() {
     let project = project();
     for (shell, begun, completed) in [
         ("fish", "New\\ Y", "New York"),
@@ -132,7 +132,7 @@ fn values_with_spaces_are_quoted_as_each_shell_needs_it() {
 }
 
 #[test]
-fn another_configuration_is_taken() {
+fn completion_uses_the_specified_configuration() {
     let project = project();
     project.write("other.toml", "[servers.other]\ncommand = \"x\"\n");
     assert_eq!(complete(&project, &["--config", "other.toml", "call", "o"]), ["other"]);
@@ -140,7 +140,7 @@ fn another_configuration_is_taken() {
 }
 
 #[test]
-fn what_is_broken_completes_nothing_and_says_nothing() {
+fn malformed_files_complete_nothing_silently() {
     let project = project();
     project.write("mcp/github.json", "{ broken");
     assert_eq!(complete(&project, &["call", "github", "l"]), [""; 0]);
@@ -156,7 +156,7 @@ fn what_is_broken_completes_nothing_and_says_nothing() {
 }
 
 #[test]
-fn nothing_is_written_and_nobody_waits() {
+fn completion_writes_nothing_and_is_fast() {
     let project = project();
     let files = || {
         let mut files: Vec<_> =
@@ -180,7 +180,7 @@ fn nothing_is_written_and_nobody_waits() {
 }
 
 #[test]
-fn shells_are_told_to_ask_anew() {
+fn completion_scripts_query_the_program_each_time() {
     let project = Project::empty();
     for shell in SHELLS {
         let line = project.run(&["completions", shell]).exits_with(0).says("Add").stdout;
@@ -196,7 +196,7 @@ fn shells_are_told_to_ask_anew() {
 
 #[test]
 #[cfg(unix)]
-fn bash_takes_the_line() {
+fn bash_completion_script_works() {
     let project = project();
     let program = env!("CARGO_BIN_EXE_mcp-bindgen");
     let line = project.run(&["completions", "bash"]).exits_with(0).stdout;

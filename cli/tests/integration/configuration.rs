@@ -20,7 +20,7 @@ fn offline(config: &str) -> Project {
 }
 
 #[test]
-fn check_reports_what_would_not_build() {
+fn check_reports_faults_that_prevent_a_build() {
     let project = Project::new(
         "deny = [\"MCP0006\"]\n[servers.gh]\ncommand = \"SERVER\"\nexclude = [\"ad\"]\n\
          [servers.g-h]\ncommand = \"SERVER\"\n[servers.g_h]\ncommand = \"SERVER\"\n",
@@ -47,7 +47,7 @@ fn check_reports_what_would_not_build() {
 }
 
 #[test]
-fn every_command_refuses_codes_that_there_are_not() {
+fn unknown_diagnostic_code_is_refused_by_every_command() {
     let project = offline("allow = [\"MCP0099\"]\n[servers.gh]\nnpm = \"x\"\n");
     let said =
         "error: `allow` contains the unknown code `MCP0099`\n --> mcp.toml:1:10\n  = help: did you mean `MCP0009`?";
@@ -57,7 +57,7 @@ fn every_command_refuses_codes_that_there_are_not() {
 }
 
 #[test]
-fn patterns_that_do_nothing_bind_nothing() {
+fn unmatched_patterns_are_errors() {
     let project = offline("[servers.gh]\nnpm = \"x\"\napprove = [\"ad\"]\n");
     project.run(&["list"]).exits_with(1).says("no tool of server `gh` matches `ad` in `approve`");
     let project = offline("[servers.gh]\nnpm = \"x\"\nexclude = [\"add\"]\n");
@@ -65,7 +65,7 @@ fn patterns_that_do_nothing_bind_nothing() {
 }
 
 #[test]
-fn rules_of_the_code_are_followed_or_refused() {
+fn rust_options_apply_or_are_refused() {
     let project =
         offline("[servers.gh]\nnpm = \"x\"\nrust = { rename = { add = \"sum\" }, derive = [\"crate::Own\"] }\n");
     let listed = project.run(&["list", "--format", "json"]).exits_with(0).stdout;
@@ -82,7 +82,7 @@ fn rules_of_the_code_are_followed_or_refused() {
 }
 
 #[test]
-fn a_broken_entry_of_mcp_json_is_a_warning_until_it_is_asked_for() {
+fn invalid_mcp_json_entry_is_a_warning_until_it_is_used() {
     let project = offline("");
     fs::remove_file(project.path("mcp.toml")).unwrap();
     project.write(".mcp.json", r#"{"mcpServers": {"gh": {"command": "x"}, "odd": {"type": "ws", "url": "x"}}}"#);
@@ -92,7 +92,7 @@ fn a_broken_entry_of_mcp_json_is_a_warning_until_it_is_asked_for() {
 }
 
 #[test]
-fn a_name_in_the_environment_that_is_no_server_is_a_warning() {
+fn unknown_server_in_the_environment_is_a_warning() {
     let project = offline("[servers.gh]\nnpm = \"x\"\n");
     let list = |servers: &str| {
         let output = project.command().arg("list").env("MCP_SERVERS", servers).output().unwrap();
@@ -105,7 +105,7 @@ fn a_name_in_the_environment_that_is_no_server_is_a_warning() {
 }
 
 #[test]
-fn a_snapshot_that_is_cut_off_is_said_and_not_compared() {
+fn truncated_snapshot_is_reported_and_not_compared() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\n");
     project.run(&["sync"]).exits_with(0);
     let text = project.read("mcp/fixture.json");
@@ -124,7 +124,7 @@ fn a_snapshot_that_is_cut_off_is_said_and_not_compared() {
 
 #[cfg(unix)]
 #[test]
-fn children_start_in_the_folder_of_the_configuration() {
+fn servers_start_in_the_folder_of_the_configuration() {
     let project = Project::empty();
     let config = |more: &str| {
         let server = fixture_server().display();
@@ -155,7 +155,7 @@ fn in_folder(project: &Project, name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn expand_sees_relative_paths_from_the_crate_that_the_file_is_for() {
+fn expand_writes_paths_relative_to_the_crate_of_the_output() {
     let project = offline("[defaults]\ntimeout = \"7s\"\n[servers.gh]\ncommand = \"./bin/server\"\n");
     project.write("Cargo.toml", "[workspace]\nmembers = [\"one\"]\n");
     project.write("one/Cargo.toml", "[package]\nname = \"one\"\n");
@@ -169,7 +169,7 @@ fn expand_sees_relative_paths_from_the_crate_that_the_file_is_for() {
 }
 
 #[test]
-fn a_variable_that_is_empty_is_not_set() {
+fn empty_variable_counts_as_unset() {
     let project = offline("[servers.a]\ncommand = \"x\"\n");
     let run = |value: &str| {
         let mut command = project.command();

@@ -12,7 +12,7 @@ const ONE: &str = r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object
 const TWO: &str = r#"{"tools": [{"name": "pong", "inputSchema": {"type": "object"}}]}"#;
 
 #[test]
-fn what_is_shown_as_a_difference_is_one() {
+fn shown_differences_are_real() {
     let project = Project::empty();
     project.write("a.json", ONE);
     let tools = ONE.trim_start_matches('{');
@@ -35,7 +35,7 @@ fn what_is_shown_as_a_difference_is_one() {
 }
 
 #[test]
-fn revisions_and_files_are_told_apart_by_what_is_there() {
+fn revisions_and_files_are_distinguished_by_existence() {
     let project = Project::empty();
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];

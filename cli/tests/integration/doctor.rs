@@ -14,7 +14,7 @@ use serde_json::json;
 const CLOSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 #[test]
-fn what_is_in_the_way_is_told_with_what_mends_it() {
+fn problems_are_reported_with_their_remedy() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = CLOSED;
     let project = Project::new(&format!(
@@ -120,7 +120,7 @@ fn says(said: &str, lines: &[&str]) {
 }
 
 #[test]
-fn addresses_are_tried_as_a_client_would() {
+fn addresses_are_checked_by_the_rules_of_the_client() {
     let open = answering("200 OK");
     let shut = CLOSED;
     let project = Project::new(&format!(
@@ -170,7 +170,7 @@ fn addresses_are_tried_as_a_client_would() {
 }
 
 #[test]
-fn programs_are_looked_for_with_what_placeholders_stand_for() {
+fn programs_are_searched_with_expanded_placeholders() {
     let server = common::fixture_server();
     let (folder, name) = (server.parent().unwrap().to_str().unwrap(), server.file_name().unwrap().to_str().unwrap());
     let project = Project::new(&format!(
@@ -193,7 +193,7 @@ fn programs_are_looked_for_with_what_placeholders_stand_for() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn isolation_that_cannot_be_had_is_an_error() {
+fn unavailable_isolation_is_an_error() {
     let project = Project::new(
         "[servers.any]\ncommand = \"SERVER\"\nisolation = { network = \"none\" }\n\
          [servers.own]\ncommand = \"SERVER\"\nisolation = { write = [\"/\"] }\n\
@@ -216,7 +216,7 @@ fn isolation_that_cannot_be_had_is_an_error() {
 }
 
 #[test]
-fn sources_are_read_as_rustc_reads_them() {
+fn macro_calls_are_found_in_the_sources_of_the_workspace() {
     let project = Project::new("[servers.fine]\ncommand = \"SERVER\"\n");
     project.write(
         "Cargo.toml",
@@ -238,7 +238,7 @@ fn sources_are_read_as_rustc_reads_them() {
 }
 
 #[test]
-fn what_a_file_of_other_programs_says_and_nobody_obeys_is_told() {
+fn ignored_keys_of_host_files_are_reported() {
     let project = Project::empty();
     project.write(
         ".mcp.json",
@@ -274,7 +274,7 @@ fn what_a_file_of_other_programs_says_and_nobody_obeys_is_told() {
 }
 
 #[test]
-fn refused_tokens_are_told_by_their_headers() {
+fn rejected_tokens_are_reported_with_their_headers() {
     let (refused, missing) = (answering("401 Unauthorized"), answering("501 Not Implemented"));
     let project = Project::new(&format!(
         r#"
@@ -304,7 +304,7 @@ fn refused_tokens_are_told_by_their_headers() {
 }
 
 #[test]
-fn inherited_variable_that_is_not_set_is_told() {
+fn unset_inherited_variable_is_reported() {
     let script = "echo 'Error: DOCTOR_UNSET environment variable is required' >&2; exit 1";
     let project = Project::new(&format!(
         "[servers.a]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\ninherit_env = [\"DOCTOR_UNSET\"]\n"
@@ -321,7 +321,7 @@ fn inherited_variable_that_is_not_set_is_told() {
 }
 
 #[test]
-fn server_that_answers_is_sent_to_sync() {
+fn doctor_suggests_sync_for_a_responding_server() {
     let project = Project::new("[servers.desk]\ncommand = \"SERVER\"\n");
     let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
     says(
@@ -342,7 +342,7 @@ fn server_that_answers_is_sent_to_sync() {
 
 #[test]
 #[ignore = "waits for a timeout"]
-fn output_that_is_not_mcp_is_told_from_silence() {
+fn output_that_is_not_mcp_is_distinguished_from_silence() {
     let project = Project::new(
         "[servers.chatter]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"echo Welcome to tool; while read -r line; do :; done\"]\n\
          connect_timeout = \"2s\"\n",
@@ -354,7 +354,7 @@ fn output_that_is_not_mcp_is_told_from_silence() {
 
 #[test]
 #[ignore = "makes a certificate"]
-fn certificate_of_a_url_that_is_not_trusted_is_told() {
+fn untrusted_certificate_is_reported() {
     let project = Project::empty();
     let made = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
                 -addext subjectAltName=DNS:localhost";

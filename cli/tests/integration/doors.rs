@@ -9,7 +9,7 @@ use mcp_bindgen_codegen::{Bindings, Options, format};
 use mcp_bindgen_model::Snapshot;
 
 #[test]
-fn every_list_expands_to_the_generators_tokens() {
+fn expand_output_equals_the_generated_tokens() {
     let project = Project::empty();
     let mut count = 0;
     for folder in ["snapshots", "lists", "features", "hostile"] {

@@ -51,7 +51,7 @@ fn reports_show_the_id_of_each_change() {
 }
 
 #[test]
-fn accepted_change_fails_nothing() {
+fn accepted_change_does_not_fail_the_check() {
     check("", &["--deny", "breaking"]).exits_with(4);
     let table =
         accepts("rule = \"MCPD0002\", tool = \"delete\", until = \"9999-12-31\", reason = \"no caller is left\"");
@@ -75,7 +75,7 @@ fn accepted_change_fails_nothing() {
 }
 
 #[test]
-fn expired_acceptance_counts_for_nothing_and_warns() {
+fn expired_acceptance_has_no_effect_and_warns() {
     let table = accepts("rule = \"MCPD0002\", until = \"2026-01-31\", reason = \"soon\"");
     check(&table, &["--deny", "breaking"])
         .exits_with(4)
@@ -85,7 +85,7 @@ fn expired_acceptance_counts_for_nothing_and_warns() {
 }
 
 #[test]
-fn acceptance_of_a_change_that_is_gone_warns() {
+fn acceptance_of_a_missing_change_warns() {
     let table = accepts("rule = \"MCPD0012\", tool = \"delete\", reason = \"x\"");
     check(&table, &["--deny", "breaking"])
         .exits_with(4)
@@ -97,7 +97,7 @@ fn acceptance_of_a_change_that_is_gone_warns() {
 }
 
 #[test]
-fn class_of_a_rule_is_raised_and_lowered() {
+fn class_of_a_rule_can_be_raised_and_lowered() {
     let class = |rules: &str| format!("[servers.s.drift]\nclass = {{ {rules} }}\n");
     check(&class("MCPD0002 = \"compatible\""), &["--deny", "source"])
         .exits_with(0)
@@ -107,7 +107,7 @@ fn class_of_a_rule_is_raised_and_lowered() {
 }
 
 #[test]
-fn diff_obeys_the_rules_of_its_server() {
+fn diff_applies_the_rules_of_its_server() {
     let table = accepts("rule = \"MCPD0002\", reason = \"no caller is left\"");
     let project = work(&table);
     project.run(&["diff", "s@main", "s", "--deny", "breaking"]).exits_with(0).says("accepted    delete");

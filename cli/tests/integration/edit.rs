@@ -48,7 +48,7 @@ fn fails(project: &Project, arguments: &[&str], code: i32) -> Run {
 }
 
 #[test]
-fn remove_takes_the_table_the_snapshot_and_the_overrides() {
+fn remove_deletes_the_table_the_snapshot_and_the_overrides() {
     let project = project();
     let hub = project.read("mcp/hub.json");
     fails(&project, &["remove", "desk"], 2).says("use `--yes` to remove without confirmation");
@@ -66,7 +66,7 @@ fn remove_takes_the_table_the_snapshot_and_the_overrides() {
 }
 
 #[test]
-fn remove_takes_a_server_whose_table_is_invalid() {
+fn remove_deletes_a_server_with_an_invalid_table() {
     let project = Project::new(&format!("[servers.bad]\ncomand = \"x\"\n\n{CONFIG}"));
     project.run(&["list"]).exits_with(1);
     project.run(&["remove", "bad", "--yes"]).exits_with(0);
@@ -95,7 +95,7 @@ fn rename_moves_the_table_the_snapshot_and_the_overrides() {
 }
 
 #[test]
-fn tools_that_stand_for_others_follow_a_server() {
+fn joined_tools_follow_renamed_servers() {
     let text = "[servers.eu]\nnpm = \"x\"\n[servers.us]\nnpm = \"x\"\n[tools.search]\nof = [ \"eu/search\", \"us/search\" ] # both\n";
     let project = Project::new(text);
     project.run(&["rename", "eu", "de"]).exits_with(0);
@@ -129,7 +129,7 @@ fn rename_overwrites_nothing() {
 }
 
 #[test]
-fn remove_and_rename_keep_files_that_are_no_snapshots() {
+fn remove_and_rename_preserve_files_that_are_not_snapshots() {
     let project =
         Project::new("[defaults]\nsnapshots = \".\"\n[servers.package]\nnpm = \"x\"\n[servers.old]\nnpm = \"y\"\n");
     let others = ["package.json", "package.overrides.json", "old.json"];
@@ -145,7 +145,7 @@ fn remove_and_rename_keep_files_that_are_no_snapshots() {
 
 #[cfg(unix)]
 #[test]
-fn rename_moves_no_links() {
+fn rename_refuses_symbolic_links() {
     let project = project();
     std::fs::rename(project.path("mcp/desk.json"), project.path("desk.json")).unwrap();
     for (target, said) in [("../desk.json", "symbolic links are not moved"), ("../gone.json", "broken symbolic link")] {
@@ -159,7 +159,7 @@ fn rename_moves_no_links() {
 }
 
 #[test]
-fn a_failed_change_of_one_file_undoes_the_others() {
+fn failed_change_of_one_file_undoes_the_others() {
     let project = project();
     std::fs::remove_file(project.path("mcp/desk.overrides.json")).unwrap();
     std::fs::create_dir(project.path("mcp/desk.overrides.json")).unwrap();
@@ -202,7 +202,7 @@ fn set_changes_the_keys_of_a_server() {
 }
 
 #[test]
-fn set_writes_nothing_that_is_invalid() {
+fn set_refuses_invalid_values() {
     let project = project();
     for (arguments, code, said) in [
         (&["timeout=sixty"][..], 1, "`timeout` of server `desk` is not a duration\n --> mcp.toml\n  = help: "),
@@ -228,14 +228,14 @@ fn set_writes_nothing_that_is_invalid() {
 }
 
 #[test]
-fn set_warns_of_patterns_that_match_no_tool() {
+fn set_warns_about_patterns_that_match_no_tool() {
     let project = project();
     let run = project.run(&["set", "desk", "tools=[\"nope_*\"]"]).exits_with(0).says("Changed desk");
     run.says("warning: no tool of server `desk` matches `nope_*` in `tools`");
 }
 
 #[test]
-fn set_refuses_another_secret_in_the_place_of_one() {
+fn set_refuses_to_replace_a_secret_with_another() {
     let project = Project::new("[servers.a]\nnpm = \"x\"\nenv = { API_TOKEN = \"supersecretvalue1\" }\n");
     fails(&project, &["set", "a", "env.API_TOKEN=anothersecretvalue2"], 2).says("looks like a secret");
     // Other keys can be set as long as it is there.
@@ -243,7 +243,7 @@ fn set_refuses_another_secret_in_the_place_of_one() {
 }
 
 #[test]
-fn set_warns_of_values_that_a_shell_filled_in() {
+fn set_warns_about_values_filled_in_by_a_shell() {
     let project = Project::new("[servers.a]\nnpm = \"x\"\n");
     let mut command = project.command();
     command.args(["set", "a", "env.FOO=abcdefghijkl"]).env("MYVAR", "abcdefghijkl");

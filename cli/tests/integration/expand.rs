@@ -21,7 +21,7 @@ fn with(servers: &[&str]) -> Project {
 }
 
 #[test]
-fn no_server_is_written_over_another() {
+fn conflicting_file_names_are_refused() {
     let project = with(&["a-b", "a_b", "c"]);
     project.run(&["expand", "-o", "gen"]).exits_with(1).says("servers `a-b`, `a_b` have the same file name `a_b.rs`");
     assert!(!project.path("gen/a_b.rs").exists());
@@ -31,7 +31,7 @@ fn no_server_is_written_over_another() {
 }
 
 #[test]
-fn a_server_that_cannot_be_written_keeps_no_other() {
+fn failed_server_does_not_stop_the_others() {
     let project = with(&["a", "b", "c"]);
     std::fs::remove_file(project.path("mcp/a.json")).unwrap();
     project.write("gen/b.rs", "fn main() {}\n");
@@ -50,7 +50,7 @@ fn a_server_that_cannot_be_written_keeps_no_other() {
 }
 
 #[test]
-fn prefixes_are_what_they_are_in_a_configuration() {
+fn prefix_option_follows_the_rules_of_the_configuration() {
     let project = with(&["s"]);
     for word in ["", "1 bad!", "a b", "_x", "é"] {
         project.run(&["expand", "s", "--prefix", word]).exits_with(2).says("invalid prefix").says("`--no-prefix`");
@@ -71,7 +71,7 @@ fn prefixes_are_what_they_are_in_a_configuration() {
 }
 
 #[test]
-fn no_configuration_is_named_in_vain() {
+fn unused_config_option_is_refused() {
     let project = with(&["s"]);
     for arguments in [
         &["expand", "--snapshot", "mcp/s.json"][..],

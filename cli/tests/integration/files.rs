@@ -13,7 +13,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_found_before_anything_is_asked() {
+fn unwritable_output_folder_is_found_before_any_call() {
     let project = project();
     project.run(&["call", "fx", "add", "--a", "1", "--b", "2", "-o", "deep/out"]).exits_with(0);
     assert!(!project.path("deep/out").exists(), "nothing came into it");
@@ -33,7 +33,7 @@ fn a_folder_that_cannot_be_made_is_found_before_anything_is_asked() {
 
 #[cfg(unix)]
 #[test]
-fn an_answer_is_printed_though_its_files_cannot_be_written() {
+fn result_is_printed_even_if_its_files_cannot_be_written() {
     let project = project();
     let (server, out) = (fixture_server().display(), project.path("out"));
     let out = out.to_str().unwrap();

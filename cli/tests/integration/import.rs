@@ -120,7 +120,7 @@ fn tells_no_secret(text: &str) {
 }
 
 #[test]
-fn every_host_is_read_and_no_secret_leaves_its_file() {
+fn every_host_is_imported_without_its_secrets() {
     let all: String = FILES.iter().map(|(host, name, _)| fixture(host, name)).collect();
     assert!(PLANTED.iter().all(|secret| all.contains(secret)));
     let (mut searched, mut compared) = (0, 0);
@@ -194,7 +194,7 @@ const RENAMED: [(&str, &str); 25] = [
 ];
 
 #[test]
-fn nothing_is_lost_silently() {
+fn every_imported_key_is_carried_over_or_reported() {
     let (mut total, mut carried, mut told) = (0, 0, 0);
     for host in HOSTS {
         let home = Home::with(&[host]);
@@ -304,7 +304,7 @@ fn keys<'v>(value: &'v Value, see: &mut dyn FnMut(&'v str)) {
 }
 
 #[test]
-fn what_is_said_names_variables_and_what_is_left_out() {
+fn import_names_the_variables_and_the_omitted_keys() {
     let home = Home::with(&["vscode"]);
     home.run(&["perplexity", "localBuild"])
         .exits_with(0)
@@ -324,7 +324,7 @@ fn what_is_said_names_variables_and_what_is_left_out() {
 }
 
 #[test]
-fn who_cannot_be_asked_is_told_the_commands() {
+fn import_without_a_terminal_lists_the_commands() {
     let home = Home::with(&["cursor", "codex"]);
     let run = home
         .run(&[])
@@ -349,7 +349,7 @@ fn who_cannot_be_asked_is_told_the_commands() {
 }
 
 #[test]
-fn comments_stay_and_nothing_is_written_where_something_fails() {
+fn comments_are_preserved_and_failures_write_nothing() {
     let home = Home::with(&["cursor"]);
     home.home.write("app/mcp.toml", "# ours\n[defaults]\n\n[servers.x] # why\nnpm = \"x\"\n# the end\n");
     home.run(&["tracker"]).exits_with(0);
@@ -362,7 +362,7 @@ fn comments_stay_and_nothing_is_written_where_something_fails() {
 }
 
 #[test]
-fn what_is_broken_costs_itself_alone() {
+fn malformed_host_file_does_not_affect_the_others() {
     let home = Home::with(&["cursor", "gemini"]);
     home.home.write(
         "app/.vscode/mcp.json",
@@ -389,7 +389,7 @@ fn what_is_broken_costs_itself_alone() {
 }
 
 #[test]
-fn files_are_read_as_the_program_would_that_they_are_of() {
+fn host_files_are_parsed_in_the_format_of_their_program() {
     let home = Home::empty();
     home.home.write(
         "app/opencode.jsonc",
@@ -408,7 +408,7 @@ fn files_are_read_as_the_program_would_that_they_are_of() {
 }
 
 #[test]
-fn files_of_hosts_that_have_no_name_here_are_taken_or_refused() {
+fn files_of_unnamed_hosts_are_imported_or_refused() {
     let home = Home::empty();
     // Copilot's own file and OpenCode's second form.
     home.home.write(
@@ -442,7 +442,7 @@ fn files_of_hosts_that_have_no_name_here_are_taken_or_refused() {
 }
 
 #[test]
-fn what_a_project_has_comes_before_what_its_user_has() {
+fn project_configuration_takes_precedence_over_user_configuration() {
     let home = Home::empty();
     let project = fs::canonicalize(home.home.path("app")).unwrap().display().to_string();
     let servers = |of: &str, names: &[&str]| {
@@ -464,7 +464,7 @@ fn what_a_project_has_comes_before_what_its_user_has() {
 }
 
 #[test]
-fn one_server_of_two_programs_is_one() {
+fn equal_servers_of_two_programs_are_imported_once() {
     let home = Home::empty();
     let server =
         r#"{ "mcpServers": { "NAME": { "command": "npx", "args": ["-y", "pkg"], "env": { "API_KEY": "SECRET" } } } }"#;
@@ -490,7 +490,7 @@ fn one_server_of_two_programs_is_one() {
 }
 
 #[test]
-fn names_of_strangers_command_nobody() {
+fn server_names_cannot_contain_escape_sequences() {
     let home = Home::empty();
     home.home.write(
         "app/.mcp.json",
@@ -505,7 +505,7 @@ fn names_of_strangers_command_nobody() {
 
 #[test]
 #[ignore = "half a minute in a debug build"]
-fn ten_thousand_servers_and_ten_megabytes_are_fine() {
+fn ten_thousand_servers_in_ten_megabytes_are_imported() {
     let home = Home::empty();
     let filler = "x".repeat(900);
     let servers: Vec<String> = (0..10_000)

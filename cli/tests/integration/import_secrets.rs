@@ -7,7 +7,7 @@ use crate::common;
 use common::Project;
 
 #[test]
-fn what_stands_around_a_secret_stays() {
+fn text_around_a_secret_is_preserved() {
     let project = Project::empty();
     let servers = r#"{ "mcpServers": {
         "u": { "url": "https://h.example/x/mcp?api_key=0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9&profile=aa" },
@@ -40,7 +40,7 @@ fn what_stands_around_a_secret_stays() {
 }
 
 #[test]
-fn what_is_to_be_typed_can_be_typed() {
+fn suggested_command_can_be_typed() {
     let project = Project::empty();
     project.write("h.json", r#"{ "mcpServers": { "weird\u001b[31m": { "command": "x" } } }"#);
     let run = project.run(&["import", "--from", "h.json"]).exits_with(2);

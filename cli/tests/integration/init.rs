@@ -13,7 +13,7 @@ fn init_in(project: &Project, folder: &str) -> Run {
 }
 
 #[test]
-fn servers_that_are_in_force_stay_so() {
+fn init_preserves_an_existing_configuration() {
     let project = Project::new("[servers.fx]\ncommand = \"SERVER\"\n");
     let kept = init_in(&project, "sub");
     assert!(kept.stderr.contains("Kept ") && !project.path("sub/mcp.toml").exists(), "{}", kept.stderr);
@@ -36,7 +36,7 @@ fn servers_that_are_in_force_stay_so() {
 }
 
 #[test]
-fn editors_get_the_schema_of_the_configuration() {
+fn init_writes_the_schema_of_the_configuration() {
     let project = Project::empty();
     init_in(&project, "").says("Wrote mcp.schema.json");
     assert!(project.read("mcp.toml").starts_with("#:schema ./mcp.schema.json\n"));
@@ -55,7 +55,7 @@ fn editors_get_the_schema_of_the_configuration() {
 }
 
 #[test]
-fn attributes_are_of_the_folder_that_snapshots_go_to() {
+fn git_attributes_cover_the_snapshot_folder() {
     let project = Project::empty();
     project.write("mcp.toml", "[defaults]\nsnapshots = \"my snaps\"\n");
     let other = "# not \"my snaps/*.json\" text eol=lf\r\n*.png binary";
@@ -79,7 +79,7 @@ fn attributes_are_of_the_folder_that_snapshots_go_to() {
 }
 
 #[test]
-fn what_is_asked_for_is_done_or_refused() {
+fn init_options_apply_or_are_refused() {
     let project = Project::empty();
     project.run(&["init", "--config", "x.json"]).exits_with(2).says("belongs to another program");
     project.run(&["init", "--path", "/nonexistent"]).exits_with(2).says("no crate found");
@@ -101,7 +101,7 @@ fn what_is_asked_for_is_done_or_refused() {
 
 #[test]
 #[cfg(unix)]
-fn signals_end_cargo_with_init() {
+fn signal_to_init_also_ends_cargo() {
     use std::process::{Command, Stdio};
     use std::thread::sleep;
     use std::time::{Duration, Instant};
@@ -129,7 +129,7 @@ fn signals_end_cargo_with_init() {
 /// A cargo that cannot add anything, at the first try or at the second.
 #[test]
 #[cfg(unix)]
-fn a_library_that_no_registry_has_is_taken_by_path_and_nothing_is_half_written() {
+fn failed_cargo_add_suggests_a_path_and_writes_nothing() {
     for says in ["exit 101", "case \"$*\" in *--dry-run*) exit 0;; *) exit 101;; esac"] {
         let project = Project::empty();
         let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";

@@ -37,7 +37,7 @@ fn texts(values: &[&str]) -> String {
 }
 
 #[test]
-fn a_tool_that_only_reads_is_called_and_typed() {
+fn read_only_tool_is_called_and_typed() {
     let project = github();
     let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS];
     let run = project
@@ -69,7 +69,7 @@ fn a_tool_that_only_reads_is_called_and_typed() {
 
 /// A tool that answers with the variables of one machine has others on the next.
 #[test]
-fn fewer_than_three_results_require_nothing_unless_asked() {
+fn fields_are_optional_below_three_results_unless_required() {
     let project = github();
     project.write("value.json", r#"{ "HOME": "/root", "LANG": "C" }"#);
     project.write("other.json", r#"{ "HOME": "/home/ada" }"#);
@@ -95,7 +95,7 @@ fn fewer_than_three_results_require_nothing_unless_asked() {
 }
 
 #[test]
-fn new_overrides_have_cargo_build_anew_what_it_built_without_them() {
+fn new_overrides_cause_cargo_to_rebuild() {
     let project = github();
     project.write("value.json", "[]");
     let long_ago = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
@@ -113,7 +113,7 @@ fn new_overrides_have_cargo_build_anew_what_it_built_without_them() {
 }
 
 #[test]
-fn other_tools_are_called_with_a_yes_alone() {
+fn tools_that_are_not_read_only_require_yes() {
     let project = github();
     let learn = ["learn", "github", "create_issue", "--args", r#"{ "owner": "o", "repo": "r", "title": "It broke" }"#];
     project.run(&learn).exits_with(1).says(
@@ -134,7 +134,7 @@ fn other_tools_are_called_with_a_yes_alone() {
 }
 
 #[test]
-fn results_come_from_files_and_cassettes() {
+fn results_are_read_from_files_and_cassettes() {
     let project = github();
     project.write("sent.json", &texts(&[r#"[{ "number": 1, "body": null }]"#]));
     project.write("value.json", r#"[{ "number": 2, "body": "It did.", "labels": [] }]"#);
@@ -175,7 +175,7 @@ fn results_come_from_files_and_cassettes() {
 }
 
 #[test]
-fn what_others_have_written_stays() {
+fn existing_overrides_are_preserved() {
     let project = github();
     let by_hand = r#"{
   "tools": {
@@ -213,7 +213,7 @@ fn what_others_have_written_stays() {
 }
 
 #[test]
-fn what_the_server_declares_is_replaced_on_demand_alone() {
+fn declared_output_schema_is_replaced_only_on_request() {
     let project = github();
     let mut snapshot: Value = serde_json::from_str(&project.read(SNAPSHOT)).unwrap();
     snapshot["tools"][1]["outputSchema"] = json!({ "type": "object" });
@@ -227,7 +227,7 @@ fn what_the_server_declares_is_replaced_on_demand_alone() {
 }
 
 #[test]
-fn errors_and_prose_teach_nothing() {
+fn errors_and_prose_are_not_learned() {
     let project = github();
     let missing = r#"{ "owner": "o", "repo": "missing" }"#;
     let learn = ["learn", "github", "list_issues", "--args", missing];
@@ -254,7 +254,7 @@ fn errors_and_prose_teach_nothing() {
 }
 
 #[test]
-fn no_value_of_a_result_is_kept_or_shown() {
+fn learn_neither_stores_nor_shows_result_values() {
     let project = github();
     let secrets = ["sk-live-4eC39HqLyjWDarjtT1zdp7dc", "hunter2hunter2", "ada@example.com", "774411996633"];
     let value = json!([{ "token": secrets[0], "nested": [{ "password": secrets[1] }], "id": 774_411_996_633_i64,
@@ -275,7 +275,7 @@ fn no_value_of_a_result_is_kept_or_shown() {
 }
 
 #[test]
-fn arguments_are_checked_before_anything_is_sent() {
+fn arguments_are_validated_before_the_server_starts() {
     let project = of("[servers.github]\ncommand = \"./is-not-started\"\n");
     let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS, "--args"];
     for wrong in ["{}", r#"{ "owner": 5, "repo": "r" }"#] {
@@ -286,7 +286,7 @@ fn arguments_are_checked_before_anything_is_sent() {
 }
 
 #[test]
-fn what_was_answered_before_a_failure_is_learned() {
+fn results_before_a_failure_are_learned() {
     let project = of("[servers.fx]\ncommand = \"SERVER\"\nargs = [\"--misbehave\", \"exit-on-call\"]\n");
     project.run(&["sync", "fx"]).exits_with(0);
     project.write("value.json", "[1]");
@@ -299,7 +299,7 @@ fn what_was_answered_before_a_failure_is_learned() {
 }
 
 #[test]
-fn secrets_of_the_configuration_become_no_names() {
+fn secrets_of_the_configuration_do_not_become_property_names() {
     const GIVEN: &str = "zorgpass991";
     const ARGUMENT: &str = "quxtoken882";
     let project = Project::new(

@@ -54,7 +54,7 @@ fn project(hostile: &str) -> Project {
 }
 
 #[test]
-fn each_format_says_what_a_reviewer_asks() {
+fn every_format_matches_its_golden() {
     let project = project("");
     assert_golden("list.txt", &project.run(&["list"]).exits_with(0).stdout);
     assert_golden("list-40.txt", &narrow(&project));
@@ -73,7 +73,7 @@ fn narrow(project: &Project) -> String {
 }
 
 #[test]
-fn a_narrow_terminal_has_no_longer_lines() {
+fn narrow_table_fits_forty_columns() {
     let table = narrow(&project(" 課題を取得する\u{1b}[31m"));
     let columns = |line: &str| line.chars().map(|char| if char.is_ascii() { 1 } else { 2 }).sum::<usize>();
     for line in table.lines() {
@@ -95,7 +95,7 @@ const HOSTILE: [&str; 8] = [
 ];
 
 #[test]
-fn hostile_texts_are_text() {
+fn hostile_text_is_escaped_in_every_format() {
     let mut checked = 0;
     for hostile in HOSTILE {
         let project = project(hostile);
@@ -157,7 +157,7 @@ fn tags(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_page_asks_for_nothing_and_is_the_same_wherever_it_is_made() {
+fn html_page_is_self_contained_and_reproducible() {
     let (one, other) = (project(""), project(""));
     let page = one.run(&["list", "--format", "html"]).exits_with(0).stdout;
     other.run(&["list", "--format", "html", "-o", "page.html"]).exits_with(0).says("       Wrote page.html");
@@ -172,7 +172,7 @@ fn the_page_asks_for_nothing_and_is_the_same_wherever_it_is_made() {
 }
 
 #[test]
-fn no_server_takes_an_id_of_the_page() {
+fn server_names_do_not_conflict_with_ids_of_the_page() {
     let project = Project::empty();
     let servers = ["found", "search", "texts", "theme"];
     project.write("mcp.toml", &servers.map(|server| format!("[servers.{server}]\ncommand = \"x\"\n")).concat());
@@ -192,13 +192,13 @@ fn no_server_takes_an_id_of_the_page() {
 }
 
 #[test]
-fn names_become_links_that_stay() {
+fn names_are_percent_encoded_in_stable_links() {
     let page = project(" ü/é").run(&["list", "--format", "html"]).exits_with(0).stdout;
     assert!(page.contains("id=\"demo/odd%20%C3%BC%2F%C3%A9\""), "{page}");
 }
 
 #[test]
-fn the_inventory_tells_what_became_of_each_tool() {
+fn inventory_shows_the_changes_of_each_tool() {
     let project = project("");
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
@@ -227,7 +227,7 @@ fn the_inventory_tells_what_became_of_each_tool() {
 }
 
 #[test]
-fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
+fn list_filters_by_server_and_refuses_unsupported_formats() {
     let project = project("");
     project.write("mcp.toml", &format!("{CONFIG}[servers.other]\ncommand = \"x\"\n[servers.third]\ncommand = \"x\"\n"));
     project.write("mcp/other.json", r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#);
@@ -240,7 +240,7 @@ fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
 }
 
 #[test]
-fn a_list_of_nothing_says_why_in_json_too() {
+fn empty_list_reports_its_errors_in_json() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.a]\ncommand = \"x\"\n");
     let failed = project.run(&["list", "--format", "json"]).exits_with(1).json();
@@ -248,7 +248,7 @@ fn a_list_of_nothing_says_why_in_json_too() {
 }
 
 #[test]
-fn a_file_is_replaced_by_what_was_asked_for_or_not_at_all() {
+fn failed_list_leaves_the_output_file_unchanged() {
     let project = project("");
     for (format, file) in [("html", "page.html"), ("json", "list.json"), ("text", "list.txt"), ("markdown", "list.md")]
     {
@@ -274,7 +274,7 @@ fn a_file_is_replaced_by_what_was_asked_for_or_not_at_all() {
 }
 
 #[test]
-fn what_is_read_is_never_written() {
+fn input_files_are_never_overwritten() {
     let project = project("");
     project.write("mcp.toml", &format!("{CONFIG}[servers.other]\ncommand = \"x\"\n"));
     project.write("mcp/other.json", r#"{"tools": []}"#);
@@ -297,7 +297,7 @@ fn what_is_read_is_never_written() {
 }
 
 #[test]
-fn each_entry_says_what_it_is() {
+fn every_entry_has_a_kind() {
     let listed = project("").run(&["list", "--format", "json"]).exits_with(0).json();
     let kinds: Vec<&str> = listed.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["tool", "tool", "prompt", "resourceTemplate", "server"]);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const FIXTURE: &str = "[servers.fixture]\ncommand = \"SERVER\"\n";
 
 #[test]
-fn sync_writes_what_check_then_finds_clean() {
+fn check_is_clean_after_sync() {
     let project = Project::new(FIXTURE);
     project.run(&["check"]).exits_with(4).says("error: fixture has no snapshot\n --> mcp/fixture.json\n");
     project.run(&["sync"]).exits_with(0).says("     Created mcp/fixture.json (10 tools of fixture)\n");
@@ -25,7 +25,7 @@ fn sync_writes_what_check_then_finds_clean() {
 }
 
 #[test]
-fn check_shows_what_sync_would_change() {
+fn check_shows_the_changes_that_sync_writes() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);
     let synced = project.read("mcp/fixture.json");
@@ -71,7 +71,7 @@ fn check_shows_what_sync_would_change() {
 }
 
 #[test]
-fn one_failing_server_does_not_stop_the_others() {
+fn failing_server_does_not_stop_the_others() {
     let project = Project::new(
         r#"
         [servers.broken]
@@ -114,7 +114,7 @@ fn one_failing_server_does_not_stop_the_others() {
 }
 
 #[test]
-fn sync_mends_a_broken_snapshot_but_not_one_of_a_newer_format() {
+fn sync_replaces_a_malformed_snapshot_but_not_a_newer_format() {
     let project = Project::new(FIXTURE);
     project.write("mcp/fixture.json", "{\"tools\": [");
     project.run(&["sync"]).exits_with(0).says("Updated mcp/fixture.json");
@@ -125,7 +125,7 @@ fn sync_mends_a_broken_snapshot_but_not_one_of_a_newer_format() {
 }
 
 #[test]
-fn a_call_prints_the_result() {
+fn call_prints_the_result() {
     let project = Project::new(FIXTURE);
     let sum = project.run(&["call", "fixture", "add", "--args", r#"{"a":1,"b":2}"#]).exits_with(0);
     assert_eq!(sum.stderr, "");
@@ -144,7 +144,7 @@ fn a_call_prints_the_result() {
 }
 
 #[test]
-fn a_call_fails_with_a_code_of_its_own() {
+fn call_exit_code_depends_on_the_failure() {
     let project = Project::new(
         "[servers.fixture]\ncommand = \"SERVER\"\nexclude = [\"tree_*\"]\napprove = [\"make_*\"]\n\
          [servers.missing]\ncommand = \"./no-such-program\"\n\
@@ -181,7 +181,7 @@ fn a_call_fails_with_a_code_of_its_own() {
 
 #[cfg(unix)]
 #[test]
-fn a_time_that_is_given_bounds_connecting_too() {
+fn timeout_option_includes_connecting() {
     use std::time::{Duration, Instant};
 
     // Connecting would take a minute.
@@ -206,7 +206,7 @@ fn a_time_that_is_given_bounds_connecting_too() {
 
 #[cfg(unix)]
 #[test]
-fn letters_behind_a_name_say_as_much_as_before_it() {
+fn quiet_and_verbose_work_before_and_after_the_tool() {
     let script =
         |options: &str| format!("command = \"sh\"\nargs = [\"-c\", \"echo grumble >&2; exec SERVER {options}\"]\n");
     let project = Project::new(&format!("[servers.s]\n{}[servers.o]\n{}", script(""), script("--offers")));
@@ -225,7 +225,7 @@ fn letters_behind_a_name_say_as_much_as_before_it() {
 }
 
 #[test]
-fn what_a_tool_says_of_itself_approves_nothing() {
+fn read_only_hint_does_not_replace_approval() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\napprove = [\"echo_*\"]\n");
     project.run(&["sync"]).exits_with(0);
     let listed = project.run(&["list", "--format", "json"]).exits_with(0).json();
@@ -237,7 +237,7 @@ fn what_a_tool_says_of_itself_approves_nothing() {
 }
 
 #[test]
-fn servers_over_http_are_synced_and_called_too() {
+fn http_servers_are_synced_and_called() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
@@ -258,7 +258,7 @@ fn servers_over_http_are_synced_and_called_too() {
 }
 
 #[test]
-fn servers_can_come_from_the_environment() {
+fn servers_are_read_from_the_environment() {
     let project = Project::empty();
     let servers = json!({ "fixture": { "command": fixture_server() } }).to_string();
     let output = project
@@ -272,7 +272,7 @@ fn servers_can_come_from_the_environment() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_command_that_is_told_to_end_leaves_no_process() {
+fn signalled_command_leaves_no_process() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 

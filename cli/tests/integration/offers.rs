@@ -61,7 +61,7 @@ fn prompts_are_listed() {
 }
 
 #[test]
-fn prompts_are_got() {
+fn prompts_are_printed_with_their_arguments() {
     let project = Project::new(CONFIG);
     let get = |words: &[&str]| project.run(&[&["prompt", "get", "s"], words].concat());
     assert_eq!(get(&["plain"]).exits_with(0).stdout, "Hi\n");

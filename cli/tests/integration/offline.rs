@@ -26,7 +26,7 @@ fn with_snapshot(config: &str) -> Project {
 }
 
 #[test]
-fn list_names_the_bindings() {
+fn list_shows_the_names_of_bindings() {
     let project = with_snapshot("");
     let list = project.run(&["list", "gh"]).exits_with(0);
     assert_eq!(
@@ -69,7 +69,7 @@ fn list_names_the_bindings() {
 }
 
 #[test]
-fn list_names_the_bindings_of_prompts_and_resource_templates() {
+fn list_shows_the_bindings_of_prompts_and_resource_templates() {
     let project = Project::empty();
     let snapshot = fixtures().join("features/prompts.json").display().to_string();
     let arguments = ["list", "--server", "gh", "--snapshot", &snapshot];
@@ -121,7 +121,7 @@ fn list_names_the_bindings_of_prompts_and_resource_templates() {
 }
 
 #[test]
-fn diagnostics_show_their_place() {
+fn diagnostics_show_their_position() {
     let project = with_snapshot("");
     let list = project.run(&["list"]).exits_with(0);
     let (head, rest) = list.stderr.split_once('\n').unwrap();
@@ -137,7 +137,7 @@ fn diagnostics_show_their_place() {
 }
 
 #[test]
-fn the_configuration_allows_and_denies_diagnostics() {
+fn configuration_allows_and_denies_diagnostics() {
     let allowing = with_snapshot("allow = [\"MCP0006\"]\n");
     assert_eq!(allowing.run(&["list"]).exits_with(0).stderr, "");
     assert_eq!(allowing.run(&["list", "--format", "json"]).exits_with(0).json()[1]["diagnostics"], json!([]));
@@ -148,7 +148,7 @@ fn the_configuration_allows_and_denies_diagnostics() {
 }
 
 #[test]
-fn expand_prints_a_module_and_writes_what_is_in_it() {
+fn expand_prints_a_module_and_writes_its_content() {
     let project = with_snapshot("");
     let printed = project.run(&["expand", "gh"]).exits_with(0).stdout;
     assert!(printed.contains("pub mod gh {") && printed.contains("pub async fn gh_create_issue("), "{printed}");
@@ -176,7 +176,7 @@ fn expand_prints_a_module_and_writes_what_is_in_it() {
 }
 
 #[test]
-fn what_expand_writes_says_how_to_make_it_again_wherever_it_was_made() {
+fn expanded_file_header_repeats_the_command() {
     let project = with_snapshot("");
     project.write("Cargo.toml", "[workspace]\nmembers = [\"one\"]\n");
     project.write("one/Cargo.toml", "[package]\nname = \"one\"\n");
@@ -200,7 +200,7 @@ fn what_expand_writes_says_how_to_make_it_again_wherever_it_was_made() {
 }
 
 #[test]
-fn wrong_usage_has_a_code_of_its_own() {
+fn invalid_usage_exits_with_2() {
     let project = with_snapshot("");
     for arguments in [
         &["lists"][..],
@@ -219,7 +219,7 @@ fn wrong_usage_has_a_code_of_its_own() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_what_mends_it() {
+fn missing_server_or_snapshot_error_has_a_remedy() {
     let project = with_snapshot("");
     project
         .run(&["list", "zebra"])
@@ -238,7 +238,7 @@ fn what_is_missing_is_named_with_what_mends_it() {
 }
 
 #[test]
-fn every_error_says_what_mends_it() {
+fn every_error_has_a_remedy() {
     let project = with_snapshot("");
     project.write("empty.toml", "\n");
     project.write("gone.toml", "[servers.gone]\ncommand = \"./no-such-program\"\n");
@@ -286,7 +286,7 @@ fn every_error_says_what_mends_it() {
 }
 
 #[test]
-fn colours_are_what_was_asked_for() {
+fn color_option_overrides_the_environment() {
     let project = with_snapshot("");
     let said = |arguments: &[&str], variable: (&str, &str)| {
         let mut command = project.command();
@@ -300,7 +300,7 @@ fn colours_are_what_was_asked_for() {
 }
 
 #[test]
-fn json_is_not_fitted_to_a_terminal() {
+fn json_is_independent_of_the_terminal_width() {
     let project = with_snapshot("");
     for arguments in [&["list", "--format", "json"][..], &["call", "gh", "odd", "--dry-run"], &["expand", "gh"]] {
         let narrow = project.command().args(arguments).env("COLUMNS", "20").output().unwrap();
@@ -310,7 +310,7 @@ fn json_is_not_fitted_to_a_terminal() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_that_closes_ends_output_quietly() {
+fn closed_pipe_ends_output_silently() {
     let project = with_snapshot("");
     let tools: Vec<Value> = (0..20).map(|n| json!({ "name": format!("tool_{n}"), "inputSchema": {} })).collect();
     project.write("mcp/gh.json", &json!({ "tools": tools }).to_string());
@@ -342,7 +342,7 @@ fn a_pipe_that_closes_ends_output_quietly() {
 }
 
 #[test]
-fn faults_of_the_configuration_are_named_and_secrets_are_not() {
+fn configuration_errors_are_located_and_secrets_are_hidden() {
     let project = with_snapshot("");
     project.write("mcp.toml", "[servers.gh]\nnpm = \"x\"\nevn = {}\n");
     project
@@ -360,7 +360,7 @@ fn faults_of_the_configuration_are_named_and_secrets_are_not() {
 }
 
 #[test]
-fn no_command_prints_a_secret_that_is_written_out() {
+fn literal_secrets_are_never_printed() {
     let project = with_snapshot("");
     project.write(
         "mcp.toml",
@@ -383,7 +383,7 @@ fn no_command_prints_a_secret_that_is_written_out() {
 }
 
 #[test]
-fn the_configuration_is_found_from_folders_below_and_in_other_forms() {
+fn configuration_is_found_in_parent_folders_and_other_formats() {
     let project = with_snapshot("");
     project.write("src/deep/x.rs", "");
     project.write("Cargo.toml", "[package]\nname = \"x\"\n");
@@ -397,7 +397,7 @@ fn the_configuration_is_found_from_folders_below_and_in_other_forms() {
 }
 
 #[test]
-fn broken_snapshots_are_errors() {
+fn malformed_snapshots_are_errors() {
     let project = Project::empty();
     let mut seen = 0;
     for entry in fs::read_dir(fixtures().join("broken")).unwrap() {
@@ -414,7 +414,7 @@ fn broken_snapshots_are_errors() {
 }
 
 #[test]
-fn hostile_lists_say_nothing_to_the_terminal() {
+fn hostile_lists_print_no_control_characters() {
     let project = Project::empty();
     for entry in fs::read_dir(fixtures().join("hostile")).unwrap() {
         let path = entry.unwrap().path();
@@ -430,7 +430,7 @@ fn hostile_lists_say_nothing_to_the_terminal() {
 }
 
 #[test]
-fn what_is_checked_in_is_kept_true() {
+fn expand_check_reports_outdated_files() {
     let project = Project::new("[servers.gh]\ncommand = \"x\"\n[servers.other]\ncommand = \"x\"\n");
     for server in ["gh", "other"] {
         project.write(&format!("mcp/{server}.json"), r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}},{"name":"find","inputSchema":{"type":"object"}}]}"#);

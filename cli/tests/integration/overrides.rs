@@ -29,7 +29,7 @@ fn changed(text: &str, change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[test]
-fn list_says_what_overrides_change() {
+fn list_shows_the_effect_of_overrides() {
     let project = github();
     let list = project.run(&["list", "github"]).exits_with(0);
     assert_eq!(
@@ -53,7 +53,7 @@ fn list_says_what_overrides_change() {
 }
 
 #[test]
-fn expand_gives_the_generators_tokens() {
+fn expand_output_equals_the_generated_tokens() {
     let project = github();
     let path = project.path("mcp/github.json");
     let overrides = Overrides::load_beside(&path).unwrap().unwrap();
@@ -64,7 +64,7 @@ fn expand_gives_the_generators_tokens() {
 }
 
 #[test]
-fn everything_that_does_not_fit_is_told() {
+fn every_mismatched_override_is_reported() {
     let project = github();
     project.write(
         "mcp/github.overrides.json",
@@ -90,7 +90,7 @@ fn everything_that_does_not_fit_is_told() {
 }
 
 #[test]
-fn what_cannot_be_typed_is_shown_in_the_overrides() {
+fn untyped_override_is_reported_at_its_line() {
     let project = github();
     let overrides = "{\n  \"tools\": {\n    \"list_issues\": {\n      \"outputSchema\": { \"$ref\": \"https://example.com/x\" }\n    }\n  }\n}\n";
     project.write("mcp/github.overrides.json", overrides);
@@ -103,7 +103,7 @@ fn what_cannot_be_typed_is_shown_in_the_overrides() {
 }
 
 #[test]
-fn check_and_sync_look_at_what_the_server_says() {
+fn check_and_sync_compare_without_overrides() {
     let project = github();
     project.run(&["sync"]).exits_with(0);
     let synced = project.read("mcp/github.json");
@@ -122,7 +122,7 @@ fn check_and_sync_look_at_what_the_server_says() {
 }
 
 #[test]
-fn a_server_that_changes_under_its_overrides_is_told_before_and_after() {
+fn server_changes_under_overrides_are_reported_before_and_after_sync() {
     let project = github();
     project.run(&["sync"]).exits_with(0);
     let synced = project.read("mcp/github.json");

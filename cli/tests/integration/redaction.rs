@@ -20,7 +20,7 @@ fn leaks(text: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn what_is_said_of_a_server_that_repeats_everything_holds_no_secret() {
+fn output_about_a_leaking_server_contains_no_secrets() {
     let server = |name: &str, more: &str| {
         format!(
             "[servers.{name}]\ncommand = \"SERVER\"\nargs = [\"--leak\", \"--token\", \"{ARGUMENT}\"{more}]\n\

@@ -23,7 +23,7 @@ fn run(template: &str, arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn a_template_runs_with_a_snapshot_and_without() {
+fn template_runs_with_and_without_a_snapshot() {
     let project = project(CONFIG, SUM);
     let run = project.run(&["run", "prompts/sum.md", "--set", "a:=22"]).exits_with(0).says("Asking hub");
     assert_eq!(run.stdout, "The sum is 42.\n");
@@ -40,7 +40,7 @@ fn a_template_runs_with_a_snapshot_and_without() {
 }
 
 #[test]
-fn checking_calls_nothing_and_tells_every_fault() {
+fn template_check_calls_nothing_and_reports_every_fault() {
     let project = project(CONFIG, SUM);
     project.run(&["sync"]).exits_with(0);
     project.write("mcp.toml", "[servers.hub]\ncommand = \"/there/is/no/such/program\"\n");
@@ -69,7 +69,7 @@ fn checking_calls_nothing_and_tells_every_fault() {
 }
 
 #[test]
-fn values_that_a_template_has_no_use_for_are_refused() {
+fn unused_and_malformed_values_are_refused() {
     run(SUM, &["--set", "b:=1"]).exits_with(2).says("the template uses no variable `b`").says("it uses `a`");
     run(SUM, &["--set", "a:=1", "--set", "a:=2"]).exits_with(2).says("duplicate `a` in `--set`");
     run(SUM, &["--set", "a"]).exits_with(2).says("missing value");
@@ -79,7 +79,7 @@ fn values_that_a_template_has_no_use_for_are_refused() {
 }
 
 #[test]
-fn what_is_checked_by_a_long_name_runs_by_it() {
+fn template_with_a_fingerprinted_name_is_checked_and_run() {
     // No provider takes a name of this length: its end is a fingerprint.
     let server = "hub_".repeat(15) + "xx";
     let mut names = PrefixedNames::default();
@@ -92,14 +92,14 @@ fn what_is_checked_by_a_long_name_runs_by_it() {
 }
 
 #[test]
-fn what_a_result_may_be_called_can_be_given() {
+fn value_may_have_the_name_of_a_computed_result() {
     let template = "{% for n in [1] %}[[@hub_add:sum_{{ n }}|a=n, b=1]]{% endfor %}{{ sum_1 }} {{ sum_2 }}\n";
     let run = run(template, &["--set", "sum_2=given"]).exits_with(0);
     assert_eq!(run.stdout, "2 given\n");
 }
 
 #[test]
-fn a_thousand_faults_are_told_as_twenty() {
+fn reported_faults_are_limited_to_twenty() {
     let run = run(&"[[@hub_adx:y]]\n".repeat(1_000), &["--check", "--format", "json"]).exits_with(1);
     assert_eq!(run.json()["faults"].as_array().unwrap().len(), 20);
     let run = self::run("[[@hub_add:sum|a=1, b=2]]{{ sum|nosuch }}", &["--check"]).exits_with(1);
@@ -119,7 +119,7 @@ fn slots_are_filled_from_the_command_line() {
 }
 
 #[test]
-fn what_fails_has_its_exit_code() {
+fn run_exit_code_depends_on_the_failure() {
     run("[[@hub_always_fails:x|reason=\"because\"]]", &[]).exits_with(3).says("--> prompts/sum.md:1:1");
     let saved = run("[[@hub_always_fails:x|reason=\"because\", on_error=default(\"none\")]]{{ x }}", &[]).exits_with(0);
     assert_eq!(saved.stdout, "none\n");
@@ -130,14 +130,14 @@ fn what_fails_has_its_exit_code() {
 }
 
 #[test]
-fn approvals_are_given_by_a_flag() {
+fn yes_option_approves_calls() {
     let project = project("[servers.hub]\ncommand = \"SERVER\"\napprove = [\"add\"]\n", SUM);
     project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("--yes");
     project.run(&["run", "prompts/sum.md", "--set", "a:=1", "--yes"]).exits_with(0);
 }
 
 #[test]
-fn a_template_that_is_no_local_file_calls_what_remote_use_names() {
+fn remote_template_calls_only_tools_in_remote_use() {
     let refused = project(CONFIG, SUM);
     let from_stdin = ["run", "-", "--set", "a:=1"];
     let run = refused.run_with_input(&from_stdin, SUM).exits_with(1);
@@ -154,7 +154,7 @@ fn a_template_that_is_no_local_file_calls_what_remote_use_names() {
 }
 
 #[test]
-fn demands_of_the_configuration_hold() {
+fn run_applies_the_rules_of_the_configuration() {
     let project = project("[servers.hub]\ncommand = \"SERVER\"\nexclude = [\"add\"]\n", SUM);
     project.run(&["sync"]).exits_with(0);
     project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("excluded by `exclude`");

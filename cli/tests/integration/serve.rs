@@ -118,7 +118,7 @@ fn call(id: u64, name: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn stdin_and_stdout_are_the_protocol_and_the_configuration_holds() {
+fn stdio_carries_only_the_protocol_and_applies_the_configuration() {
     let project = Project::new(CONFIG);
     let mut served = Served::new(project.command(), &[]);
     served.begin(&json!({ "elicitation": {} }));
@@ -164,7 +164,7 @@ fn stdin_and_stdout_are_the_protocol_and_the_configuration_holds() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_told_once() {
+fn unreachable_server_is_reported_once() {
     let project =
         Project::new("[servers.dead]\ncommand = \"./no-such-program\"\n[servers.desk]\ncommand = \"SERVER\"\n");
     let mut served = Served::new(project.command(), &[]);
@@ -185,7 +185,7 @@ fn a_server_that_cannot_be_reached_is_told_once() {
 }
 
 #[test]
-fn missing_variable_is_told_at_start_and_once() {
+fn missing_variable_is_reported_once_at_start() {
     let project = Project::new(
         "[servers.dead]\ncommand = \"SERVER\"\nenv = { KEY = \"${SERVE_UNSET}\" }\n[servers.desk]\ncommand = \"SERVER\"\n",
     );
@@ -218,7 +218,7 @@ fn warnings_of_other_servers_are_not_shown() {
 }
 
 #[test]
-fn signals_end_it_and_its_servers() {
+fn signal_ends_serve_and_its_servers() {
     let project = Project::new(CONFIG);
     for (signal, expected) in [("TERM", 143), ("INT", 130)] {
         for http in [false, true] {
@@ -243,7 +243,7 @@ fn signals_end_it_and_its_servers() {
 }
 
 #[test]
-fn servers_that_ignore_signals_end_with_it_at_once() {
+fn servers_that_ignore_signals_are_killed_immediately() {
     let stubborn = "trap '' INT TERM HUP; SERVER; sleep 1000";
     let config = format!("[servers.desk]\ncommand = \"sh\"\nargs = [\"-c\", \"{stubborn}\"]\n");
     let project = Project::new(&config);
@@ -289,7 +289,7 @@ pub(crate) fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> String 
 }
 
 #[test]
-fn over_http_it_prints_its_url_and_lets_in_whom_it_should() {
+fn http_serve_prints_its_url_and_requires_the_token() {
     let project = Project::new(CONFIG);
     let mut command = project.command();
     command.env("PROXY_TOKEN", "planted-token");
@@ -319,7 +319,7 @@ fn over_http_it_prints_its_url_and_lets_in_whom_it_should() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said_before_anything_is_started() {
+fn invalid_serve_options_are_refused_before_any_start() {
     let project = Project::new(CONFIG);
     let cases: [(&[&str], i32, &str); 11] = [
         (&["dsk"], 1, "desk"),
@@ -347,7 +347,7 @@ fn what_cannot_be_served_is_said_before_anything_is_started() {
 }
 
 #[test]
-fn a_host_is_given_what_starts_or_reaches_the_proxy() {
+fn printed_host_configuration_starts_or_reaches_the_proxy() {
     let config = "[servers.desk]\ncommand = \"SERVER\"\ninherit_env = [\"LOCALE\"]\n\
                   env = { KEY = \"${DESK_KEY}\", LEVEL = \"${LEVEL:-info}\" }\n[servers.other]\ncommand = \"SERVER\"\n";
     let project = Project::new(config);

@@ -27,7 +27,7 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_hang_up_or_a_changed_file_reloads_the_configuration_and_a_fault_changes_nothing() {
+fn hangup_or_file_change_reloads_a_valid_configuration() {
     for watch in [false, true] {
         let project = Project::new(CONFIG);
         let arguments: &[&str] = if watch { &["--http", "0", "--watch"] } else { &["--http", "0"] };
@@ -64,7 +64,7 @@ fn server(project: &Project) -> String {
 }
 
 #[test]
-fn a_token_is_added_used_and_revoked_while_the_proxy_runs() {
+fn token_is_added_used_and_revoked_while_the_proxy_runs() {
     let project = Project::new(CONFIG);
     let token = |name: &str| {
         let run = project.run(&["auth", "token", name, "--tokens", "tokens.json"]).exits_with(0);
@@ -91,7 +91,7 @@ fn a_token_is_added_used_and_revoked_while_the_proxy_runs() {
 }
 
 #[test]
-fn the_log_of_calls_is_verified() {
+fn call_log_is_verified() {
     let project = Project::new(CONFIG);
     let mut served = Served::new(project.command(), &["--http", "0", "--log", "calls.jsonl"]);
     let url = served.line().trim().to_owned();

@@ -18,7 +18,7 @@ fn with_memory(rust: &str) -> Project {
 const ENTITY: &str = "[servers.memory.rust]\nshared = { Entity = \"create_entities/entities/*\" }\n";
 
 #[test]
-fn places_of_one_shape_are_listed_with_a_name_for_them() {
+fn repeated_shapes_are_listed_with_a_suggested_name() {
     let list = with_memory("").run(&["list", "--shapes"]).exits_with(0);
     assert_eq!(
         list.stdout,
@@ -42,7 +42,7 @@ fn places_of_one_shape_are_listed_with_a_name_for_them() {
 }
 
 #[test]
-fn what_is_listed_can_be_shared_as_it_is_written() {
+fn listed_shapes_can_be_shared_as_printed() {
     let listed = with_memory("").run(&["list", "--shapes", "--format", "json"]).exits_with(0).json();
     let rules: Vec<String> = listed
         .as_array()
@@ -65,7 +65,7 @@ fn what_is_listed_can_be_shared_as_it_is_written() {
 }
 
 #[test]
-fn a_snapshot_without_likes_says_so() {
+fn snapshot_without_repeated_shapes_is_reported() {
     let project = Project::empty();
     project.write("gh.json", r#"{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}"#);
     let list = project.run(&["list", "--shapes", "--snapshot", "gh.json"]).exits_with(0);
@@ -74,7 +74,7 @@ fn a_snapshot_without_likes_says_so() {
 }
 
 #[test]
-fn the_command_line_generates_what_is_configured() {
+fn expand_and_list_apply_shared_types() {
     let expanded = with_memory(ENTITY).run(&["expand", "memory"]).exits_with(0);
     assert_eq!(expanded.stdout.matches("pub struct MemoryEntity ").count(), 1);
     assert!(!expanded.stdout.contains("EntitiesItem"), "{}", expanded.stdout);
@@ -83,7 +83,7 @@ fn the_command_line_generates_what_is_configured() {
 }
 
 #[test]
-fn a_rule_that_cannot_hold_is_told_with_its_line() {
+fn invalid_rule_is_reported_at_its_line() {
     for (rust, message) in [
         (
             "[servers.memory.rust.shared]\nEntity = \"create_entities/entity/*\"\n",

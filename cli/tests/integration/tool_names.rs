@@ -173,7 +173,7 @@ fn name<'n>(names: &'n Names, server: &str, tool: &str) -> &'n str {
 }
 
 #[test]
-fn a_tool_has_one_name_everywhere() {
+fn tool_has_one_prefixed_name_everywhere() {
     let long = "x".repeat(70);
     let everything = ["get-sum", "echo", "getTinyImage", "connect", "a.b", "課題", &long];
     let names = same_everywhere(&[server("everything", "", &everything), server("my-fs", "", &["read_file"])]);
@@ -192,7 +192,7 @@ fn a_tool_has_one_name_everywhere() {
 }
 
 #[test]
-fn ambiguous_names_carry_the_mark_of_their_server() {
+fn ambiguous_names_have_a_fingerprint_of_their_server() {
     let names = same_everywhere(&[server("a", "", &["b_c", "b_d"]), server("a_b", "", &["c", "e"])]);
     for (server, tool) in [("a", "b_c"), ("a_b", "c")] {
         let name = name(&names, server, tool);
@@ -212,7 +212,7 @@ fn ambiguous_names_carry_the_mark_of_their_server() {
 }
 
 #[test]
-fn names_without_snapshots_do_not_depend_on_the_servers_that_are_up() {
+fn names_without_snapshots_do_not_depend_on_connected_servers() {
     let cases = [
         [server("a", "", &["b_c", "d"]), server("a_b", "", &["c"])],
         [server("a", "prefix = false", &["b_c", "c"]), server("b", "", &["c"])],
@@ -231,12 +231,12 @@ fn names_without_snapshots_do_not_depend_on_the_servers_that_are_up() {
 }
 
 #[test]
-fn names_of_servers_that_begin_with_a_digit_are_marked_alike_everywhere() {
+fn servers_that_begin_with_a_digit_have_one_name_everywhere() {
     same_everywhere(&[server("2fa", "", &["x"]), server("n2fa", "", &["x", "y"])]);
 }
 
 #[test]
-fn a_prefix_of_the_command_line_is_told_apart_from_other_servers() {
+fn prefix_option_avoids_names_of_other_servers() {
     let project = project(&[server("gh-one", "", &["x"]), server("foo", "", &["one_x"])]);
     let expanded = |arguments: &[&str]| project.run(&[&["expand"], arguments].concat()).exits_with(0).stdout;
     assert!(expanded(&["gh-one"]).contains("\"gh_one_x\""));
@@ -244,7 +244,7 @@ fn a_prefix_of_the_command_line_is_told_apart_from_other_servers() {
 }
 
 #[test]
-fn a_call_accepts_the_prefixed_name() {
+fn call_accepts_the_prefixed_name() {
     let project = project(&[server("everything", "", &["get-sum"])]);
     let params = |tool: &str| -> Value {
         let run = project.run(&["call", "everything", tool, "--dry-run"]).exits_with(0);

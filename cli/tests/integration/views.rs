@@ -38,7 +38,7 @@ pub(crate) fn served(project: &Project) -> Client {
 }
 
 #[test]
-fn a_view_is_the_same_everywhere() {
+fn view_is_the_same_everywhere() {
     let project = Project::new(CONFIG);
     project.run(&["sync"]).exits_with(0);
     let has_seen = |schema: &Value| {
@@ -94,7 +94,7 @@ fn a_view_is_the_same_everywhere() {
 
 /// Policies decide about the arguments that are sent, by the name on the server.
 #[test]
-fn layers_see_what_is_sent() {
+fn layers_see_the_arguments_that_are_sent() {
     let project = Project::new(CONFIG);
     wait(async {
         let client = client(&project);
@@ -126,7 +126,7 @@ fn checked(schema: &Value, view: &str) -> String {
 }
 
 #[test]
-fn drift_below_a_view_is_told_with_what_the_view_loses() {
+fn drift_under_a_view_reports_the_invalid_parts_of_the_view() {
     let integer = json!({ "type": "integer", "format": "int64" });
     // The fixed argument is gone.
     let schema = json!({ "type": "object", "required": ["a", "b"],

@@ -10,7 +10,7 @@ fn with_snapshot(more: &str) -> Project {
 }
 
 #[test]
-fn learn_asks_before_it_calls_what_may_do_more_than_read() {
+fn learn_requires_confirmation_unless_the_tool_is_read_only() {
     let project = with_snapshot("");
     let question = "tool `create_issue` of server `s` is not marked read-only. Call it once? [y/N]";
     let words = ["learn", "s", "create_issue", "--args", r#"{"owner":"o","repo":"r","title":"It broke"}"#];
@@ -37,7 +37,7 @@ fn learn_asks_before_it_calls_what_may_do_more_than_read() {
 }
 
 #[test]
-fn remove_asks_before_it_deletes() {
+fn remove_requires_confirmation() {
     let project = with_snapshot("");
     let question = "Remove `s` from mcp.toml, mcp/s.json? [y/N]";
     let before = project.read("mcp.toml");
@@ -53,7 +53,7 @@ fn remove_asks_before_it_deletes() {
 }
 
 #[test]
-fn import_lets_somebody_choose() {
+fn import_offers_a_selection() {
     let project = Project::empty();
     let servers = r#"{"mcpServers": {"First One": {"command": "a"}, "second": {"command": "b\u001b[2J"}, "third": {"url": "https://c.example/mcp"}}}"#;
     project.write("servers.json", servers);
@@ -77,7 +77,7 @@ fn import_lets_somebody_choose() {
 
 /// A prompt that scripts run into is one that nobody answers.
 #[test]
-fn nobody_is_asked_where_not_all_of_it_is_a_terminal_and_init_and_add_never_ask() {
+fn questions_require_a_terminal_and_never_come_from_init_or_add() {
     let project = with_snapshot("");
     project.write("servers.json", r#"{"mcpServers": {"a": {"command": "a"}}}"#);
     let learn = ["learn", "s", "create_issue", "--args", r#"{"owner":"o","repo":"r","title":"It broke"}"#];

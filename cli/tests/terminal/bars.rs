@@ -19,7 +19,7 @@ fn bars(lines: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn servers_are_asked_side_by_side_and_the_bars_go_away() {
+fn servers_are_synced_concurrently_and_bars_are_removed() {
     for columns in [80, 40] {
         let names = ["a", "b", "c"].map(String::from);
         let project = waiting(&names);
@@ -43,7 +43,7 @@ fn servers_are_asked_side_by_side_and_the_bars_go_away() {
 }
 
 #[test]
-fn long_names_and_more_servers_than_lines_leave_nothing_behind() {
+fn many_bars_with_long_names_leave_no_lines() {
     let names: Vec<String> = (10..40).map(|n| format!("a-server-with-a-name-that-is-long-{n}")).collect();
     let project = waiting(&names);
     let mut terminal = Terminal::new(&project, 40, &["sync"]);
@@ -63,7 +63,7 @@ fn long_names_and_more_servers_than_lines_leave_nothing_behind() {
 }
 
 #[test]
-fn a_check_prints_its_differences_below_no_bar() {
+fn check_output_contains_no_bars() {
     let project = Project::new("[servers.a]\ncommand = \"SERVER\"\n[servers.b]\ncommand = \"./no-such-program\"\n");
     let ended = Terminal::new(&project, 80, &["check"]).ends();
     assert_eq!(ended.code, Some(5));
@@ -77,7 +77,7 @@ fn a_check_prints_its_differences_below_no_bar() {
 }
 
 #[test]
-fn where_nothing_can_move_lines_are_told() {
+fn dumb_terminal_shows_lines_without_bars() {
     let project = Project::new("[servers.a]\ncommand = \"SERVER\"\n");
     let expected = "      Asking a what it offers\n     Created mcp/a.json (10 tools of a)\n    Finished 1 server asked: 1 created\n";
     let mut dumb = project.command();

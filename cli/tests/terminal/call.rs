@@ -16,7 +16,7 @@ fn at_terminal(project: &Project, arguments: &[&str], before: &str, answer: &str
 }
 
 #[test]
-fn approvals_are_asked_for_with_all_that_would_be_sent() {
+fn approval_question_shows_all_arguments() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\napprove = [\"always_*\", \"make_*\"]\n");
     let question = "Tool `make_report` of server `fixture` requires approval. Arguments:\n{}\nCall it? [y/N] ";
     for (answer, code, then) in [
@@ -38,7 +38,7 @@ fn approvals_are_asked_for_with_all_that_would_be_sent() {
 }
 
 #[test]
-fn progress_is_shown_on_one_line_that_goes_away() {
+fn progress_is_shown_on_one_line_and_removed() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\n");
     let words = ["call", "fixture", "count_slowly", "--steps", "3", "--pause_ms", "150"];
     for columns in [80, 40, 15] {
@@ -63,7 +63,7 @@ fn progress_is_shown_on_one_line_that_goes_away() {
 }
 
 #[test]
-fn each_argument_is_asked_for_until_the_answer_fits() {
+fn interactive_call_repeats_a_question_until_the_value_is_valid() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.s]\ncommand = \"./no-such-program\"\n");
     let tool = json!({"name": "t", "inputSchema": {"type": "object", "properties": {

@@ -23,7 +23,7 @@ fn error(is_terminal: bool, arguments: &[&str], environment: &[(&str, &str)]) ->
 }
 
 #[test]
-fn the_terminal_the_environment_and_the_option_decide() {
+fn color_depends_on_the_terminal_the_environment_and_the_option() {
     for (is_terminal, options, environment, is_coloured) in [
         (true, &[][..], &[][..], true),
         (false, &[], &[], false),
@@ -54,7 +54,7 @@ fn the_terminal_the_environment_and_the_option_decide() {
 }
 
 #[test]
-fn a_screen_in_colours_says_the_same() {
+fn colored_screen_shows_the_same_text() {
     let project = Project::new("[servers.a]\ncommand = \"SERVER\"\n");
     let mut command = project.command();
     command.arg("sync").env("TERM", "xterm").env_remove("NO_COLOR");

@@ -9,7 +9,7 @@ use crate::common::Project;
 use crate::screen::Terminal;
 
 #[test]
-fn bash_quotes_values_with_spaces_as_the_line_needs_it() {
+fn bash_completion_quotes_values_with_spaces() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.s]\ncommand = \"./no-such-program\"\n");
     let properties = json!({ "city": { "enum": ["New York", "R&D (all)", "Oslo"] } });

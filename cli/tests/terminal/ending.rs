@@ -36,7 +36,7 @@ fn project(mark: &str) -> Project {
 }
 
 #[test]
-fn a_sync_that_is_ended_leaves_whole_files_no_process_and_a_terminal_as_it_was() {
+fn interrupted_sync_leaves_whole_files_no_process_and_a_clean_terminal() {
     for (how, code) in [("\u{3}", 130), ("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let mark = format!("sync-{code}-{}-{}", how.len(), std::process::id());
         let project = project(&mark);
@@ -62,7 +62,7 @@ fn a_sync_that_is_ended_leaves_whole_files_no_process_and_a_terminal_as_it_was()
 }
 
 #[test]
-fn a_window_that_closes_ends_what_it_shows() {
+fn closed_window_ends_the_command_and_its_servers() {
     let mark = format!("window-{}", std::process::id());
     let project = project(&mark);
     let mut terminal = Terminal::with_session(&project, &["sync"]);
@@ -73,7 +73,7 @@ fn a_window_that_closes_ends_what_it_shows() {
 }
 
 #[test]
-fn whoever_is_asked_can_leave_and_nothing_has_happened() {
+fn interrupted_question_has_no_effect() {
     let config = "[servers.s]\ncommand = \"SERVER\"\napprove = [\"make_*\"]\n";
     for (words, question) in [
         (&["call", "s", "make_report"][..], "Call it? [y/N]"),

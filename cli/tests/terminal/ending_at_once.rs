@@ -72,7 +72,7 @@ fn diff(project: &Project) -> Child {
 }
 
 #[test]
-fn diff_ends_while_it_computes() {
+fn diff_ends_during_its_computation() {
     for (signal, code) in SIGNALS {
         let project = Project::empty();
         ends_at_once(diff(&project), signal, code, "no server");
@@ -80,7 +80,7 @@ fn diff_ends_while_it_computes() {
 }
 
 #[test]
-fn a_second_signal_leaves_no_time_to_close() {
+fn second_signal_ends_the_command_immediately() {
     let project = Project::empty();
     // Two of one kind may arrive as one.
     let (_, took) = ended_by(diff(&project), &["INT", "TERM"], "no server");
@@ -88,12 +88,12 @@ fn a_second_signal_leaves_no_time_to_close() {
 }
 
 #[test]
-fn check_ends_while_it_computes_and_leaves_no_server() {
+fn check_ends_during_its_computation_and_leaves_no_server() {
     ends_with_servers("check");
 }
 
 #[test]
-fn sync_ends_while_it_computes_and_leaves_no_server() {
+fn sync_ends_during_its_computation_and_leaves_no_server() {
     ends_with_servers("sync");
 }
 
@@ -118,7 +118,7 @@ fn ends_with_servers(command: &str) {
 }
 
 #[test]
-fn list_and_expand_end_while_they_wait_for_a_file() {
+fn list_and_expand_end_while_waiting_for_a_file() {
     for command in ["list", "expand"] {
         for (signal, code) in SIGNALS {
             let project = Project::empty();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::Project;
 
 #[test]
-fn a_pipe_that_closes_early_is_no_failure() {
+fn pipe_that_closes_early_is_not_an_error() {
     let project = Project::empty();
     project.write("mcp.toml", "[servers.s]\ncommand = \"x\"\n");
     let tool = |n: u32| json!({"name": format!("tool_{n}"), "description": "d".repeat(200), "inputSchema": {"type": "object"}});

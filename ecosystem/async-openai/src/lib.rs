@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn chat_goes_there_and_back() {
+    async fn chat_tools_calls_and_results_are_converted() {
         let toolset = toolset();
         let tools = to_value(super::chat::tools(&toolset).expect("tools")).expect("JSON");
         assert_eq!(tools, json!(toolset.definitions(Provider::OpenAiChat).tools));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn responses_go_there_and_back() {
+    async fn responses_tools_calls_and_results_are_converted() {
         let toolset = toolset();
         let tools = to_value(super::responses::tools(&toolset).expect("tools")).expect("JSON");
         assert_eq!(tools[0]["parameters"], toolset.definitions(Provider::OpenAiResponses).tools[0]["parameters"]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hosted_servers_are_tools_of_its_own() {
+    async fn hosted_servers_are_converted() {
         let server = ServerConfig::http("tracker", "https://mcp.example.com").approve(["merge"]).hosted();
         let servers = HostedServers::new().with_tools(server, ["list", "merge"]);
         let declared = servers.declarations(Provider::OpenAiResponses, &LocalSecrets).await;

@@ -34,7 +34,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn it_goes_there_and_back() {
+    async fn tools_calls_and_results_are_converted() {
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         struct Add {
             a: i64,

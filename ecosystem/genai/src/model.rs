@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_go_there_and_back() {
+    fn messages_round_trip() {
         let call = json!({ "id": "call_1", "type": "function", "function": { "name": "add", "arguments": "{\"a\":1}" }, SIGNATURES: ["s"] });
         let picture = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
         let request = json!({
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_model_runs_with_tools() {
+    async fn model_runs_with_tools() {
         use genai::adapter::AdapterKind;
         use genai::resolver::{AuthData, Endpoint};
         use genai::{ModelIden, ServiceTarget};

@@ -58,7 +58,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn it_goes_there_and_back() {
+    async fn tools_calls_and_results_are_converted() {
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         struct Add {
             a: i64,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn images_stay_images() {
+    fn images_are_preserved() {
         let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
         let result = json!({ "content": [{ "type": "text", "text": "see" }, picture] });
         let reply = ToolReply::from(mcp_bindgen::ToolResult::from_json("s", "t", result));

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_model_runs_with_tools() {
+    async fn model_runs_with_tools() {
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         struct Add {
             a: i64,

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_cannot_be_left() {
+    fn inline_code_cannot_be_closed_by_its_content() {
         assert_eq!(code("a`b"), "`a'b`");
         assert_eq!(code(""), "`\"\"`");
         assert_eq!(code("a\nb"), "`a\\nb`");

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_ended_holds_up_nobody() {
+    fn blocking_task_does_not_delay_the_build() {
         let (begun, (sender, looked_up)) = (Instant::now(), mpsc::channel());
         let outcome = on_a_runtime(async {
             tokio::task::spawn_blocking(move || {

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn builds_are_told_apart() {
+    fn builds_are_distinguished() {
         let now = Duration::ZERO;
         assert!(cargo(7, "100").did("cargo 7 100", LONG * 10));
         assert!(!cargo(7, "200").did("cargo 7 100", now), "another process of the same number");
@@ -149,7 +149,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_build_is_over_when_its_cargo_is() {
+    fn build_is_over_when_its_cargo_exits() {
         let mut sleeper = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let seen = proc::read(sleeper.id()).unwrap();
         let build = cargo(seen.id, &seen.began);
@@ -170,7 +170,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn cargo_as_a_wrapper_of_rustc_is_no_build_of_its_own() {
+    fn cargo_as_a_rustc_wrapper_is_not_a_build() {
         for (names, expected) in [
             (["cargo", "bash", "cargo", "init"], Some(0)),
             (["sh", "cargo", "cargo", "bash"], Some(2)),
@@ -184,7 +184,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn cargo_is_found_behind_what_stands_between() {
+    fn cargo_is_found_among_the_ancestors() {
         // `cargo test` runs this; other programs need not.
         if proc::ancestors().any(|process| process.name == "cargo") {
             assert!(matches!(Build::current(), Build::Cargo(_)), "{:?}", Build::current());

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_kept_for_its_build() {
+    fn result_is_stored_for_its_build() {
         let folder = tempfile::tempdir().unwrap();
         let kept = kept(folder.path());
         assert_eq!(taken(&kept).answer(), None);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_second_waits() {
+    fn second_process_waits_for_the_result() {
         let folder = tempfile::tempdir().unwrap();
         let kept = kept(folder.path());
         let first = taken(&kept);
@@ -159,7 +159,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_read_it() {
+    fn stored_results_are_readable_only_by_their_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let kept = kept(folder.path());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_is_an_error() {
+    fn unusable_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         mcp_bindgen_model::write_if_changed(&folder.path().join("kept"), b"a file").unwrap();
         let error = kept(folder.path()).take("x", Duration::ZERO).err().unwrap();

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_names_servers_or_all_or_none() {
+    fn variable_selects_some_all_or_no_servers() {
         for (value, github, git) in [
             ("", false, false),
             ("0", false, false),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn who_must_not_connect_does_not() {
+    fn live_connections_are_disabled_where_forbidden() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, plain) = (folder.path(), config(CONFIG));
         let never = config(&format!("[defaults]\nlive = \"never\"\n{CONFIG}"));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_is_tracked_where_it_decides() {
+    fn variable_is_tracked_where_it_has_an_effect() {
         let folder = tempfile::tempdir().unwrap();
         for asked in ["", "0", "1"] {
             let live = live(&around(asked), folder.path(), &config(CONFIG));
@@ -286,7 +286,7 @@ mod tests {
 
     #[cfg(not(feature = "live"))]
     #[test]
-    fn a_build_that_cannot_connect_says_so() {
+    fn build_without_the_live_feature_warns() {
         let folder = tempfile::tempdir().unwrap();
         let said =
             |asked: &str| live(&around(asked), folder.path(), &config(CONFIG)).warnings(&config(CONFIG), &["git"]);
@@ -296,7 +296,7 @@ mod tests {
 
     #[cfg(all(feature = "live", feature = "build-script"))]
     #[test]
-    fn a_name_that_nobody_has_is_told_once() {
+    fn unknown_server_in_the_variable_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(CONFIG);
         let said = |asked: &str| {

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn macros_and_build_scripts_meet() {
+    fn macros_and_build_scripts_share_one_folder() {
         let shared = "/build/app/target/debug/mcp-bindgen-live";
         assert_eq!(of_build_script("/build/app/target/debug/build/app-0123/out".as_ref()), Path::new(shared));
         for arguments in [
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_may_be_in_a_file() {
+    fn rustc_arguments_are_read_from_a_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lines = "--crate-name\napp\n--out-dir\n/build/app/target/debug/deps\n";
         mcp_bindgen_model::write_if_changed(file.path(), lines.as_bytes()).unwrap();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_elsewhere_stand_for_themselves_and_none_is_none() {
+    fn unknown_layouts_use_their_own_folder_or_no_folder() {
         assert_eq!(rustc("rustc --out-dir /tmp/x").as_deref(), Some("/tmp/x/mcp-bindgen-live"));
         assert_eq!(of_build_script("/tmp/out".as_ref()), Path::new("/tmp/out/mcp-bindgen-live"));
         assert_eq!(rustc("rust-analyzer-proc-macro-srv"), None);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told_as_check_tells_them() {
+    fn differences_are_reported_in_the_format_of_check() {
         let old = snapshot(r#"{"name":"find","inputSchema":{"type":"object","properties":{"q":{"type":"string"}}}}"#);
         let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","required":["q"]}}}}"#);
         let new = snapshot(&tool("find"));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_strangers_say_is_harmless() {
+    fn server_text_is_escaped_in_messages() {
         let said = unreachable("x", Path::new("mcp/x.json"), "no \u{1b}[31m\nits last lines:\n  a\u{202e}b");
         assert!(said.contains("no \\u{1b}[31m\nits last lines:\n  a\\u{202e}b\n --> mcp/x.json"), "{said}");
         let (message, help) = unreachable_without_snapshot("x", Path::new("mcp/x.json"), "why");

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_to_types_of_the_crate() {
+    fn extern_paths_name_types_of_the_crate() {
         for path in ["crate::Money", "crate::money::Money", "super::Money", "super::super::Money", "crate::r#type::T"] {
             assert!(type_path(path, Span::call_site()).is_some(), "{path}");
         }

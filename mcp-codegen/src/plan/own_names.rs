@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_prelude_is_known() {
+    fn prelude_names_are_complete() {
         let source = include_str!("../../../runtime/src/generated/prelude.rs");
         let names = source.lines().filter(|line| line.starts_with("pub use")).flat_map(|line| {
             line.split(|char: char| !char.is_alphanumeric()).filter(|word| word.starts_with(char::is_uppercase))

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_text_is_read_in_linear_time() {
+    fn hostile_text_is_parsed_in_linear_time() {
         let entry = r#"{"name": "ping", "inputSchema": {"type": "object"}}"#;
         let hostile = [
             "{\"a\":[".repeat(20_000),

@@ -5,7 +5,7 @@ use mcp_bindgen_codegen::CODES;
 const PAGE: &str = include_str!("../../../docs/book/src/diagnostics.md");
 
 #[test]
-fn the_page_explains_every_code() {
+fn diagnostics_page_explains_every_code() {
     let sections: Vec<&str> = PAGE.split("\n## ").skip(1).collect();
     assert_eq!(sections.len(), CODES.len());
     for (section, code) in sections.iter().zip(CODES) {

@@ -45,7 +45,7 @@ fn with(pointer: &str, path: &str) -> Options {
 }
 
 #[test]
-fn every_reference_has_the_type() {
+fn extern_type_replaces_every_reference() {
     let code = code(&with("#/$defs/Money", "crate::Money"));
     for expected in [
         "pub total: crate::Money,",
@@ -64,7 +64,7 @@ fn every_reference_has_the_type() {
 }
 
 #[test]
-fn nothing_but_what_every_type_has_is_asked_of_it() {
+fn extern_type_requires_only_the_common_traits() {
     let code = code(&with("#/$defs/Money", "crate::Money"));
     let derives = |name: &str| {
         let (before, _) = code.split_once(&format!("pub struct {name} ")).unwrap();
@@ -75,7 +75,7 @@ fn nothing_but_what_every_type_has_is_asked_of_it() {
 }
 
 #[test]
-fn what_holds_it_derives_nothing_that_it_may_lack() {
+fn holder_of_an_extern_type_omits_optional_derives() {
     let all = ["Eq", "Hash", "PartialOrd", "Ord", "Default"];
     let code = code(&with("#/$defs/Money", "crate::Money").derive(all));
     let (before, _) = code.split_once("pub struct ShopOrderParams ").unwrap();
@@ -84,7 +84,7 @@ fn what_holds_it_derives_nothing_that_it_may_lack() {
 }
 
 #[test]
-fn scalars_can_be_replaced_and_one_type_stand_for_two() {
+fn extern_types_replace_scalars_and_several_definitions() {
     let options = with("#/$defs/Sku", "crate::shop::Sku").extern_type("#/$defs/Money", "super::Money");
     let code = self::code(&options);
     assert!(code.contains("pub skus: Option<Vec<crate::shop::Sku>>,"), "{code}");
@@ -94,7 +94,7 @@ fn scalars_can_be_replaced_and_one_type_stand_for_two() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_extern_rules_are_refused() {
     let fault = |options: &Options| {
         let faults = Bindings::faults(&shop(), options);
         let [fault] = faults.as_slice() else { panic!("{faults:?}") };
@@ -138,7 +138,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_definition_that_stands_nowhere_by_itself_is_refused() {
+fn definition_without_an_exact_use_is_refused() {
     let schema = json!({
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/Money", "required": ["unit"]}},

@@ -31,7 +31,7 @@ fn lists() -> Vec<(String, Snapshot)> {
 }
 
 #[test]
-fn every_list_gives_a_rust_file() {
+fn every_list_generates_a_rust_file() {
     for (stem, snapshot) in lists() {
         let (tokens, _) = Bindings::generate(&snapshot, &Options::new(&stem));
         format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
@@ -39,7 +39,7 @@ fn every_list_gives_a_rust_file() {
 }
 
 #[test]
-fn the_same_list_gives_the_same_tokens() {
+fn equal_lists_generate_equal_tokens() {
     for (stem, snapshot) in lists() {
         let generate = || Bindings::generate(&snapshot, &Options::new(&stem)).0.to_string();
         let first = generate();
@@ -50,7 +50,7 @@ fn the_same_list_gives_the_same_tokens() {
 }
 
 #[test]
-fn the_order_of_tools_renames_nothing() {
+fn tool_order_does_not_affect_names() {
     for (stem, snapshot) in lists() {
         let names = |snapshot: &Snapshot| {
             let mut tools: Vec<_> = Bindings::describe(snapshot, &Options::new(&stem))

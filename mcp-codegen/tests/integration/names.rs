@@ -69,12 +69,12 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn every_name_is_the_only_one_in_its_scope(tools in squatters::tools(), options in squatters::options()) {
+    fn every_name_is_unique_in_its_scope(tools in squatters::tools(), options in squatters::options()) {
         Parsed::of(&tools, &options);
     }
 
     #[test]
-    fn no_order_renames_a_type(
+    fn order_does_not_affect_type_names(
         tools in squatters::tools(),
         options in squatters::options(),
         seed in any::<u64>(),
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn an_added_tool_renames_only_types_that_it_collides_with(
+    fn added_tool_renames_only_conflicting_types(
         tools in squatters::tools(),
         added in squatters::tool(),
         options in squatters::options(),
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: config().cases / 4, ..config() })]
 
     #[test]
-    fn names_that_are_made_up_may_be_taken(tools in squatters::tools(), options in squatters::options()) {
+    fn generated_names_may_already_be_used(tools in squatters::tools(), options in squatters::options()) {
         let once = squat(&distinct(tools), &options);
         let twice = squat(&once, &options);
         let names = type_names(&twice, &options);
@@ -133,7 +133,7 @@ fn tool(name: &str, properties: &Value) -> Value {
 }
 
 #[test]
-fn the_least_deep_of_two_types_keeps_the_name() {
+fn shallower_of_two_types_keeps_the_name() {
     let object = |key: &str| json!({"type": "object", "properties": {key: {}}});
     let list = json!({"type": "array", "items": object("x")});
     let options = Options::new("s");
@@ -151,7 +151,7 @@ fn the_least_deep_of_two_types_keeps_the_name() {
 }
 
 #[test]
-fn a_type_is_named_where_its_schema_stands() {
+fn type_is_named_after_the_definition_of_its_schema() {
     let object = json!({"type": "object", "properties": {"x": {}}});
     let properties = json!({"a": {"$ref": "#/properties/z"}, "z": object});
     let names = type_names(&[tool("t", &properties)], &Options::new("s"));
@@ -159,7 +159,7 @@ fn a_type_is_named_where_its_schema_stands() {
 }
 
 #[test]
-fn no_order_decides_which_of_two_lists_in_a_circle_has_a_name() {
+fn order_does_not_affect_names_of_mutually_recursive_lists() {
     let definitions = json!({
         "left": {"type": "array", "items": {"$ref": "#/$defs/right"}},
         "right": {"type": "array", "items": {"$ref": "#/$defs/left"}},
@@ -178,7 +178,7 @@ fn no_order_decides_which_of_two_lists_in_a_circle_has_a_name() {
 }
 
 #[test]
-fn a_branch_is_named_by_its_least_key() {
+fn branch_is_named_by_its_smallest_key() {
     let branch = |keys: [&str; 2]| {
         let properties: serde_json::Map<String, Value> =
             keys.map(|key| (key.to_owned(), json!({}))).into_iter().collect();
@@ -190,7 +190,7 @@ fn a_branch_is_named_by_its_least_key() {
 }
 
 #[test]
-fn branches_are_named_after_their_constants_whatever_their_role_and_order() {
+fn branches_are_named_after_their_constants() {
     let branch = |constant: Value, key: &str, required: &[&str]| json!({"type": "object", "properties": {"type": constant, key: {"type": "integer"}}, "required": required});
     let text = |required| branch(json!({"const": "text"}), "a", required);
     let image = |required| branch(json!({"const": "image"}), "b", required);
@@ -239,7 +239,7 @@ fn branches_are_named_after_their_constants_whatever_their_role_and_order() {
 }
 
 #[test]
-fn tools_of_one_name_have_names_that_nobody_has() {
+fn tools_with_equal_names_get_unique_names() {
     let options = Options::new("s");
     let twins = [tool("foo", &json!({"a": {}})), tool("foo", &json!({"b": {}}))];
     let made_up: Vec<String> = describe(&twins, &options).into_iter().map(|tool| tool.method).collect();
@@ -253,7 +253,7 @@ fn tools_of_one_name_have_names_that_nobody_has() {
 }
 
 #[test]
-fn the_prefixed_name_is_one_that_parse_takes() {
+fn prefixed_name_is_accepted_by_parse() {
     let tools = [tool("x", &json!({})), tool("s_x", &json!({})), tool("y", &json!({}))];
     let prefixed = |options: &Options| -> Vec<String> {
         describe(&tools, options).into_iter().map(|tool| tool.prefixed).collect()
@@ -264,7 +264,7 @@ fn the_prefixed_name_is_one_that_parse_takes() {
 }
 
 #[test]
-fn a_handler_returns_what_is_described() {
+fn handler_returns_the_described_type() {
     let result = |schema: Value| {
         json!({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": {
             "type": "object", "properties": {"result": schema}, "required": ["result"], "x-fastmcp-wrap-result": true,
@@ -284,7 +284,7 @@ fn a_handler_returns_what_is_described() {
 }
 
 #[test]
-fn a_module_is_called_as_written() {
+fn module_has_the_requested_name() {
     let module = |name: &str| describe(&[tool("t", &json!({}))], &Options::new("s").module(name))[0].module.clone();
     for (written, called) in [
         ("gh", "gh"),

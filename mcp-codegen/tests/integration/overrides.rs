@@ -27,7 +27,7 @@ fn input(schema: Value) -> Value {
 }
 
 #[test]
-fn a_property_that_the_server_does_not_declare_is_added_in_all_of() {
+fn undeclared_property_is_added_by_all_of() {
     let tool =
         input(json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"] }));
     let said =
@@ -37,7 +37,7 @@ fn a_property_that_the_server_does_not_declare_is_added_in_all_of() {
 }
 
 #[test]
-fn what_the_server_declares_wrongly_is_mended_or_stays_a_warning() {
+fn invalid_server_schema_is_patched_or_remains_a_warning() {
     let tool = input(json!({ "type": "object", "properties": { "a": { "type": "int" }, "b": { "type": "lst" } } }));
     let patch = |schema: Value| json!({ "patch": { "inputSchema": { "properties": schema } } });
     let snapshot = mended(tool.clone(), patch(json!({ "a": { "type": "integer" } }))).unwrap();
@@ -51,7 +51,7 @@ fn what_the_server_declares_wrongly_is_mended_or_stays_a_warning() {
 }
 
 #[test]
-fn what_an_override_breaks_elsewhere_is_its_fault() {
+fn dangling_reference_caused_by_an_override_is_an_error() {
     let tool = input(json!({
         "type": "object",
         "properties": { "a": { "$ref": "#/$defs/A" } },
@@ -62,7 +62,7 @@ fn what_an_override_breaks_elsewhere_is_its_fault() {
 }
 
 #[test]
-fn every_place_that_is_no_schema_is_told() {
+fn every_invalid_schema_in_an_override_is_reported() {
     let said = json!({ "outputSchema": {
         "properties": { "a": { "type": "int" }, "b": 5, "c": { "enum": "x" } },
         "required": "a",
@@ -76,7 +76,7 @@ fn every_place_that_is_no_schema_is_told() {
 }
 
 #[test]
-fn a_tool_without_a_schema_may_be_given_one() {
+fn tool_without_a_schema_can_be_patched() {
     let said = json!({ "patch": { "inputSchema": { "type": "object", "properties": { "a": { "type": "string" } } } } });
     for tool in [json!({ "name": "t" }), json!({ "name": "t", "inputSchema": [] })] {
         let code = code(&mended(tool, said.clone()).unwrap());
@@ -89,7 +89,7 @@ fn a_tool_without_a_schema_may_be_given_one() {
 }
 
 #[test]
-fn an_output_that_is_taken_away_is_the_untyped_result() {
+fn removed_output_schema_yields_the_untyped_result() {
     let mut tool = input(json!({ "type": "object" }));
     tool["outputSchema"] = json!({ "type": "string" });
     let code = code(&mended(tool, json!({ "patch": { "outputSchema": null } })).unwrap());
@@ -98,7 +98,7 @@ fn an_output_that_is_taken_away_is_the_untyped_result() {
 }
 
 #[test]
-fn the_order_of_tools_changes_nothing_of_what_overrides_do() {
+fn tool_order_does_not_affect_overrides() {
     let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
     let overrides = r#"{ "tools": { "b": { "outputSchema": { "type": "string" }, "learnedFrom": 2 } } }"#;
     let overrides = Overrides::parse(overrides).unwrap();

@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn what_is_described_is_what_is_generated(tools in schemas::tools()) {
+    fn description_matches_the_generated_code(tools in schemas::tools()) {
         let options = Options::new("server");
         let diagnostics = Bindings::generate(&snapshot(&tools), &options).1;
         let defined = Parsed::of(&tools, &options);
@@ -61,13 +61,13 @@ proptest! {
     }
 
     #[test]
-    fn no_text_of_a_list_comes_out_as_code(tools in schemas::tools()) {
+    fn text_of_a_list_never_becomes_code(tools in schemas::tools()) {
         let (tokens, _) = Bindings::generate(&snapshot(&tools), &Options::new("server"));
         prop_assert!(!identifiers(tokens).any(|ident| ident == schemas::MARK));
     }
 
     #[test]
-    fn an_added_tool_renames_only_what_it_collides_with(list in schemas::names(2..6), added in schemas::name()) {
+    fn added_tool_renames_only_conflicting_tools(list in schemas::names(2..6), added in schemas::name()) {
         prop_assume!(!list.contains(&added));
         let tool = |name: &String| json!({"name": name, "inputSchema": {"type": "object"}});
         let before: Vec<Value> = list.iter().map(tool).collect();
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_tools_renames_nothing(list in schemas::names(2..7), seed in any::<prop::sample::Index>()) {
+    fn tool_order_does_not_affect_names(list in schemas::names(2..7), seed in any::<prop::sample::Index>()) {
         let tool = |name: &String| json!({"name": name, "inputSchema": {"type": "object"}});
         let mut tools: Vec<Value> = list.iter().map(tool).collect();
         let before = names_by_tool(&tools);
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_properties_renames_nothing(list in schemas::names(2..7)) {
+    fn property_order_does_not_affect_names(list in schemas::names(2..7)) {
         let fields = |names: &mut dyn Iterator<Item = &String>| {
             let properties: serde_json::Map<String, Value> =
                 names.map(|name| (name.clone(), json!({"type": "string"}))).collect();
@@ -109,13 +109,13 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_json_as_tools_generates(tools in prop::collection::vec(schemas::json(), 0..4)) {
+    fn arbitrary_json_as_tools_generates_bindings(tools in prop::collection::vec(schemas::json(), 0..4)) {
         let is_list = harness::check(&json!({ "tools": tools }).to_string());
         prop_assert!(is_list);
     }
 
     #[test]
-    fn arbitrary_json_as_schemas_generates(
+    fn arbitrary_json_as_schemas_generates_bindings(
         input in schemas::json(),
         output in schemas::json(),
         prefix in select(&["", "get_", "r#"][..]),

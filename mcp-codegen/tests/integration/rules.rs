@@ -21,7 +21,7 @@ fn refused(lines: &str) -> String {
 }
 
 #[test]
-fn renames_that_cannot_hold_are_named_with_their_line() {
+fn invalid_renames_are_reported_at_their_line() {
     for (rule, expected) in [
         (
             "creat_issue = \"x\"",
@@ -98,7 +98,7 @@ fn renames_that_cannot_hold_are_named_with_their_line() {
 }
 
 #[test]
-fn derives_that_cannot_hold_are_named_with_their_line() {
+fn invalid_derives_are_reported_at_their_line() {
     for (derive, expected) in [
         (
             "Eq + Hash",
@@ -129,7 +129,7 @@ fn derives_that_cannot_hold_are_named_with_their_line() {
 }
 
 #[test]
-fn a_tool_that_is_not_bound_is_said_not_to_be() {
+fn rule_for_an_unbound_tool_states_the_reason() {
     assert_eq!(
         refused("exclude = [\"search\"]\nrust.rename = { search = \"find\" }"),
         "in `rename`: `search` not found: tool `search` is not bound\n --> mcp.toml:4:17\n  = help: it is excluded by `tools` or `exclude`"
@@ -142,7 +142,7 @@ fn a_tool_that_is_not_bound_is_said_not_to_be() {
 }
 
 #[test]
-fn typify_does_none_of_it() {
+fn rust_rules_are_refused_with_typify() {
     for lines in [
         "rust.derive = [\"Eq\"]",
         "rust.rename = { \"create_issue/labels\" = \"tags\" }",
@@ -159,7 +159,7 @@ fn typify_does_none_of_it() {
 }
 
 #[test]
-fn options_in_code_say_the_same() {
+fn options_in_code_equal_the_configuration() {
     let config = server("unknown = \"keep\"\nrust.derive = [\"Ord\"]\nrust.rename = { create_issue = \"open_issue\" }");
     let configured = Bindings::generate(
         &tracker(),
@@ -184,7 +184,7 @@ fn options_in_code_say_the_same() {
 }
 
 #[test]
-fn a_rename_renames_nothing_else() {
+fn rename_affects_no_other_name() {
     let list = r#"{"tools": [
         {"name": "read-file", "inputSchema": {"type": "object", "properties": {"a-b": {}, "a.b": {}, "c": {}}}},
         {"name": "read.file", "inputSchema": {"type": "object"}},
@@ -214,7 +214,7 @@ fn a_rename_renames_nothing_else() {
 }
 
 #[test]
-fn what_a_shared_type_holds_is_not_checked() {
+fn content_of_shared_types_is_not_checked() {
     let person = r#"{"type": "object", "properties": {"id": {"type": "string", "minLength": 1}}, "required": ["id"]}"#;
     let list = format!(
         r#"{{"tools": [{{"name": "put", "inputSchema": {{"type": "object", "properties": {{
@@ -236,7 +236,7 @@ fn what_a_shared_type_holds_is_not_checked() {
 }
 
 #[test]
-fn names_of_checked_types_depend_on_no_order() {
+fn names_of_checked_types_do_not_depend_on_order() {
     let names = |properties: &str| -> Vec<String> {
         let list = format!(
             r#"{{"tools": [{{"name": "t", "inputSchema": {{"type": "object", "properties": {{{properties}}},

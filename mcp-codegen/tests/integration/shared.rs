@@ -49,7 +49,7 @@ fn shared(name: &str, place: &str) -> Options {
 }
 
 #[test]
-fn every_place_of_the_shape_is_one_type() {
+fn every_equal_shape_has_one_shared_type() {
     let options = shared("Entity", "create_entities/entities/*").shared("Relation", "read_graph/$output/relations/*");
     let code = code(&memory(), &options);
     assert_eq!(code.matches("pub struct MemoryEntity ").count(), 1, "{code}");
@@ -60,7 +60,7 @@ fn every_place_of_the_shape_is_one_type() {
 }
 
 #[test]
-fn what_is_closed_only_where_it_is_answered_is_the_same() {
+fn closed_output_objects_equal_open_parameter_objects() {
     // As zod writes it: objects without `additionalProperties` in parameters, and with `false` in results.
     let mut list = memory();
     for tool in &mut list.tools {
@@ -72,7 +72,7 @@ fn what_is_closed_only_where_it_is_answered_is_the_same() {
 }
 
 #[test]
-fn a_shared_parameter_is_strict_where_every_place_is() {
+fn shared_parameter_is_strict_if_every_use_is_strict() {
     let tool = |name: &str, more: bool| {
         json!({"name": name, "inputSchema": {"type": "object", "properties": {"it": {
             "type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": more}}}})
@@ -89,7 +89,7 @@ fn a_shared_parameter_is_strict_where_every_place_is() {
 }
 
 #[test]
-fn a_type_that_is_answered_somewhere_is_tolerant_everywhere() {
+fn shared_type_of_a_result_is_lenient_everywhere() {
     let entity = |open: bool| {
         json!({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}}, "required": ["kind"],
                "additionalProperties": open})
@@ -114,7 +114,7 @@ fn a_type_that_is_answered_somewhere_is_tolerant_everywhere() {
 }
 
 #[test]
-fn neither_the_order_of_tools_nor_that_of_rules_matters() {
+fn order_of_tools_and_rules_has_no_effect() {
     let read = |snapshot: &Snapshot, options: &Options| {
         let code = code(snapshot, options);
         let mut names: Vec<String> = types(&code).into_iter().map(str::to_owned).collect();
@@ -131,7 +131,7 @@ fn neither_the_order_of_tools_nor_that_of_rules_matters() {
 }
 
 #[test]
-fn a_whole_result_can_be_shared() {
+fn whole_result_can_be_shared() {
     let text = code(&memory(), &shared("Graph", "search_nodes/$output"));
     assert_eq!(text.matches("pub struct MemoryGraph ").count(), 1);
     assert_eq!(text.matches("-> Result<MemoryGraph, CallError>").count(), 3, "handlers");
@@ -146,7 +146,7 @@ fn a_whole_result_can_be_shared() {
 }
 
 #[test]
-fn types_that_hold_themselves_are_shared() {
+fn recursive_types_are_shared() {
     let node = |next: &str| {
         json!({"type": "object", "properties": {"value": {"type": "string"}, "next": {"$ref": next}},
                "required": ["value"]})
@@ -166,7 +166,7 @@ fn types_that_hold_themselves_are_shared() {
 }
 
 #[test]
-fn a_type_that_holds_the_arguments_keeps_them_apart() {
+fn types_that_contain_their_parameters_are_not_shared() {
     let schema = json!({"type": "object", "properties": {
         "it": {"type": "object", "properties": {"all": {"$ref": "#"}}, "required": ["all"]}}});
     let list = list(&json!([{"name": "a", "inputSchema": schema}, {"name": "b", "inputSchema": schema}]));
@@ -175,7 +175,7 @@ fn a_type_that_holds_the_arguments_keeps_them_apart() {
 }
 
 #[test]
-fn types_in_two_shared_ones_have_one_name() {
+fn type_inside_two_shared_types_has_one_name() {
     let kind = json!({"enum": ["x", "y"]});
     let tool = |name: &str, key: &str| {
         json!({"name": name, "inputSchema": {"type": "object", "properties": {
@@ -189,7 +189,7 @@ fn types_in_two_shared_ones_have_one_name() {
 }
 
 #[test]
-fn a_field_that_is_renamed_anywhere_is_renamed_everywhere() {
+fn field_of_a_shared_type_is_renamed_everywhere() {
     let rename = |options: Options, name: &str| options.rename("read_graph/$output/entities/*/entityType", name);
     let entity = shared("Entity", "create_entities/entities/*");
     let code = code(&memory(), &rename(entity.clone(), "kind"));
@@ -204,7 +204,7 @@ fn a_field_that_is_renamed_anywhere_is_renamed_everywhere() {
 }
 
 #[test]
-fn what_is_kept_makes_no_difference() {
+fn keeping_unknown_keys_does_not_affect_sharing() {
     let options = shared("Entity", "create_entities/entities/*").unknown(UnknownKeys::Keep);
     let code = code(&memory(), &options);
     assert_eq!(code.matches("pub entities: Vec<MemoryEntity>,").count(), 5, "{code}");
@@ -227,7 +227,7 @@ fn what_is_kept_makes_no_difference() {
 }
 
 #[test]
-fn a_type_that_is_open_elsewhere_is_so_for_derives() {
+fn derives_of_a_shared_type_consider_every_use() {
     // In parameters alone the enum would be `Copy`, and so would what holds it.
     let schema = json!({"type": "object", "properties": {"it": {"enum": ["a", "b"]}}, "required": ["it"]});
     let list = list(&json!([
@@ -247,7 +247,7 @@ fn a_type_that_is_open_elsewhere_is_so_for_derives() {
 }
 
 #[test]
-fn a_name_without_others_is_a_name() {
+fn shared_rule_names_a_single_use() {
     let code = code(&memory(), &shared("Added", "add_observations/$output/results/*"));
     assert!(code.contains("pub struct MemoryAdded {"), "{code}");
     let bare = Options::new("memory").prefix(Prefix::None).shared("Added", "add_observations/$output/results/*");
@@ -255,7 +255,7 @@ fn a_name_without_others_is_a_name() {
 }
 
 #[test]
-fn what_cannot_be_shared_is_refused() {
+fn invalid_shared_rules_are_refused() {
     let entities = "create_entities/entities/*";
     for (options, expected) in [
         (
@@ -312,7 +312,7 @@ fn what_cannot_be_shared_is_refused() {
 }
 
 #[test]
-fn a_place_where_several_types_stand_is_refused() {
+fn place_with_several_types_is_refused() {
     let branch = |kind: &str| {
         json!({"type": "object", "properties": {"kind": {"const": kind}, "it": {
             "type": "object", "properties": {kind: {"type": "string"}}}}, "required": ["kind"]})
@@ -328,7 +328,7 @@ fn a_place_where_several_types_stand_is_refused() {
 
 /// All listed shapes can be shared at once, and each becomes one type.
 #[test]
-fn everything_that_is_alike_in_the_fixtures_can_be_shared() {
+fn all_repeated_shapes_in_the_fixtures_can_be_shared() {
     let mut groups = 0;
     for folder in ["lists", "features", "hostile", "snapshots"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder);

@@ -55,7 +55,7 @@ fn check(types: Types) -> (usize, usize) {
 }
 
 #[test]
-fn what_is_described_is_what_handlers_have() {
+fn described_signatures_match_the_handlers() {
     let (handlers, wrapped) = check(Types::Native);
     assert!(handlers > 200 && wrapped > 1, "{handlers} handlers, {wrapped} of them unwrap");
 }
@@ -63,7 +63,7 @@ fn what_is_described_is_what_handlers_have() {
 #[cfg(feature = "typify")]
 #[test]
 #[ignore = "takes seconds: .ci/run compiled"]
-fn with_types_by_typify_too() {
+fn described_signatures_match_the_handlers_with_typify() {
     let (handlers, wrapped) = check(Types::Typify);
     assert!(handlers > 200 && wrapped > 1, "{handlers} handlers, {wrapped} of them unwrap");
 }

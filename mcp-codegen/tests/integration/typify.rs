@@ -64,7 +64,7 @@ fn create_issue() -> Value {
 }
 
 #[test]
-fn types_stand_in_modules_under_the_public_names() {
+fn types_are_generated_in_modules_with_public_names() {
     let (code, said) = generate(&create_issue());
     assert!(said.is_empty(), "{said:?}");
     contains(
@@ -83,13 +83,13 @@ fn types_stand_in_modules_under_the_public_names() {
 }
 
 #[test]
-fn new_takes_what_is_required_in_the_order_of_the_schema() {
+fn new_takes_required_properties_in_schema_order() {
     let (code, _) = generate(&create_issue());
     contains(&code, &["pub fn new(title: impl Into<String>, owner: DemoCreateIssueParamsOwner) -> Self"]);
 }
 
 #[test]
-fn the_code_names_only_the_library() {
+fn generated_code_depends_only_on_the_library() {
     let tool = create_issue();
     let (code, _) = generate(&tool);
     contains(
@@ -109,7 +109,7 @@ fn the_code_names_only_the_library() {
 }
 
 #[test]
-fn defaults_are_never_sent_and_text_stays_harmless() {
+fn defaults_are_not_sent_and_doc_text_is_escaped() {
     let (code, _) = generate(&create_issue());
     assert!(!code.contains("moddefaults"), "{code}");
     contains(&code, &["pub state: ::std::option::Option<DemoCreateIssueParamsState>"]);
@@ -119,7 +119,7 @@ fn defaults_are_never_sent_and_text_stays_harmless() {
 }
 
 #[test]
-fn the_names_are_those_of_the_default_backend() {
+fn typify_names_equal_the_default_names() {
     const NATIVE: &str = "Vec<DemoCreateIssueOutputIssue>";
     const TYPIFY: &str = "::std::vec::Vec<demo_create_issue_output::Issue>";
     let snapshot = snapshot(&create_issue());
@@ -134,7 +134,7 @@ fn the_names_are_those_of_the_default_backend() {
 }
 
 #[test]
-fn what_typify_cannot_take_falls_back_with_the_reason() {
+fn unsupported_schema_falls_back_with_the_reason() {
     let property = |schema: Value| json!({"type": "object", "properties": {"p": schema}});
     let with = |schema: Value, definitions: Value| json!({"type": "object", "properties": {"p": schema}, "$defs": definitions});
     let chain: serde_json::Map<String, Value> = (0..40)
@@ -190,7 +190,7 @@ fn what_typify_cannot_take_falls_back_with_the_reason() {
 }
 
 #[test]
-fn the_configuration_of_a_server_asks_for_it() {
+fn server_configuration_selects_typify() {
     let snapshot = snapshot(&create_issue());
     let server = ServerConfig::stdio("demo", "x").types(Types::Typify);
     let asks = |server: &ServerConfig| Bindings::generate(&snapshot, &Options::for_server(server)).0.to_string();
@@ -199,7 +199,7 @@ fn the_configuration_of_a_server_asks_for_it() {
 }
 
 #[test]
-fn one_side_falls_back_alone() {
+fn input_and_output_fall_back_separately() {
     let mut tool = create_issue();
     tool["outputSchema"] = json!({"type": "object", "properties": {"p": {"prefixItems": [{}]}}});
     let (code, said) = generate(&tool);
@@ -209,7 +209,7 @@ fn one_side_falls_back_alone() {
 
 #[test]
 #[ignore = "takes seconds: .ci/run compiled"]
-fn hostile_lists_generate_as_rust_with_every_tool() {
+fn hostile_lists_generate_rust_with_every_tool() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hostile");
     let (mut lists, mut by_typify, mut fell_back) = (0, 0, 0);
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -8,7 +8,7 @@ use mcp_bindgen_model::Snapshot;
 const LIST: &str = include_str!("../../../fixtures/hostile/unreadable.json");
 
 #[test]
-fn every_tool_is_bound_and_every_place_is_named() {
+fn unreadable_values_are_reported_and_every_tool_is_bound() {
     let snapshot = Snapshot::parse(LIST).expect("the list can be read");
     let (tokens, diagnostics) = Bindings::generate(&snapshot, &Options::new("unreadable"));
     let code = format(tokens).expect("the bindings are Rust");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_rfc_that_remove_and_replace() {
+    fn merge_patch_examples_of_rfc_7396_pass() {
         for (schema, patch, expected) in [
             (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
             (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_keeps_its_order() {
+    fn merge_preserves_key_order() {
         let schema = json!({"properties": {"a": {"type": "string", "title": "A", "minLength": 1}, "b": {}}});
         let patch = json!({"properties": {"a": {"type": null, "maxLength": 2}}});
         let expected = r#"{"properties":{"a":{"title":"A","minLength":1,"maxLength":2},"b":{}}}"#;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_may_be_given_keywords_but_no_names() {
+    fn patch_adds_keywords_but_cannot_add_property_names() {
         let schema = json!({"properties": {"list": {"type": "array"}, "any": {}, "yes": true}});
         let mended = json!({"properties": {
             "list": {"items": {"type": "object", "properties": {"a": {"type": "string"}}}},

@@ -12,7 +12,7 @@ fn shown(place: ConfigField<'_>, text: &str) -> String {
 }
 
 #[test]
-fn only_the_secret_is_hidden() {
+fn only_the_secret_part_is_hidden() {
     for (place, text, expected) in [
         (ConfigField::Env("GITHUB_TOKEN"), "abc", "<GITHUB_TOKEN>"),
         (ConfigField::Env("ANYTHING"), "ghp_0123456789abcdef", "<ANYTHING>"),
@@ -62,7 +62,7 @@ fn exact(place: ConfigField<'_>, text: &str) -> String {
 }
 
 #[test]
-fn what_has_to_go_on_working_keeps_all_but_the_secret() {
+fn exact_replacement_preserves_all_but_the_secret() {
     let env = ConfigField::Env("OPTS");
     for (place, text, expected) in [
         // Names that begin as tokens do.
@@ -113,7 +113,7 @@ fn what_has_to_go_on_working_keeps_all_but_the_secret() {
 }
 
 #[test]
-fn what_follows_a_secret_is_hidden_with_it_and_what_follows_a_placeholder_is_not() {
+fn text_after_a_secret_is_hidden_but_not_after_a_placeholder() {
     let env = ConfigField::Env("OPTS");
     for (text, expected) in [
         ("--token=tttt1234tttt --verbose", "--token=<token>"),
@@ -128,7 +128,7 @@ fn what_follows_a_secret_is_hidden_with_it_and_what_follows_a_placeholder_is_not
 }
 
 #[test]
-fn arguments_are_read_with_those_before_them() {
+fn arguments_are_interpreted_with_the_preceding_ones() {
     for (arguments, expected) in [
         (&["--token=abc"][..], "--token=<token>"),
         (&["--token='a;b=c'"], "--token='<token>'"),

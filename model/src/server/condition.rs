@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_holds_for_values_and_not_for_absence() {
+    fn condition_holds_for_values_but_not_for_missing_ones() {
         let pattern = Condition::pattern("^v[0-9]+").unwrap();
         let range = Condition::min(2).and(Condition::max(4));
         let present = Condition::present;

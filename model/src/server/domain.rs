@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_domain_allows_itself_and_nothing_that_looks_like_it() {
+    fn domain_allows_itself_but_no_similar_host() {
         let allows = |domain: &str, host: &str, port| Domain::parse(domain).unwrap().allows(host, port);
         assert!(allows("API.github.com", "api.github.com", 443) && allows("x.org:8443", "x.org", 8443));
         assert!(!allows("x.org:8443", "x.org", 443) && !allows("x.org", "x.org", 22));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_domain_is_refused() {
+    fn invalid_domain_is_refused() {
         for text in [
             "",
             "*",

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_for_principals_applies_to_unknown_ones() {
+    fn rule_for_callers_applies_to_unknown_callers() {
         let rule = PolicyRule::new(["merge"]).callers(["ci"]).when("/to/branch", Condition::equals("main"));
         let call = arguments(json!({ "to": { "branch": "main" } }));
         assert!(rule.applies("merge", &call, Some(&["ci"])));

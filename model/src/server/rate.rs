@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_a_positive_number_with_a_unit() {
+    fn rate_is_a_positive_number_with_a_unit() {
         for text in ["1/s", "60/m", "1000/h"] {
             assert_eq!(Rate::parse(text).map(|rate| rate.to_string()).as_deref(), Some(text));
         }

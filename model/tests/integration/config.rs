@@ -28,7 +28,7 @@ fn json_error(text: &str, expected: &str) {
 }
 
 #[test]
-fn every_key_of_mcp_toml() {
+fn every_key_of_mcp_toml_is_parsed() {
     let config = toml(
         r#"
         deny = ["MCP0001"]
@@ -122,7 +122,7 @@ fn every_key_of_mcp_toml() {
 }
 
 #[test]
-fn only_a_server_at_a_url_can_be_handed_over() {
+fn hosted_requires_a_url() {
     for reached in ["command = \"x\"", "npm = \"x\"", "uvx = \"x\""] {
         toml_error(
             &format!("[servers.a]\n{reached}\nhosted = true\n"),
@@ -144,7 +144,7 @@ fn only_a_server_at_a_url_can_be_handed_over() {
 }
 
 #[test]
-fn defaults_hold_in_an_empty_file() {
+fn empty_file_yields_defaults() {
     let config = toml("");
     assert_eq!(config.defaults.timeout, Duration::from_secs(30));
     assert_eq!(config.defaults.drift, Drift::Warn);
@@ -154,7 +154,7 @@ fn defaults_hold_in_an_empty_file() {
 }
 
 #[test]
-fn faults_in_mcp_toml_are_named_with_their_place() {
+fn errors_in_mcp_toml_include_their_position() {
     toml_error(
         "[servers.github]\ncomand = \"x\"\n",
         "unknown key `comand` in server `github`\n --> mcp.toml:2:1\n  = help: did you mean `command`?",
@@ -210,7 +210,7 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
 }
 
 #[test]
-fn a_file_that_is_not_toml_is_placed() {
+fn malformed_toml_is_an_error_with_its_position() {
     let error = Config::parse_toml("[servers.github]\ncommand = \"x\"\nargs = [\n", Path::new("mcp.toml")).unwrap_err();
     assert!(error.message.starts_with("not valid TOML: "), "{error}");
     assert_eq!(error.position, Some((3, 9)), "{error}");
@@ -219,7 +219,7 @@ fn a_file_that_is_not_toml_is_placed() {
 }
 
 #[test]
-fn a_server_is_reached_in_one_way() {
+fn server_has_exactly_one_transport() {
     toml_error(
         "[servers.github]\ndescription = \"x\"\n",
         "server `github` has no transport: `command`, `npm`, `uvx` or `url` is missing\n --> mcp.toml:1:10\n  = help: add `command`, `npm`, `uvx` or `url`",
@@ -260,7 +260,7 @@ fn a_server_is_reached_in_one_way() {
 }
 
 #[test]
-fn types_name_a_backend() {
+fn types_selects_the_type_backend() {
     let config = toml("[servers.a]\nnpm = \"x\"\n\n[servers.b]\nnpm = \"x\"\ntypes = \"typify\"\n");
     assert_eq!(config.servers["a"].types, Types::Native);
     assert_eq!(config.servers["b"], ServerConfig::npm("b", "x").types(Types::Typify));
@@ -272,7 +272,7 @@ fn types_name_a_backend() {
 }
 
 #[test]
-fn names_follow_the_rule() {
+fn server_names_are_validated() {
     for name in ["a", "0", "git-hub_2", &"x".repeat(64)] {
         assert!(toml(&format!("[servers.{name}]\nnpm = \"x\"\n")).server(name).is_ok(), "{name}");
     }
@@ -286,7 +286,7 @@ fn names_follow_the_rule() {
 }
 
 #[test]
-fn an_unknown_server_brings_the_near_ones() {
+fn unknown_server_error_suggests_similar_names() {
     let config = toml("[servers.github]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
     assert_eq!(
         config.server("githb").unwrap_err().to_string(),
@@ -303,7 +303,7 @@ fn an_unknown_server_brings_the_near_ones() {
 }
 
 #[test]
-fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
+fn plain_text_secrets_are_warnings_that_do_not_repeat_them() {
     let config = toml(
         "[servers.a]\nnpm = \"x\"\nenv = { GITHUB_TOKEN = \"hunter2\", LEVEL = \"debug\" }\nargs = [\"--api-key\", \"hunter2\"]\n\
          [servers.b]\nurl = \"https://example.com?token=hunter2\"\nheaders = { Authorization = \"Bearer hunter2\" }\n",
@@ -337,7 +337,7 @@ fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
 }
 
 #[test]
-fn mcp_json_is_read_as_other_hosts_write_it() {
+fn mcp_json_of_other_hosts_is_parsed() {
     let config = mcp_json(
         r#"{
           "$schema": "https://example.com/schema.json",
@@ -367,7 +367,7 @@ fn mcp_json_is_read_as_other_hosts_write_it() {
 }
 
 #[test]
-fn faults_in_mcp_json_are_named_with_their_place() {
+fn errors_in_mcp_json_include_their_position() {
     json_error("", "the file is empty\n --> .mcp.json:1:1");
     json_error("{\n  // no\n}", "not valid JSON: Comments are not allowed\n --> .mcp.json:2:3");
     json_error("{ \"mcpServers\": {", "not valid JSON: Unterminated object\n --> .mcp.json:1:17");
@@ -387,7 +387,7 @@ fn faults_in_mcp_json_are_named_with_their_place() {
 }
 
 #[test]
-fn a_fault_in_one_entry_of_mcp_json_is_no_fault_of_the_others() {
+fn error_in_one_mcp_json_entry_does_not_affect_other_servers() {
     entry_error(
         "{ \"mcpServers\": {\n  \"a\": { \"comand\": \"x\" }\n} }",
         "server `a` has no transport: `command`, `npm`, `uvx` or `url` is missing\n --> .mcp.json:2:10\n  = help: did you mean `command` instead of `comand`?",
@@ -427,7 +427,7 @@ fn entry_error(text: &str, expected: &str) {
 }
 
 #[test]
-fn hostile_nesting_is_an_error() {
+fn deep_nesting_is_an_error() {
     let deep = format!("{{\"mcpServers\":{}", "[".repeat(100_000));
     assert!(Config::parse_mcp_json(&deep, Path::new(".mcp.json")).is_err());
     assert!(Config::parse_toml(&format!("servers = {}", "[".repeat(100_000)), Path::new("mcp.toml")).is_err());
@@ -435,7 +435,7 @@ fn hostile_nesting_is_an_error() {
 }
 
 #[test]
-fn the_environment_names_servers_too() {
+fn servers_are_parsed_from_the_environment() {
     let expected = ServerConfig::stdio("a", "x").args(["y"]);
     for text in [r#"{"a":{"command":"x","args":["y"]}}"#, r#"{"mcpServers":{"a":{"command":"x","args":["y"]}}}"#] {
         assert_eq!(Config::from_env_json(text).unwrap().server("a").unwrap(), &expected);
@@ -447,7 +447,7 @@ fn the_environment_names_servers_too() {
 }
 
 #[test]
-fn the_configuration_is_found_in_the_crate_and_at_the_root_of_its_workspace() {
+fn configuration_is_found_in_the_crate_or_its_workspace_root() {
     let dir = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
         mcp_bindgen_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
@@ -471,7 +471,7 @@ fn the_configuration_is_found_in_the_crate_and_at_the_root_of_its_workspace() {
 }
 
 #[test]
-fn a_packaged_crate_has_only_what_is_packaged_with_it() {
+fn packaged_crate_ignores_the_configuration_of_its_workspace() {
     let dir = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
         mcp_bindgen_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
@@ -495,7 +495,7 @@ fn a_packaged_crate_has_only_what_is_packaged_with_it() {
 }
 
 #[test]
-fn relative_paths_are_relative_to_the_file() {
+fn relative_paths_are_resolved_against_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let text = r#"
         [servers.here]
@@ -534,7 +534,7 @@ fn relative_paths_are_relative_to_the_file() {
 }
 
 #[test]
-fn folders_of_isolation_are_relative_to_the_file() {
+fn isolation_folders_are_resolved_against_the_file() {
     let server = ServerConfig::stdio("a", "x")
         .in_folder("/app")
         .isolation(Isolation::new().read(["data", "~", "~/x", "/srv", "${R}"]).write(["./out", "~x"]));
@@ -548,7 +548,7 @@ fn folders_of_isolation_are_relative_to_the_file() {
 }
 
 #[test]
-fn isolation_is_understood_or_refused() {
+fn isolation_is_parsed_and_invalid_isolation_is_an_error() {
     let isolation = |text: &str| {
         let text = format!("[servers.a]\nnpm = \"x\"\nisolation = {text}\n");
         Config::parse_toml(&text, Path::new("mcp.toml")).map(|config| config.servers["a"].isolation.clone())
@@ -586,7 +586,7 @@ fn isolation_is_understood_or_refused() {
 }
 
 #[test]
-fn defaults_fill_what_a_server_does_not_say() {
+fn defaults_apply_where_a_server_has_no_value() {
     let config = toml(
         "[defaults]\ntimeout = \"2m\"\ndrift = \"deny\"\npin = \"all\"\n[servers.a]\nnpm = \"x\"\n\
          [servers.b]\nnpm = \"x\"\ntimeout = \"5s\"\ndrift = \"ignore\"\npin = \"schema\"\n",
@@ -601,7 +601,7 @@ fn defaults_fill_what_a_server_does_not_say() {
 }
 
 #[test]
-fn codes_that_there_are_not_are_errors() {
+fn unknown_codes_are_errors() {
     let config = toml("deny = [\"MCP0001\"]\nallow = [\"MCP0002\", \"MCP0302\"]\n");
     let check = |known: &[&str]| config.check_codes(known.iter().copied()).map_err(|error| error.to_string());
     assert_eq!(check(&["MCP0001", "MCP0002", "MCP0302"]), Ok(()));
@@ -612,7 +612,7 @@ fn codes_that_there_are_not_are_errors() {
 }
 
 #[test]
-fn files_are_read_by_their_names() {
+fn file_name_selects_the_format() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(".mcp.json");
     let missing = Config::load(&path).unwrap_err();

@@ -28,7 +28,7 @@ fn refuses(table: &str, expected: &str) {
 }
 
 #[test]
-fn table_has_mode_classes_and_accepted_changes() {
+fn drift_table_has_mode_classes_and_accepted_changes() {
     let server = hub(TABLE);
     let title = Acceptance::new(ChangeKind::NowRequired, "every caller sends it")
         .tool("create_*")
@@ -46,7 +46,7 @@ fn table_has_mode_classes_and_accepted_changes() {
 }
 
 #[test]
-fn printed_table_reads_back() {
+fn drift_table_round_trips() {
     let server = hub(TABLE);
     let json = serde_json::json!({ "mcpServers": { "hub": server.to_json() } }).to_string();
     let read = Config::parse_mcp_json(&json, ".mcp.json".as_ref()).unwrap().servers["hub"].clone();
@@ -56,7 +56,7 @@ fn printed_table_reads_back() {
 }
 
 #[test]
-fn acceptance_covers_a_place_and_those_below() {
+fn acceptance_covers_its_pointer_and_those_below() {
     let accepted = Acceptance::new(ChangeKind::NowRequired, "x").tool("create_*").at("/inputSchema/properties/title");
     let covers = |tool: &str, pointer: &str| accepted.covers(ChangeKind::NowRequired, tool, pointer);
     assert!(covers("create_issue", "/inputSchema/properties/title"));
@@ -79,7 +79,7 @@ fn acceptance_holds_through_its_last_day() {
 }
 
 #[test]
-fn mistakes_are_reported_at_their_line() {
+fn errors_are_reported_at_their_line() {
     let element = "an element of `accept` in `drift` of server `hub`";
     for (table, expected) in [
         (

@@ -17,7 +17,7 @@ fn remote() -> ServerConfig {
 }
 
 #[test]
-fn toml_and_json_say_the_same_as_code() {
+fn toml_json_and_code_are_equivalent() {
     let text = r#"
         [servers.remote]
         url = "https://example.com/mcp"
@@ -41,7 +41,7 @@ fn toml_and_json_say_the_same_as_code() {
 }
 
 #[test]
-fn placeholders_are_found_replaced_and_shown() {
+fn placeholders_are_listed_expanded_and_shown_unexpanded() {
     let names = ["CLIENT_CERT", "CLIENT_SECRET", "PROXY_PASSWORD"];
     let expected: Vec<_> = names.map(|name| SecretRef::Variable(name.to_owned())).to_vec();
     assert_eq!(remote().placeholders(), expected);
@@ -59,21 +59,21 @@ fn placeholders_are_found_replaced_and_shown() {
 }
 
 #[test]
-fn relative_files_depend_on_a_folder() {
+fn relative_certificate_paths_require_a_folder() {
     let with = |pem: &str| ServerConfig::http("r", "https://h").ca(pem).has_relative_paths();
     assert!(with("certs/ca.pem") && with("ca.pem"));
     assert!(!with("/etc/ca.pem") && !with("~/ca.pem") && !with("${CA}") && !with("-----BEGIN CERTIFICATE-----\n"));
 }
 
 #[test]
-fn limit_is_kept_where_a_server_moves() {
+fn limit_is_preserved_when_a_server_moves() {
     let moved = ServerConfig::stdio("remote", "server").with_demands_of(&remote());
     assert_eq!(moved.limit, remote().limit);
     assert!(moved.ca.is_none() && moved.auth.is_none(), "they belong to the URL");
 }
 
 #[test]
-fn auth_of_other_programs_is_left_alone() {
+fn auth_keys_of_other_programs_are_ignored() {
     for auth in [json!("oauth"), json!({ "CLIENT_ID": "me", "scopes": ["read"] }), json!(true)] {
         let text = json!({ "mcpServers": { "a": { "url": "https://h", "auth": auth } } }).to_string();
         let config = Config::parse_mcp_json(&text, Path::new(".mcp.json")).unwrap();

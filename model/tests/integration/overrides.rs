@@ -54,7 +54,7 @@ fn said_of(text: &str) -> String {
 }
 
 #[test]
-fn a_schema_is_given_whole_or_patched() {
+fn schema_can_be_replaced_or_patched() {
     let mended = applied(
         r#""create_issue": {
              "patch": { "inputSchema": { "properties": { "title": { "maxLength": null }, "labels": { "items": { "type": "string" } } } } },
@@ -87,7 +87,7 @@ fn a_schema_is_given_whole_or_patched() {
 }
 
 #[test]
-fn an_output_schema_can_be_replaced_or_removed() {
+fn output_schema_can_be_replaced_or_removed() {
     let replaced = applied(r#""get/issue": { "outputSchema": { "type": "string" } }"#);
     assert_eq!(replaced.tools[1]["outputSchema"], json!({ "type": "string" }));
     let removed = applied(r#""get/issue": { "patch": { "outputSchema": null } }"#);
@@ -95,7 +95,7 @@ fn an_output_schema_can_be_replaced_or_removed() {
 }
 
 #[test]
-fn they_stand_beside_the_snapshot_and_may_be_missing() {
+fn overrides_are_optional_and_stored_beside_the_snapshot() {
     let folder = tempfile::tempdir().unwrap();
     let snapshot = folder.path().join("gh.json");
     assert_eq!(Overrides::load_beside(&snapshot), Ok(None));
@@ -111,7 +111,7 @@ fn they_stand_beside_the_snapshot_and_may_be_missing() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_nowhere_is_an_error() {
+fn broken_symbolic_link_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("gone.json", folder.path().join("gh.overrides.json")).unwrap();
     let error = Overrides::load_beside(folder.path().join("gh.json")).unwrap_err();
@@ -119,7 +119,7 @@ fn a_link_that_leads_nowhere_is_an_error() {
 }
 
 #[test]
-fn what_is_no_overrides_file_is_refused_with_its_place() {
+fn malformed_overrides_file_is_an_error_with_its_position() {
     for (text, expected) in [
         ("", "the overrides file is empty\n --> gh.overrides.json:1:1"),
         (
@@ -153,7 +153,7 @@ fn what_is_no_overrides_file_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_place() {
+fn invalid_override_is_an_error_with_its_position() {
     for (tools, expected) in [
         (
             r#""create_issue": 1"#,
@@ -219,7 +219,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_does_not_fit_the_snapshot_is_named_with_its_place() {
+fn override_that_does_not_match_the_snapshot_is_an_error() {
     for (tools, expected) in [
         (
             r#""creat_issue": { "outputSchema": {} }"#,
@@ -259,7 +259,7 @@ fn what_does_not_fit_the_snapshot_is_named_with_its_place() {
 }
 
 #[test]
-fn every_misfit_is_found() {
+fn every_mismatch_is_reported() {
     let tools = r#""gone": { "outputSchema": {} },
         "create_issue": { "patch": { "inputSchema": { "description": null, "properties": { "x": { "type": "string" } } } } }"#;
     let overrides = Overrides::parse(&overriding(tools)).unwrap();
@@ -277,13 +277,13 @@ fn every_misfit_is_found() {
 }
 
 #[test]
-fn names_of_strangers_are_shown_harmless() {
+fn names_are_escaped_in_messages() {
     let said = said("\"a\\u001b[2J\\u202e\": { \"outputSchema\": {} }");
     assert!(said.contains(r"`a\u{1b}[2J\u{202e}`"), "{said}");
 }
 
 #[test]
-fn a_place_is_found_in_patch_and_schema() {
+fn position_is_found_in_patches_and_schemas() {
     let text = overriding(
         r#""a/b": { "patch": { "inputSchema": { "title": "x" } },
              "outputSchema": { "type": "text" } }"#,

@@ -27,7 +27,7 @@ fn parsed(text: &str) -> Result<Config, FileError> {
 }
 
 #[test]
-fn every_entry_keeps_its_place() {
+fn every_rust_entry_has_its_position() {
     let config = parsed(TEXT).unwrap();
     let server = config.server("github").unwrap();
     assert_eq!(server.unknown, UnknownKeys::Keep);
@@ -53,13 +53,13 @@ fn every_entry_keeps_its_place() {
 }
 
 #[test]
-fn bindings_do_not_carry_it() {
+fn rust_options_are_not_embedded_in_bindings() {
     let config = parsed(TEXT).unwrap();
     assert_eq!(config.server("github").unwrap().to_json(), json!({"command": "npx", "args": ["-y", "x"]}));
 }
 
 #[test]
-fn other_files_say_it_too() {
+fn rust_options_are_parsed_from_json_too() {
     let json = json!({"command": "x", "unknown": "keep", "rust": {"derive": ["Eq"]}, "autoApprove": []});
     let server = ServerConfig::from_json("github", &json).unwrap();
     assert_eq!((server.unknown, server.rust.derive[0].value.as_str()), (UnknownKeys::Keep, "Eq"));
@@ -70,7 +70,7 @@ fn other_files_say_it_too() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_place() {
+fn errors_include_their_position() {
     for (line, expected) in [
         (
             "rust = { derives = [] }",
@@ -112,7 +112,7 @@ fn mistakes_are_named_with_their_place() {
 }
 
 #[test]
-fn a_secret_among_it_is_not_shown() {
+fn secret_in_rust_options_is_not_shown() {
     let secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
     let config = parsed(&format!("[servers.github]\nnpm = \"x\"\nrust.derive = [\"{secret}\"]\n")).unwrap();
     assert!(!format!("{config:?}").contains(secret));

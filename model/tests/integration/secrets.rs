@@ -205,7 +205,7 @@ fn secrets() -> Vec<(Value, Vec<&'static str>)> {
 }
 
 #[test]
-fn every_form_is_seen_and_none_is_shown() {
+fn every_secret_form_is_detected_and_hidden() {
     let all = secrets();
     assert!(all.len() >= 200, "{} forms", all.len());
     for (entry, hidden) in all {
@@ -223,7 +223,7 @@ fn every_form_is_seen_and_none_is_shown() {
 }
 
 #[test]
-fn what_is_no_secret_is_left_alone() {
+fn values_without_secrets_are_unchanged() {
     let mut all = Vec::new();
     for args in [
         &["--port", "8080"][..],
@@ -350,7 +350,7 @@ fn what_is_no_secret_is_left_alone() {
 }
 
 #[test]
-fn a_warning_says_what_to_write_instead() {
+fn secret_warning_suggests_a_placeholder() {
     let text = "[servers.a]\nnpm = \"x\"\nenv = { GITHUB_TOKEN = \"hunter2\" }\nargs = [\n  \"--verbose\",\n  \
                 \"https://u:hunter2@h/?api_key=hunter2\",\n]\n";
     let config = Config::parse_toml(text, Path::new("mcp.toml")).unwrap();
@@ -375,7 +375,7 @@ fn a_warning_says_what_to_write_instead() {
 }
 
 #[test]
-fn what_bindings_carry_is_refused_until_the_secret_is_given() {
+fn embedded_secret_is_refused_until_its_variable_is_set() {
     let server =
         ServerConfig::stdio("0-a", "x").args(["--token", "one", "--token", "two"]).env("PASSWORD", "${P:-three}");
     let carried = ServerConfig::from_json("0-a", &server.to_json()).unwrap();
@@ -395,7 +395,7 @@ fn what_bindings_carry_is_refused_until_the_secret_is_given() {
 }
 
 #[test]
-fn errors_repeat_nothing_that_may_be_a_secret() {
+fn errors_do_not_repeat_possible_secrets() {
     for line in [
         "timeout = \"hunter2\"",
         "drift = \"hunter2\"",

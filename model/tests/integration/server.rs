@@ -16,7 +16,7 @@ fn map(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn json_goes_round() {
+fn server_json_round_trips() {
     let config = toml(
         r#"
         [servers.a]
@@ -58,7 +58,7 @@ fn json_goes_round() {
 }
 
 #[test]
-fn placeholders_are_replaced_everywhere_and_shown_nowhere() {
+fn placeholders_are_expanded_everywhere_but_never_shown() {
     let server = ServerConfig::stdio("a", "${CMD}")
         .args(["--key=${KEY}", "plain"])
         .cwd("${DIR:-/tmp}")
@@ -93,7 +93,7 @@ fn placeholders_are_replaced_everywhere_and_shown_nowhere() {
 }
 
 #[test]
-fn a_missing_variable_is_named_with_the_server() {
+fn missing_variable_error_names_the_server() {
     let server = ServerConfig::npm("github", "x").env("GITHUB_PERSONAL_ACCESS_TOKEN", "${GITHUB_TOKEN}");
     assert_eq!(
         server.expand(|_| None).unwrap_err().to_string(),
@@ -106,7 +106,7 @@ fn a_missing_variable_is_named_with_the_server() {
 }
 
 #[test]
-fn an_entry_of_the_keyring_is_named_and_carried_as_it_is_written() {
+fn keyring_placeholder_is_named_and_embedded_unexpanded() {
     let server = ServerConfig::stdio("github", "x").env("TOKEN", "${keyring:my token}").env("B", "${B}").args(["${B}"]);
     assert_eq!(
         server.placeholders(),

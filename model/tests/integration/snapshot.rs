@@ -12,7 +12,7 @@ fn error(text: &str, expected: &str) {
 }
 
 #[test]
-fn the_file_is_sorted_by_name_and_keeps_what_was_sent() {
+fn snapshot_file_is_sorted_by_name_and_preserves_content() {
     let snapshot = Snapshot::parse(
         r#"{"format":1,"server":"s","protocolVersion":"2025-11-25","serverInfo":{"name":"S"},"capabilities":{"tools":{}},
             "clientCapabilities":{},"instructions":"do\nit","tools":[{"vendor":{"z":1,"a":1.0},"name":"b"},7,{"name":"a"}],
@@ -28,14 +28,14 @@ fn the_file_is_sorted_by_name_and_keeps_what_was_sent() {
 }
 
 #[test]
-fn the_order_that_tools_come_in_changes_nothing() {
+fn tool_order_of_the_server_does_not_affect_the_file() {
     let of = |tools: Value| Snapshot { tools: tools.as_array().unwrap().clone(), ..Snapshot::default() }.to_text();
     let (a, b, again) = (json!({ "name": "a" }), json!({ "name": "b" }), json!({ "name": "a", "title": "2" }));
     assert_eq!(of(json!([a, b, again])), of(json!([again, b, a])));
 }
 
 #[test]
-fn a_bare_result_an_answer_and_a_collection_are_snapshots_too() {
+fn bare_results_responses_and_collections_are_parsed_as_snapshots() {
     let bare = Snapshot::parse(r#"{"tools":[{"name":"a"}],"nextCursor":null}"#).unwrap();
     assert_eq!(bare, Snapshot { tools: vec![json!({ "name": "a" })], ..Snapshot::default() });
     assert_eq!(Snapshot::parse(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}"#).unwrap(), bare);
@@ -48,7 +48,7 @@ fn a_bare_result_an_answer_and_a_collection_are_snapshots_too() {
 }
 
 #[test]
-fn faults_are_named_with_their_place() {
+fn errors_include_their_position() {
     error("", "the snapshot is empty\n --> line 1, column 1");
     error(" \n", "the snapshot is empty\n --> line 1, column 1");
     error("{\n  \"tools\": [", "the snapshot is cut off: EOF while parsing a list\n --> line 2, column 12");
@@ -74,7 +74,7 @@ fn faults_are_named_with_their_place() {
 }
 
 #[test]
-fn saving_writes_only_what_changes_and_makes_folders() {
+fn save_writes_only_changes_and_creates_folders() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a/b/s.json");
     let snapshot = Snapshot { tools: vec![json!({ "name": "a" })], ..Snapshot::default() };
@@ -88,7 +88,7 @@ fn saving_writes_only_what_changes_and_makes_folders() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_or_read_is_named() {
+fn unwritable_or_missing_file_error_contains_its_path() {
     let dir = tempfile::tempdir().unwrap();
     write_if_changed(&dir.path().join("file"), b"").unwrap();
     let inside = dir.path().join("file/s.json");
@@ -104,7 +104,7 @@ fn a_file_that_cannot_be_written_or_read_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_replaced_file_keeps_its_mode_and_a_link_stays_a_link() {
+fn replaced_file_preserves_its_mode_and_symbolic_link() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let dir = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn a_replaced_file_keeps_its_mode_and_a_link_stays_a_link() {
 }
 
 #[test]
-fn places_are_found_by_pointer() {
+fn positions_are_found_by_pointer() {
     let text = "{\n \"a/b\": [1, {\"x~y\": \"}\\\"]\"}, [\n  []\n ]],\n \"é\": true\n}";
     for (pointer, expected) in [
         ("", Some((1, 1))),
@@ -151,7 +151,7 @@ fn places_are_found_by_pointer() {
 }
 
 #[test]
-fn digests_follow_meaning_and_not_order() {
+fn digest_is_independent_of_key_order() {
     let digest = tool_digest("a", &json!({ "type": "object", "x": [1, 2] }), None);
     assert_eq!(digest, tool_digest("a", &json!({ "x": [1, 2], "type": "object" }), None));
     assert_ne!(digest, tool_digest("a", &json!({ "x": [2, 1], "type": "object" }), None));

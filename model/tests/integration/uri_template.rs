@@ -19,7 +19,7 @@ fn expand(template: &str, variables: &[(&str, &str)]) -> Result<String, Expansio
 
 /// The tables of section 1.2 for levels 1 to 3, with the values that stand there.
 #[test]
-fn the_examples_of_levels_1_to_3() {
+fn rfc_6570_examples_of_levels_1_to_3_pass() {
     let variables =
         [("var", "value"), ("hello", "Hello World!"), ("empty", ""), ("path", "/foo/bar"), ("x", "1024"), ("y", "768")];
     for (template, uri) in [
@@ -57,7 +57,7 @@ fn the_examples_of_levels_1_to_3() {
 
 /// Section 3.2, but for associative arrays, with the values of its beginning.
 #[test]
-fn the_examples_of_each_operator() {
+fn rfc_6570_examples_of_each_operator_pass() {
     let variables = [
         ("count", "one,two,three"),
         ("dub", "me/too"),
@@ -177,7 +177,7 @@ fn the_examples_of_each_operator() {
 }
 
 #[test]
-fn a_value_stays_where_its_variable_stands() {
+fn values_are_encoded_within_their_variable() {
     for (template, value, uri) in [
         ("file:///{x}/end", "../../etc/passwd", "file:///..%2F..%2Fetc%2Fpasswd/end"),
         ("file:///{x}", "a?b#c", "file:///a%3Fb%23c"),
@@ -197,7 +197,7 @@ fn a_value_stays_where_its_variable_stands() {
 }
 
 #[test]
-fn no_value_leads_out_of_its_folder() {
+fn value_cannot_leave_its_path_segment() {
     for (template, value) in [
         ("file:///home/{+x}", "../etc/passwd"),
         ("file:///home/{+x}", "a/../../etc"),
@@ -223,7 +223,7 @@ fn no_value_leads_out_of_its_folder() {
 }
 
 #[test]
-fn what_is_no_template_is_refused() {
+fn malformed_template_is_refused() {
     for (text, said) in [
         ("{", "not closed"),
         ("a{b", "not closed"),
@@ -258,7 +258,7 @@ fn what_is_no_template_is_refused() {
 }
 
 #[test]
-fn variables_are_required_unless_they_stand_in_a_query() {
+fn variables_are_required_unless_in_a_query() {
     let template = UriTemplate::parse("a/{x}{/y*,z}{?page,x}{&more*}{;p}").expect("it is a template");
     let variables: Vec<_> =
         template.variables().into_iter().map(|found| (found.name, found.is_list, found.is_required)).collect();

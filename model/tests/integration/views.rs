@@ -12,7 +12,7 @@ fn parse(view: &str) -> Result<ServerConfig, String> {
 }
 
 #[test]
-fn a_view_is_read_whole_and_embedded_as_it_is() {
+fn view_is_parsed_completely_and_round_trips() {
     let server = parse(
         r#"
         [servers.hub.view.create_issue]
@@ -41,7 +41,7 @@ fn a_view_is_read_whole_and_embedded_as_it_is() {
 }
 
 #[test]
-fn what_cannot_hold_is_refused_at_its_line() {
+fn invalid_view_is_refused_at_its_line() {
     for (view, place, why) in [
         ("view.t.name = \"Open-issue\"", "3:15", "is not a name in snake case"),
         ("view.t.hints.read_only = true", "3:26", "cannot be `true`: retries and caches rely on it"),
@@ -66,7 +66,7 @@ fn what_cannot_hold_is_refused_at_its_line() {
 }
 
 #[test]
-fn arguments_are_completed_once() {
+fn completing_arguments_is_idempotent() {
     let server = parse("view.t = { fixed = { a = 1 }, default = { b = 2, c = 3 }, hide = [\"c\", \"d\"] }").unwrap();
     let complete = |arguments: Value| {
         let mut arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
@@ -85,7 +85,7 @@ fn arguments_are_completed_once() {
 }
 
 #[test]
-fn a_moved_server_keeps_its_views() {
+fn views_are_preserved_when_a_server_moves() {
     let reviewed = parse("view.t.fixed.a = 1").unwrap();
     let moved = ServerConfig::http("hub", "https://hub.example.com/mcp").with_demands_of(&reviewed);
     assert_eq!(moved.views, reviewed.views);

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_comes_back_and_nothing_else_does() {
+    fn signed_claims_round_trip_and_altered_ones_are_refused() {
         let signer = Signer::new(Vec::new()).expect("there are random numbers");
         let mut claims = Claims::new(Standing::Asked, signer.nonce(), Some("opaque".to_owned()));
         (claims.asked, claims.approved) = (Some("d".to_owned()), vec!["c".to_owned()]);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_known_by_all_of_it_and_not_by_its_order() {
+    fn call_digest_depends_on_content_and_not_on_key_order() {
         let one = digest(("s", "t"), &arguments(json!({ "a": 1, "b": { "c": 2, "d": 3 } })), None);
         assert_eq!(one, digest(("s", "t"), &arguments(json!({ "b": { "d": 3, "c": 2 }, "a": 1 })), None));
         for other in [

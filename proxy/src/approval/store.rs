@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_has_expired_is_forgotten_and_nothing_else() {
+    async fn only_expired_approvals_are_removed() {
         let store = MemoryApprovalStore::default();
         let now = SystemTime::now();
         let (past, later) = (now - Duration::from_secs(1), now + Duration::from_secs(600));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_nobody_was_there_to_read_waits_for_the_client() {
+    fn unread_event_is_stored_for_the_client() {
         let mut channel = channel(2);
         channel.finish();
         assert!(channel.is_abandoned() && channel.kept_bytes() == 0);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_resumes_gets_what_comes_after_its_last_event() {
+    fn resumed_listener_receives_events_after_its_last_one() {
         let mut channel = channel(4);
         let mut first = false;
         assert_eq!(read(&mut channel, 1, &mut first).len(), 4);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_listener_waits_until_the_first_has_left() {
+    fn second_listener_waits_until_the_first_leaves() {
         let mut channel = channel(1);
         let (mut first, mut second) = (false, false);
         assert_eq!(read(&mut channel, 1, &mut first).len(), 1);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_without_a_listener_keeps_its_latest_events_alone() {
+    fn stream_without_a_listener_stores_only_its_latest_events() {
         let mut channel = channel(KEPT + 5);
         assert!(!channel.is_full());
         let ids = read(&mut channel, 1, &mut false);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_reads_nothing_fills_its_stream() {
+    fn unread_stream_becomes_full() {
         let mut channel = channel(0);
         let mut has_begun = false;
         assert!(matches!(channel.next(1, &mut has_begun), Poll::Pending));

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_era_is_what_the_request_says_and_initialize_is_always_old() {
+    fn era_follows_from_the_request_meta_and_version_header() {
         let modern = Some(Era::Requests);
         let old = Some(Era::Sessions);
         for (message, header, expected) in [
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_agree_with_what_is_called_and_with_the_arguments_that_are_headers() {
+    fn headers_must_match_the_call_and_its_arguments() {
         let schema = json!({ "properties": {
             "region": { "type": "string", "x-mcp-header": "Region" },
             "deep": { "type": "object", "properties": { "n": { "type": "integer", "x-mcp-header": "Depth" } } },

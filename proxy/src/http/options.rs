@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_address_is_served_only_where_that_is_meant_and_somebody_asks_who_it_is() {
+    fn public_address_requires_permission_and_authentication() {
         for address in ["0.0.0.0:80", "192.0.2.1:80", "[::]:80", "[::ffff:192.0.2.1]:80"] {
             let Ok(address) = address.parse::<SocketAddr>() else { panic!("{address}") };
             let options = || HttpOptions::new().address(address);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_make_no_sense_are_refused_by_name() {
+    fn invalid_options_are_refused_by_name() {
         let new = HttpOptions::new;
         let secret = "s3cr\net";
         for (options, name) in [

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_read_as_browsers_write_them() {
+    fn hosts_are_parsed_by_browser_rules() {
         for text in
             ["localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:80", "::1"]
         {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_matters_where_it_was_said() {
+    fn port_is_compared_only_if_specified() {
         let host = |text| Host::parse(text).unwrap_or_else(|| panic!("{text}"));
         assert!(host("mcp.example.com:8080").is_of(&host("MCP.example.com")));
         assert!(host("mcp.example.com:8080").is_of(&host("mcp.example.com:8080")));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_a_scheme_a_host_and_a_port() {
+    fn origins_have_a_scheme_a_host_and_a_port() {
         let origin = Origin::parse;
         assert_eq!(origin("https://App.example.com"), origin("https://app.example.com:443"));
         assert_ne!(origin("https://app.example.com"), origin("http://app.example.com"));

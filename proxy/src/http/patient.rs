@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_reads_slowly_is_waited_for_and_who_reads_nothing_is_not() {
+    async fn slow_reader_is_tolerated_and_a_stalled_one_times_out() {
         let (mut near, far) = tokio::io::duplex(8);
         let mut stream = Patient::new(far, Duration::from_millis(600));
         let reading = async {

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_of_one_kind_or_refused() {
+    fn message_has_exactly_one_kind() {
         let long = "x".repeat(LONGEST_NAME + 1);
         for (message, is_request) in [
             (json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }), Some(true)),

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_removed_or_added_line_is_found() {
+    fn changed_removed_or_added_log_line_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls.jsonl");
         let write = |numbers: std::ops::Range<u32>| {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_at_a_time_writes() {
+    fn only_one_process_writes_a_log() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls.jsonl");
         let log = CallLog::open(&path).unwrap();

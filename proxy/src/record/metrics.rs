@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_and_counts_are_in_the_text() {
+    fn metrics_text_contains_calls_and_counts() {
         let metrics = Metrics::default();
         metrics.call_ended("git", "diff", CallOutcome::Success, Duration::from_millis(3));
         let text = metrics.text([2, 0, 0, 0]);

@@ -29,7 +29,7 @@ fn files() -> Server {
 }
 
 #[tokio::test]
-async fn a_client_with_a_session_is_asked_once_and_only_a_yes_is_a_yes() {
+async fn session_client_is_elicited_once_and_only_approval_counts() {
     let answers: [(Value, bool); 4] = [
         (json!({ "approve": true }), true),
         (json!({ "approve": false }), false),
@@ -65,7 +65,7 @@ async fn a_client_with_a_session_is_asked_once_and_only_a_yes_is_a_yes() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_asked_is_denied_and_told_why() {
+async fn client_without_elicitation_is_denied_with_the_reason() {
     let server = files();
     let proxy = governed(&server);
     // One that is asked by addresses alone is not asked by a form.
@@ -117,7 +117,7 @@ fn yes() -> Value {
 }
 
 #[tokio::test]
-async fn a_client_without_a_session_carries_its_approval_to_any_instance() {
+async fn approval_of_a_client_without_a_session_is_valid_at_any_instance() {
     let server = files();
     let store = Arc::new(MemoryApprovalStore::default());
     #[derive(Debug)]
@@ -158,7 +158,7 @@ async fn a_client_without_a_session_carries_its_approval_to_any_instance() {
 }
 
 #[tokio::test]
-async fn an_approval_is_of_one_call_and_nobody_makes_one_up() {
+async fn approval_is_valid_for_one_call_and_cannot_be_forged() {
     let server = files();
     let proxy = governed(&server);
     let client = Asked::of(&proxy);
@@ -187,7 +187,7 @@ async fn an_approval_is_of_one_call_and_nobody_makes_one_up() {
 }
 
 #[tokio::test]
-async fn an_approval_of_a_proxy_behind_a_proxy_is_given() {
+async fn approval_passes_through_nested_proxies() {
     let server = files();
     let inner = governed_with(&server, [2; 32]);
     let outer = Proxy::builder()
@@ -216,7 +216,7 @@ impl<C: CallTool> CallTool for Adding<C> {
 }
 
 #[tokio::test]
-async fn each_of_two_that_ask_about_a_call_that_changes_is_told() {
+async fn two_approval_layers_ask_separately_about_a_changed_call() {
     let server = files();
     let builder = Proxy::builder().connecting("files", server.connect(), |client| {
         let below = Stack::new(client).approval(Approval::of(["write_*"], ask_client));
@@ -239,7 +239,7 @@ async fn each_of_two_that_ask_about_a_call_that_changes_is_told() {
 }
 
 #[tokio::test]
-async fn what_was_answered_to_the_server_before_an_approval_reaches_it() {
+async fn earlier_input_responses_reach_the_server_after_an_approval() {
     let server = files().modern();
     let proxy = governed(&server);
     let client = Asked::of(&proxy);
@@ -253,7 +253,7 @@ async fn what_was_answered_to_the_server_before_an_approval_reaches_it() {
 }
 
 #[tokio::test]
-async fn what_the_server_asks_after_an_approval_nests_in_it() {
+async fn input_request_of_a_server_after_an_approval_is_nested() {
     let server = Server::new("files", &["write_file"], |_, request, out| {
         let params = &request["params"];
         if params["requestState"].is_null() {

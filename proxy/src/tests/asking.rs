@@ -30,7 +30,7 @@ fn asking() -> Server {
 }
 
 #[tokio::test]
-async fn a_server_asks_the_client_that_made_the_call() {
+async fn server_request_reaches_the_client_that_made_the_call() {
     let server = asking();
     let proxy = proxy(&[&server]);
     let mut all = JoinSet::new();
@@ -63,7 +63,7 @@ async fn a_server_asks_the_client_that_made_the_call() {
 }
 
 #[tokio::test]
-async fn of_a_client_that_answers_nothing_nothing_is_declared() {
+async fn capabilities_of_a_client_without_handlers_are_not_declared() {
     let server = asking();
     let proxy = proxy(&[&server]);
     for client in [legacy(&proxy), modern(&proxy)] {
@@ -93,7 +93,7 @@ fn asking_by_result() -> Server {
 }
 
 #[tokio::test]
-async fn what_a_server_asks_by_its_result_passes_both_ways_untouched() {
+async fn input_request_of_a_result_is_passed_on_unchanged() {
     let server = asking_by_result();
     let proxy = proxy(&[&server]);
     let options = ClientOptions::new().protocol_version(MODERN).capabilities(json!({ "elicitation": { "form": {} } }));
@@ -124,7 +124,7 @@ async fn what_a_server_asks_by_its_result_passes_both_ways_untouched() {
 }
 
 #[tokio::test]
-async fn a_client_with_a_session_is_asked_what_a_server_asks_by_its_result() {
+async fn input_request_of_a_result_is_elicited_from_a_session_client() {
     let server = asking_by_result();
     let proxy = proxy(&[&server]);
     let options =

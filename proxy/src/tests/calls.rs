@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use super::*;
 
 #[tokio::test]
-async fn results_come_as_they_were_sent() {
+async fn results_are_passed_on_unchanged() {
     let sent = json!({
         "content": [
             { "type": "text", "text": "a", "annotations": { "audience": ["nobody"] }, "_meta": { "x": 1 } },
@@ -28,7 +28,7 @@ async fn results_come_as_they_were_sent() {
 }
 
 #[tokio::test]
-async fn of_meta_goes_along_what_is_the_callers_own() {
+async fn only_meta_of_the_caller_is_passed_on() {
     let server = Server::new("s", &["t"], |_, request, out| {
         out.result(request, json!({ "content": [], "structuredContent": request["params"]["_meta"] }));
     });
@@ -46,7 +46,7 @@ async fn of_meta_goes_along_what_is_the_callers_own() {
 }
 
 #[tokio::test]
-async fn reports_have_the_token_of_the_client_and_come_before_the_result() {
+async fn progress_uses_the_token_of_the_client_and_precedes_the_result() {
     let proxy = Proxy::builder().connecting("fixture", fixture(), |client| client).build().expect("it is sound");
     for client in [legacy(&proxy), modern(&proxy)] {
         let mut calls = JoinSet::new();
@@ -70,7 +70,7 @@ async fn reports_have_the_token_of_the_client_and_come_before_the_result() {
 }
 
 #[tokio::test]
-async fn what_a_client_gives_up_the_server_is_told_of() {
+async fn abandoned_call_is_cancelled_on_the_server() {
     let server = Server::new("s", &["never"], |_, _, _| {});
     let proxy = proxy(&[&server]);
     for (at, client) in [legacy(&proxy), modern(&proxy)].into_iter().enumerate() {
@@ -84,7 +84,7 @@ async fn what_a_client_gives_up_the_server_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_client_that_vanishes_leaves_nothing_behind() {
+async fn disconnected_client_leaves_no_connection() {
     let server = Server::new("s", &["never"], |_, _, _| {});
     let proxy = proxy(&[&server]);
     let client = legacy(&proxy);
@@ -101,7 +101,7 @@ async fn a_client_that_vanishes_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn who_gives_up_while_a_server_is_silent_leaves_nothing_behind_either() {
+async fn abandoned_connect_to_a_silent_server_leaves_no_connection() {
     let server = Server::new("s", &[], |_, _, _| {}).silent();
     let proxy = proxy(&[&server]);
     let client = legacy(&proxy);
@@ -117,7 +117,7 @@ async fn who_gives_up_while_a_server_is_silent_leaves_nothing_behind_either() {
 }
 
 #[tokio::test]
-async fn sessions_have_connections_of_their_own_and_requests_without_one_share_one() {
+async fn sessions_have_own_connections_and_other_requests_share_one() {
     let server = Server::echo("s", &["t"]);
     let proxy = proxy(&[&server]);
     let clients = [legacy(&proxy), legacy(&proxy), modern(&proxy), modern(&proxy), modern(&proxy)];
@@ -135,7 +135,7 @@ async fn sessions_have_connections_of_their_own_and_requests_without_one_share_o
 }
 
 #[tokio::test]
-async fn many_clients_are_never_mixed_up() {
+async fn responses_reach_the_right_one_of_many_clients() {
     const CLIENTS: usize = 32;
     const CALLS: usize = 32;
     let server = Server::echo("s", &["t"]);
@@ -157,7 +157,7 @@ async fn many_clients_are_never_mixed_up() {
 }
 
 #[tokio::test]
-async fn events_of_all_servers_are_heard_in_one_place() {
+async fn events_of_all_servers_arrive_in_one_stream() {
     use mcp_bindgen_runtime::events::Event;
     let (one, two) = (Server::echo("one", &["a"]), Server::echo("two", &["b"]));
     let proxy = proxy(&[&one, &two]);
@@ -176,7 +176,7 @@ async fn events_of_all_servers_are_heard_in_one_place() {
 }
 
 #[tokio::test]
-async fn sessions_share_the_limit_of_a_server() {
+async fn sessions_share_the_rate_limit_of_a_server() {
     let limited = |options: ClientOptions| {
         let rate = mcp_bindgen_model::Rate::parse("3/h").expect("a rate");
         let options = options.connector(async || {

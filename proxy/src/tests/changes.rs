@@ -21,7 +21,7 @@ fn counting(client: &Client) -> Arc<AtomicUsize> {
 }
 
 #[tokio::test]
-async fn every_client_is_told_once_of_each_real_change() {
+async fn every_client_is_notified_once_of_each_real_change() {
     let server = Server::echo("s", &["a"]);
     let other = Server::echo("other", &["x"]);
     let proxy = proxy(&[&server, &other]);
@@ -64,7 +64,7 @@ async fn every_client_is_told_once_of_each_real_change() {
 }
 
 #[tokio::test]
-async fn tools_that_are_denied_change_nothing_for_anybody() {
+async fn changes_of_denied_tools_are_not_announced() {
     use mcp_bindgen_runtime::middleware::{Policy, Stack};
     let server = Server::echo("s", &["a"]);
     let proxy = Proxy::builder()

@@ -9,7 +9,7 @@ use crate::{MemoryApprovalStore, ProxyBuilder, ProxyFault};
 use mcp_bindgen_agents::NameStyle;
 
 #[tokio::test]
-async fn tools_have_the_names_of_a_toolset_and_are_else_as_their_servers_list_them() {
+async fn tools_have_toolset_names_and_are_otherwise_unchanged() {
     let server = Server::echo("b-side", &["z.last", "add"]);
     let odd = json!({
         "name": "odd", "inputSchema": { "$defs": { "x": { "minimum": 18446744073709551615u64 } }, "z": 1, "a": 2 },
@@ -54,7 +54,7 @@ fn servers_of_a_configuration_have_its_defaults() {
 }
 
 #[tokio::test]
-async fn lists_hold_nothing_that_people_cannot_see() {
+async fn invisible_characters_are_removed_from_lists() {
     let server = Server::echo("desk", &[]);
     let hidden = "Reads.\u{200b}\u{202e}\u{e0041}\u{fe01}";
     server.tools.lock().unwrap().push(json!({
@@ -73,7 +73,7 @@ async fn lists_hold_nothing_that_people_cannot_see() {
 }
 
 #[tokio::test]
-async fn without_prefixes_names_are_those_of_the_servers_and_no_two_are_one() {
+async fn tool_only_names_are_unique() {
     let (one, two) = (Server::echo("one", &["same", "first"]), Server::echo("two", &["same"]));
     let proxy = Proxy::builder()
         .names(NameStyle::ToolOnly)
@@ -95,7 +95,7 @@ async fn without_prefixes_names_are_those_of_the_servers_and_no_two_are_one() {
 }
 
 #[tokio::test]
-async fn what_is_denied_by_name_is_neither_listed_nor_called() {
+async fn tools_denied_by_name_are_neither_listed_nor_called() {
     let server = Server::echo("files", &["read", "delete_all", "write"]);
     let proxy = Proxy::builder()
         .connecting("files", server.connect(), |client| {
@@ -119,7 +119,7 @@ async fn what_is_denied_by_name_is_neither_listed_nor_called() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_reached_costs_what_is_its_own() {
+async fn unreachable_server_does_not_affect_others() {
     let good = Server::echo("good", &["a"]);
     let proxy = Proxy::builder()
         .server(ServerConfig::stdio("broken", "/nonexistent/server-with-hunter22").env("TOKEN", "hunter22"))
@@ -138,7 +138,7 @@ async fn a_server_that_cannot_be_reached_costs_what_is_its_own() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_holds_up_nobody_elses_tools() {
+async fn silent_server_does_not_delay_tools_of_others() {
     let (good, hangs) = (Server::echo("good", &["a"]), Server::echo("hangs", &["b"]).silent());
     let proxy = proxy(&[&hangs, &good]);
     for client in [legacy(&proxy), modern(&proxy)] {
@@ -151,7 +151,7 @@ async fn a_server_that_never_answers_holds_up_nobody_elses_tools() {
 }
 
 #[tokio::test]
-async fn a_server_that_lists_late_is_news_and_takes_no_name_of_others() {
+async fn late_tool_list_is_announced_and_renames_no_tools() {
     let (bank, eu) = (Server::echo("bank", &["eu_pay", "pay"]), Server::echo("bank_eu", &["pay"]).late());
     let proxy = proxy(&[&bank, &eu]);
     let client = legacy(&proxy);
@@ -167,7 +167,7 @@ async fn a_server_that_lists_late_is_news_and_takes_no_name_of_others() {
 }
 
 #[tokio::test]
-async fn names_without_prefix_do_not_depend_on_the_servers_that_are_up() {
+async fn tool_only_names_do_not_depend_on_connected_servers() {
     let (one, two) = (Server::echo("one", &["same"]), Server::echo("two", &["same"]).late());
     let builder = Proxy::builder().names(NameStyle::ToolOnly).connecting("one", one.connect(), |client| client);
     let proxy = builder.connecting("two", two.connect(), |client| client).build().expect("it is sound");
@@ -182,7 +182,7 @@ async fn names_without_prefix_do_not_depend_on_the_servers_that_are_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_named_and_the_others_go_on() {
+async fn lost_server_is_named_and_others_continue() {
     let (one, two) = (Server::echo("one", &["a"]), Server::new("two", &["b"], |_, _, _| {}));
     let proxy = proxy(&[&one, &two]);
     let client = legacy(&proxy);
@@ -204,7 +204,7 @@ async fn a_server_that_dies_is_named_and_the_others_go_on() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_said_all_at_once() {
+fn all_builder_faults_are_reported_together() {
     let faults = |builder: ProxyBuilder| builder.build().map(drop).map_err(|error| error.faults().to_vec());
     assert_eq!(faults(Proxy::builder()), Err(vec![ProxyFault::NoServers]));
     let stdio = |name: &str| ServerConfig::stdio(name, "x");
@@ -261,7 +261,7 @@ fn keeping(scope: &'static str, ttl: u64) -> Server {
 }
 
 #[tokio::test]
-async fn lists_are_kept_as_long_as_their_server_says_and_clients_are_told() {
+async fn cache_terms_of_the_server_apply_to_lists() {
     for (scope, ttl, asked) in [("public", 60_000, 1), ("private", 60_000, 1), ("public", 0, 2)] {
         let server = keeping(scope, ttl);
         let proxy = proxy(&[&server]);
@@ -303,7 +303,7 @@ fn shelf(name: &'static str, uris: &'static [&'static str]) -> Server {
 }
 
 #[tokio::test]
-async fn resources_of_two_servers_are_those_of_the_first_and_links_those_of_their_caller() {
+async fn duplicate_resource_belongs_to_first_server_and_link_to_its_caller() {
     let (first, second) = (shelf("one", &["a://x", "a://secret"]), shelf("two", &["a://x", "b://y"]));
     let proxy = proxy(&[&first, &second]);
     let client = legacy(&proxy);

@@ -46,7 +46,7 @@ fn offering(name: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn prompts_and_resources_are_those_of_all_servers() {
+async fn prompts_and_resources_of_all_servers_are_merged() {
     let (one, two) = (offering("one"), offering("two"));
     let plain = Server::echo("plain", &["t"]);
     let proxy = proxy(&[&one, &two, &plain]);
@@ -110,7 +110,7 @@ fn skilled(name: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn skills_are_those_of_all_servers() {
+async fn skills_of_all_servers_are_merged() {
     let (one, two) = (skilled("one"), skilled("two"));
     let plain = Server::echo("plain", &["t"]);
     let proxy = proxy(&[&plain, &one, &two]);
@@ -142,7 +142,7 @@ async fn skills_are_those_of_all_servers() {
 }
 
 #[tokio::test]
-async fn what_a_client_subscribes_to_it_is_told_of() {
+async fn resource_subscription_receives_updates() {
     let (one, two) = (offering("one"), offering("two"));
     let proxy = proxy(&[&one, &two]);
     for client in [legacy(&proxy), modern(&proxy)] {
@@ -160,7 +160,7 @@ async fn what_a_client_subscribes_to_it_is_told_of() {
 }
 
 #[tokio::test]
-async fn what_is_acknowledged_is_watched_or_said_not_to_be() {
+async fn acknowledged_subscriptions_are_watched_or_reported() {
     let (one, two) = (offering("one"), offering("two"));
     let proxy = proxy(&[&one, &two]);
     let (near, far) = duplex(1024 * 1024);
@@ -188,7 +188,7 @@ async fn what_is_acknowledged_is_watched_or_said_not_to_be() {
 }
 
 #[tokio::test]
-async fn a_log_is_for_the_client_whose_connection_it_is() {
+async fn log_messages_reach_only_the_client_of_the_connection() {
     let server = offering("one");
     let proxy = proxy(&[&server]);
     let (client, other) = (legacy(&proxy), legacy(&proxy));
@@ -207,7 +207,7 @@ async fn a_log_is_for_the_client_whose_connection_it_is() {
 }
 
 #[tokio::test]
-async fn lists_of_prompts_that_change_are_told_of() {
+async fn prompt_list_changes_are_announced() {
     let server = offering("one");
     let proxy = proxy(&[&server]);
     for client in [legacy(&proxy), modern(&proxy)] {
@@ -229,7 +229,7 @@ async fn lists_of_prompts_that_change_are_told_of() {
 }
 
 #[tokio::test]
-async fn a_level_starts_no_server_and_is_told_to_each_that_is_connected_later() {
+async fn log_level_starts_no_server_and_applies_to_later_connections() {
     let server = offering("one");
     let proxy = proxy(&[&server]);
     let client = legacy(&proxy);
@@ -242,7 +242,7 @@ async fn a_level_starts_no_server_and_is_told_to_each_that_is_connected_later() 
 }
 
 #[tokio::test]
-async fn what_nobody_hears_or_has_is_not_declared_to_clients_without_a_session() {
+async fn unavailable_capabilities_are_not_declared_without_a_session() {
     let server = Server::echo("s", &["t"]).offering(json!({ "tools": {}, "prompts": {}, "logging": {} }));
     let proxy = proxy(&[&server]);
     let declared =
@@ -259,7 +259,7 @@ async fn what_nobody_hears_or_has_is_not_declared_to_clients_without_a_session()
 }
 
 #[tokio::test]
-async fn lists_that_are_others_each_time_are_no_news_before_a_server_says_so() {
+async fn varying_lists_are_not_announced_without_a_notification() {
     let count = AtomicUsize::new(0);
     let server = Server::new("s", &["t"], move |_, request, out| match request["method"].as_str() {
         Some("resources/list") => {
@@ -281,7 +281,7 @@ async fn lists_that_are_others_each_time_are_no_news_before_a_server_says_so() {
 }
 
 #[tokio::test]
-async fn one_listing_is_under_way_however_many_want_it() {
+async fn concurrent_callers_share_one_list_request() {
     let server = Server::new("s", &["t"], |_, _, _| {}).offering(json!({ "tools": {}, "resources": {} }));
     let proxy = proxy(&[&server]);
     let client = legacy(&proxy);
@@ -297,7 +297,7 @@ async fn one_listing_is_under_way_however_many_want_it() {
 }
 
 #[tokio::test]
-async fn a_client_subscribes_to_so_many_resources_at_most() {
+async fn resource_subscriptions_are_bounded() {
     let server = offering("one");
     let proxy = proxy(&[&server]);
     let client = legacy(&proxy);
@@ -314,7 +314,7 @@ async fn a_client_subscribes_to_so_many_resources_at_most() {
 }
 
 #[tokio::test]
-async fn a_log_goes_on_while_a_server_takes_long_to_list() {
+async fn log_messages_continue_during_a_slow_list_request() {
     let listings = AtomicUsize::new(0);
     let server = Server::new("s", &["t"], move |_, request, out| {
         // The second it never gives.
@@ -334,7 +334,7 @@ async fn a_log_goes_on_while_a_server_takes_long_to_list() {
 }
 
 #[tokio::test]
-async fn a_resource_that_a_result_or_a_tool_names_is_read_from_its_server() {
+async fn resource_named_by_a_result_or_tool_is_read_from_its_server() {
     let (one, two) = (offering("one"), offering("two"));
     let proxy = proxy(&[&one, &two]);
     let shown = json!({ "name": "view", "inputSchema": { "type": "object" }, "_meta": { "ui": { "resourceUri": "two://ui" } } });

@@ -13,7 +13,7 @@ fn list() -> Asking {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_request_that_may_not_be_made_is_refused_with_its_status() {
+async fn unauthorized_requests_are_refused_with_their_status() {
     let desk = Desk::default();
     let options = HttpOptions::new()
         .bearer("planted-token")
@@ -92,7 +92,7 @@ async fn each_request_that_may_not_be_made_is_refused_with_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_are_of_the_era_that_has_them() {
+async fn sessions_exist_only_in_the_legacy_era() {
     let server = Desk::default().proxy().serve_http(HttpOptions::new().max_sessions(1)).await.unwrap();
     let list = || Asking::new(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} }));
     assert_eq!(list().of(&server).await.status, 400);
@@ -115,7 +115,7 @@ async fn sessions_are_of_the_era_that_has_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_may_ask_is_told_so_before_it_has_a_token() {
+async fn preflight_of_an_allowed_origin_requires_no_token() {
     let options = HttpOptions::new().bearer("planted-token").allow_origin("https://app.example.com");
     let server = Desk::default().proxy().serve_http(options).await.unwrap();
     let may = |origin: &str| {
@@ -135,7 +135,7 @@ async fn a_page_that_may_ask_is_told_so_before_it_has_a_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_port_that_is_taken_is_said_to_be() {
+async fn occupied_port_is_a_bind_error() {
     let proxy = Desk::default().proxy();
     let server = proxy.serve_http(HttpOptions::new()).await.unwrap();
     let error = proxy.serve_http(HttpOptions::new().address(server.address())).await.unwrap_err();
@@ -150,7 +150,7 @@ async fn a_port_that_is_taken_is_said_to_be() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_lets_calls_end_and_takes_no_more() {
+async fn close_lets_calls_end_and_accepts_no_new_ones() {
     let desk = Desk::default();
     let server = desk.proxy().serve_http(HttpOptions::new()).await.unwrap();
     let address = server.address();

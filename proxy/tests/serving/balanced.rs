@@ -71,7 +71,7 @@ async fn pass_on(mut client: TcpStream, instance: SocketAddr) -> Option<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
+async fn balanced_instances_serve_one_client_and_its_approvals() {
     let desk = Desk::default();
     let store = SharedStore::default();
     let mut servers = Vec::new();

@@ -15,7 +15,7 @@ const CALLS: usize = 1024;
 /// Each client has a connection of its own to the server behind the proxy, which remembers whose it is.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a thousand calls take seconds"]
-async fn a_thousand_calls_of_many_clients_meet_nobody_elses_session() {
+async fn thousand_calls_of_many_clients_stay_in_their_sessions() {
     let desk = Desk::default();
     // Each call and each stream of a client has a connection of its own.
     let server = desk.proxy().serve_http(HttpOptions::new().max_connections(4096)).await.unwrap();

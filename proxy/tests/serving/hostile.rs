@@ -19,7 +19,7 @@ fn wait(id: u64, ms: u64) -> Asking {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "two thousand connections take seconds"]
-async fn a_flood_over_http_is_answered_or_refused_and_over() {
+async fn http_flood_is_answered_or_refused() {
     let desk = Desk::default();
     for (most, all_pass) in [(FLOOD as usize, true), (8, false)] {
         let server = desk.proxy().serve_http(HttpOptions::new().max_requests(most)).await.unwrap();
@@ -47,7 +47,7 @@ async fn a_flood_over_http_is_answered_or_refused_and_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_floods_and_huge_lines_do_not_hurt_a_conversation() {
+async fn garbage_and_oversized_lines_do_not_affect_a_session() {
     let desk = Desk::default();
     let proxy = desk.proxy();
     let (near, far) = tokio::io::duplex(64 * 1024);
@@ -122,7 +122,7 @@ async fn over_a_stream(desk: &Desk) -> (Lines, tokio::task::JoinHandle<Result<()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_requests_than_may_be_under_way_are_refused_and_the_rest_go_on() {
+async fn excess_concurrent_requests_are_refused() {
     let desk = Desk::default();
     let (Lines { mut read, mut write }, serving) = over_a_stream(&desk).await;
     let telling = tokio::spawn(async move {
@@ -151,7 +151,7 @@ async fn more_requests_than_may_be_under_way_are_refused_and_the_rest_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_id_that_is_in_use_is_refused_and_its_request_goes_on() {
+async fn duplicate_request_id_is_refused_and_the_first_request_continues() {
     let desk = Desk::default();
     let held = || desk.seen().iter().filter(|line| line.contains("\"hold\"")).count();
     let (mut client, serving) = over_a_stream(&desk).await;
@@ -180,7 +180,7 @@ async fn an_id_that_is_in_use_is_refused_and_its_request_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_of_a_session_holds_its_place_until_it_is_answered() {
+async fn session_request_counts_until_it_is_answered() {
     let desk = Desk::default();
     // A quarter of the places is for one session.
     let server = desk.proxy().serve_http(HttpOptions::new().max_requests(16)).await.unwrap();
@@ -208,7 +208,7 @@ async fn a_request_of_a_session_holds_its_place_until_it_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_speak_mcp_is_left() {
+async fn clients_that_do_not_speak_mcp_are_disconnected() {
     let proxy = Desk::default().proxy();
     // It looks in and leaves.
     let (near, far) = tokio::io::duplex(1024);
@@ -226,7 +226,7 @@ async fn what_does_not_speak_mcp_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_is_told_when_a_client_vanishes_in_the_middle_of_a_call() {
+async fn disconnected_client_cancels_its_call_on_the_server() {
     let desk = Desk::default();
     let server = desk.proxy().serve_http(HttpOptions::new()).await.unwrap();
     let mut cancelled = 0;
@@ -264,7 +264,7 @@ async fn the_server_is_told_when_a_client_vanishes_in_the_middle_of_a_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
+async fn session_expires_only_while_idle() {
     let desk = Desk::default();
     let options = HttpOptions::new().idle_sessions(Duration::from_millis(700));
     let server = desk.proxy().serve_http(options).await.unwrap();
@@ -286,7 +286,7 @@ async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_dies_in_the_middle_fails_its_call_and_no_other() {
+async fn lost_server_fails_only_its_own_call() {
     let (desk, other) = (Desk::default(), Desk::default());
     let there = other.clone();
     let proxy = desk.builder().connecting("other", move |options| there.connect(options), |client| client);
@@ -309,7 +309,7 @@ async fn a_server_that_dies_in_the_middle_fails_its_call_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_slow_to_ask_is_left() {
+async fn slow_requests_time_out() {
     let server =
         Desk::default().proxy().serve_http(HttpOptions::new().read_timeout(Duration::from_millis(200))).await.unwrap();
     // Neither the head nor the body ever ends.
@@ -329,7 +329,7 @@ async fn whoever_is_slow_to_ask_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_ask_for_nothing_give_way() {
+async fn silent_connections_are_closed_for_new_ones() {
     let options = HttpOptions::new().max_connections(4);
     let server = Desk::default().proxy().serve_http(options).await.unwrap();
     let mut silent = Vec::new();
@@ -345,7 +345,7 @@ async fn connections_that_ask_for_nothing_give_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_session_that_was_idle_longest_gives_way() {
+async fn longest_idle_session_is_closed_for_a_new_one() {
     let desk = Desk::default();
     let server = desk.proxy().serve_http(HttpOptions::new().max_sessions(2)).await.unwrap();
     let sessions = [session(&server).await, session(&server).await];
@@ -368,7 +368,7 @@ async fn the_session_that_was_idle_longest_gives_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_session_takes_all_places() {
+async fn one_session_cannot_use_all_requests() {
     let desk = Desk::default();
     let server = desk.proxy().serve_http(HttpOptions::new().max_requests(8)).await.unwrap();
     let session = session(&server).await;
@@ -386,7 +386,7 @@ async fn no_session_takes_all_places() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_of_very_many_values_is_refused() {
+async fn body_with_too_many_values_is_refused() {
     let server = Desk::default().proxy().serve_http(HttpOptions::new()).await.unwrap();
     let asking = |values: usize| {
         let arguments = json!({ "ms": 0, "many": vec![0; values] });

@@ -119,7 +119,7 @@ async fn serve(issuer: &Issuer) -> HttpServer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_tokens_of_the_issuer_for_this_audience_are_let_in() {
+async fn only_valid_tokens_of_the_issuer_are_accepted() {
     let issuer = Issuer::start().await;
     let (key, other) = (Signer::es256(), Signer::es256());
     issuer.keys.lock().unwrap().push(key.jwk("1"));
@@ -172,7 +172,7 @@ async fn only_tokens_of_the_issuer_for_this_audience_are_let_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_are_fetched_once_and_again_when_one_is_unknown() {
+async fn keys_are_fetched_once_and_again_for_an_unknown_key() {
     let issuer = Issuer::start().await;
     let (first, second) = (Signer::es256(), Signer::eddsa());
     issuer.keys.lock().unwrap().push(first.jwk("1"));
@@ -195,7 +195,7 @@ async fn keys_are_fetched_once_and_again_when_one_is_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_keys_nobody_is_let_in_and_the_answer_says_so() {
+async fn missing_keys_refuse_all_tokens_with_503() {
     let issuer = Issuer::start().await;
     let key = Signer::es256();
     let auth = JwtAuth::new("http://127.0.0.1:1", AUDIENCE);

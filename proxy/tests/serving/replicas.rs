@@ -158,7 +158,7 @@ async fn event(stream: &mut TcpStream, text: &mut String) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn an_approval_is_answered_anywhere_and_used_once() {
+async fn approval_is_answered_at_any_instance_and_used_once() {
     let (store, desk) = (Store::start().await, Desk::default());
     let (first, second) = (store.instance(asking(&desk)).await, store.instance(asking(&desk)).await);
     let ask = |state: Option<&Value>| {
@@ -185,7 +185,7 @@ async fn an_approval_is_answered_anywhere_and_used_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn a_session_is_used_answered_cancelled_and_ended_at_any_instance() {
+async fn session_is_usable_at_any_instance() {
     let (store, desk) = (Store::start().await, Desk::default());
     let instances =
         [store.instance(asking(&desk)).await, store.instance(asking(&desk)).await, store.instance(asking(&desk)).await];
@@ -224,7 +224,7 @@ async fn a_session_is_used_answered_cancelled_and_ended_at_any_instance() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn progress_and_a_resumed_stream_come_from_the_instance_of_the_call() {
+async fn progress_and_resumed_streams_come_from_the_instance_of_the_call() {
     let store = Store::start().await;
     let connect = |options: ClientOptions| {
         let (near, far) = tokio::io::duplex(64 * 1024);
@@ -264,7 +264,7 @@ async fn progress_and_a_resumed_stream_come_from_the_instance_of_the_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn instances_share_a_cluster_as_they_share_one_server() {
+async fn instances_share_a_cluster_like_a_single_store() {
     let folder = tempfile::tempdir().unwrap();
     let (store, desk) = (Store::start_cluster(&folder).await, Desk::default());
     let builder = || desk.builder();
@@ -284,7 +284,7 @@ async fn instances_share_a_cluster_as_they_share_one_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn a_list_that_changes_for_one_instance_changes_for_all() {
+async fn changed_list_is_announced_by_all_instances() {
     let (store, desk) = (Store::start().await, Desk::default());
     let (first, second) = (store.instance(desk.builder()).await, store.instance(desk.builder()).await);
     let (teacher, other) = (begin(&first).await, begin(&second).await);
@@ -300,7 +300,7 @@ async fn a_list_that_changes_for_one_instance_changes_for_all() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn a_session_goes_on_without_its_instance_only_where_no_server_keeps_anything() {
+async fn session_survives_its_instance_only_with_shared_servers() {
     let (store, desk) = (Store::start().await, Desk::default());
     for can_move in [true, false] {
         let builder = || if can_move { shared(&desk) } else { desk.builder() };
@@ -333,7 +333,7 @@ async fn a_session_goes_on_without_its_instance_only_where_no_server_keeps_anyth
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn without_the_store_only_what_needs_it_fails_and_it_comes_back() {
+async fn store_failure_affects_only_dependent_requests_until_it_returns() {
     let (mut store, desk) = (Store::start().await, Desk::default());
     let (first, second) = (store.instance(desk.builder()).await, store.instance(desk.builder()).await);
     let session = begin(&first).await;
@@ -358,7 +358,7 @@ async fn without_the_store_only_what_needs_it_fails_and_it_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server or valkey-server"]
-async fn all_instances_count_a_rate_together() {
+async fn instances_share_one_rate_limit() {
     let (mut store, desk) = (Store::start().await, Desk::default());
     let config = ServerConfig::stdio("desk", "").policy(PolicyRule::new(["wait"]).rate(Rate::parse("3/h").unwrap()));
     let builder = || {

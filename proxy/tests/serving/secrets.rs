@@ -238,7 +238,7 @@ async fn answered_over_a_stream() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_lets_in_crosses_or_is_shown() {
+async fn client_credentials_are_not_forwarded_and_no_secrets_are_shown() {
     tracing::subscriber::set_global_default(&RECORDER).expect("the first one");
     let repeating = Repeating::default();
     let address = repeating.serve().await;

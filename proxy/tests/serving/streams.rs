@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use crate::support::{Asking, Desk, Lines, eventually, initialize, session};
 
 #[tokio::test]
-async fn an_answer_waits_for_a_client_that_was_away() {
+async fn response_is_stored_for_a_disconnected_client() {
     let desk = Desk::default();
     let proxy = desk.proxy();
     let server = proxy.serve_http(HttpOptions::new().address(([127, 0, 0, 1], 0))).await.unwrap();
@@ -42,7 +42,7 @@ async fn an_answer_waits_for_a_client_that_was_away() {
 }
 
 #[tokio::test]
-async fn a_cancelled_request_is_not_answered_and_its_id_is_free() {
+async fn cancelled_request_is_not_answered_and_its_id_is_reusable() {
     let desk = Desk::default();
     let mut lines = Lines::to(desk.proxy());
     lines.tell(initialize()).await;
@@ -60,7 +60,7 @@ async fn a_cancelled_request_is_not_answered_and_its_id_is_free() {
 }
 
 #[tokio::test]
-async fn a_message_beyond_the_limit_is_no_answer_to_a_question() {
+async fn oversized_message_does_not_answer_a_server_request() {
     let mut lines = Lines::answering(Desk::default().proxy()).await;
     lines.tell(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "desk_ask" } })).await;
     let mut asked = lines.hear().await;
@@ -81,7 +81,7 @@ async fn a_message_beyond_the_limit_is_no_answer_to_a_question() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_may_follow_the_handshake_before_it_is_answered() {
+async fn requests_may_follow_an_unanswered_initialize() {
     for _ in 0..20 {
         let mut lines = Lines::to(Desk::default().proxy());
         lines.tell(initialize()).await;

@@ -47,7 +47,7 @@ fn access(entries: &str) -> Config {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_token_ends_its_streams_and_no_others() {
+async fn revoked_token_ends_only_its_own_streams() {
     let folder = tempfile::tempdir().unwrap();
     let file = tokens(&folder);
     let desk = Desk::default();
@@ -75,7 +75,7 @@ async fn a_revoked_token_ends_its_streams_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_see_and_call_only_what_access_shows_them() {
+async fn callers_see_and_call_only_permitted_tools() {
     let (desk, other) = (Desk::default(), Desk::default());
     let own = other.clone();
     let access = access(
@@ -116,7 +116,7 @@ async fn callers_see_and_call_only_what_access_shows_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_is_of_the_principal_that_began_it() {
+async fn session_belongs_to_its_principal() {
     let server = serve(Desk::default().builder(), |options| options).await;
     let begun = by(Asking::new(initialize()), "ann").of(&server).await;
     let session = begun.headers["mcp-session-id"].clone();
@@ -130,7 +130,7 @@ async fn a_session_is_of_the_principal_that_began_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn layers_events_and_policies_tell_callers_apart() {
+async fn layers_events_and_policies_distinguish_callers() {
     let desk = Desk::default();
     let own = desk.clone();
     let sequential = SequentialDependency::new("wait", ["mark"]);
@@ -173,7 +173,7 @@ async fn layers_events_and_policies_tell_callers_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_principal_leaves_room_for_others() {
+async fn one_principal_cannot_use_all_requests() {
     let desk = Desk::default();
     let server = serve(desk.builder(), |options| options.max_requests(8).max_sessions(8)).await;
     let held = [by(call("desk_hold", json!({})), "ann"), by(call("desk_hold", json!({})), "ann")];
@@ -185,7 +185,7 @@ async fn one_principal_leaves_room_for_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_of_one_principal_leave_room_for_others() {
+async fn one_principal_cannot_use_all_sessions() {
     let server = serve(Desk::default().builder(), |options| options.max_sessions(8)).await;
     let begin = async |token| by(Asking::new(initialize()), token).of(&server).await;
     let session = async |token| begin(token).await.headers["mcp-session-id"].clone();
@@ -208,7 +208,7 @@ async fn sessions_of_one_principal_leave_room_for_others() {
 
 /// Approvals that nobody answers take the place of no request.
 #[tokio::test(flavor = "multi_thread")]
-async fn open_approvals_hold_no_place_of_a_request() {
+async fn pending_approvals_do_not_count_as_requests() {
     let desk = Desk::default();
     let own = desk.clone();
     let layers = |client: Client| Stack::new(client).approval(Approval::of(["mark"], ask_client));
@@ -236,7 +236,7 @@ async fn open_approvals_hold_no_place_of_a_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_see_health_metrics_and_a_log_that_is_chained() {
+async fn health_metrics_and_a_verifiable_log_are_available() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.jsonl");
     let desk = Desk::default();
@@ -276,7 +276,7 @@ async fn operators_see_health_metrics_and_a_log_that_is_chained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reload_changes_what_is_served_and_ends_no_session() {
+async fn reload_changes_the_servers_and_ends_no_session() {
     let (desk, other) = (Desk::default(), Desk::default());
     let proxy = desk.proxy();
     let server = proxy.serve_http(HttpOptions::new()).await.unwrap();

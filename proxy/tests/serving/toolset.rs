@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{Asking, Desk};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn functions_of_the_program_are_served_beside_servers() {
+async fn functions_are_served_beside_servers() {
     let desk = Desk::default();
     let toolset = Toolset::builder()
         .function("double", "Doubles a number.", async |numbers: BTreeMap<String, u64>| {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_hide_no_other_argument() {
+    fn long_text_does_not_hide_other_arguments() {
         let long = "x".repeat(10_000);
         let found =
             shown(json!({ "content": long, "path": "/etc/passwd", "edits": [{ "old": long, "at": "/x" }] }), 200);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn short_arguments_are_shown_whole() {
+    fn short_arguments_are_shown_in_full() {
         for arguments in [json!({}), json!({ "a": "b", "n": 1, "deep": { "list": ["c", null] } })] {
             assert_eq!(shown(arguments.clone(), 3), arguments);
             assert_eq!(shown(arguments.clone(), 0), arguments);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_is_what_counts() {
+    fn structured_content_takes_precedence_over_text() {
         assert_eq!(decode::<i64>(result(&["1"], Some(json!(2)))).ok(), Some(2));
         assert!(decode::<i64>(result(&["1"], Some(json!("x")))).is_err(), "text does not mend it");
         assert_eq!(decode::<i64>(result(&["1"], Some(Value::Null))).ok(), Some(1), "null is none");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_of_json_is_the_value() {
+    fn single_json_text_block_is_the_value() {
         assert_eq!(of(&[r#"{"a": 1}"#]), Ok(counts(1)));
         assert_eq!(of(&["Here it is:", r#"{"a": 1}"#, "Done."]), Ok(counts(1)));
         assert_eq!(of(&[r#"[{"a": 1}]"#]), Ok(vec![counts(1)]));
@@ -143,19 +143,19 @@ mod tests {
     }
 
     #[test]
-    fn several_blocks_of_json_are_a_list_or_one_fits() {
+    fn json_text_blocks_form_a_list_or_the_only_match_is_used() {
         assert_eq!(of(&[r#"{"a": 1}"#, r#"{"a": 2}"#]), Ok(vec![counts(1), counts(2)]));
         assert_eq!(of(&["7", r#"{"a": 2}"#, "[]"]), Ok(counts(2)));
         assert!(of::<Counts>(&[r#"{"a": 1}"#, r#"{"a": 2}"#]).is_err(), "which of them is meant?");
     }
 
     #[test]
-    fn blocks_may_be_json_only_together() {
+    fn text_blocks_are_joined_when_only_the_whole_is_json() {
         assert_eq!(of(&["{", r#""a": 1"#, "}"]), Ok(counts(1)));
     }
 
     #[test]
-    fn a_text_need_not_be_json() {
+    fn plain_text_decodes_to_a_string() {
         assert_eq!(of(&["well", "done"]), Ok("well\ndone".to_owned()));
         assert_eq!(of(&["5"]), Ok("5".to_owned()));
         assert_eq!(of(&["\"5\""]), Ok("5".to_owned()));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said_of_the_likeliest_value() {
+    fn decode_error_describes_the_likeliest_value() {
         let none = "the result has no structured content, and its text is not JSON";
         assert_eq!(of::<Counts>(&["well done"]), Err(format!(": {none}")));
         assert_eq!(of::<Counts>(&[]), Err(format!(": {none}")));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn text_may_hold_a_value_without_its_wrapper() {
+    fn text_may_hold_the_value_without_its_wrapper() {
         let read = |texts, structured| decode_wrapped::<BTreeMap<String, Vec<i64>>>(result(texts, structured)).ok();
         let wrapped = |items: &[i64]| Some(BTreeMap::from([("result".to_owned(), items.to_vec())]));
         assert_eq!(read(&["[1]"], Some(json!({ "result": [2] }))), wrapped(&[2]));

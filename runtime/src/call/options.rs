@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_call_sets_goes_before_what_holds_for_all() {
+    fn options_of_a_call_override_defaults() {
         let all = CallOptions::new().timeout(Duration::from_secs(1)).meta("a", 1).meta("b", 1);
         let own = CallOptions::new().cap(Duration::from_secs(9)).meta("b", 2);
         let both = own.or(&all);
@@ -298,13 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn debug_does_not_show_what_meta_holds() {
+    fn debug_output_omits_meta_values() {
         let shown = format!("{:?}", CallOptions::new().meta("key", "hunter22"));
         assert!(shown.contains("key") && !shown.contains("hunter22"), "{shown}");
     }
 
     #[test]
-    fn a_call_that_is_remote_stays_so() {
+    fn remote_flag_survives_merging_of_options() {
         let remote = CallOptions::new().remote();
         assert!(CallOptions::new().timeout(Duration::ZERO).or(&remote).given().is_remote);
         assert!(remote.or(&CallOptions::new().timeout(Duration::ZERO)).given().is_remote);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_does_not_show_what_was_answered() {
+    fn debug_output_omits_input_responses() {
         let answers = serde_json::json!({ "who": { "action": "accept", "content": { "pin": "hunter22" } } });
         let input = PassedInput::new().responses(answers.as_object().cloned()).state("hunter22".to_owned());
         let shown = format!("{:?}", CallOptions::new().pass_input(input));

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_a_stack_is_never_refused() {
+    fn layer_order_of_the_stack_is_accepted() {
         let mut passage = Passage::default();
         for place in Place::ALL {
             passage.enter(place).expect("the order of the stack");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_by_name() {
+    fn invalid_layer_order_is_an_error_naming_both_layers() {
         let inside = |outer, inner| {
             let mut passage = Passage::default();
             passage.enter(outer).expect("it is the first");
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_limit_holds() {
+    fn earliest_deadline_wins() {
         let mut passage = Passage::default();
         assert_eq!(passage.limit().end, Deadline::NEVER);
         for seconds in [9, 5, 7] {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_is_shared_by_the_tries_of_a_call_alone() {
+    fn approval_grant_is_shared_only_by_attempts_of_one_call() {
         let none = Map::new();
         let mut passage = Passage::default();
         passage.enter(Place::Retry).expect("it is the first");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_made_again_has_come_through_nothing() {
+    fn repeated_call_starts_with_an_empty_layer_record() {
         let mut passage = Passage::default();
         let life = passage.begin().expect("it is the first");
         passage.enter(Place::Cache).expect("it is the first");

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_speaks_by_its_text_or_else_by_its_structure() {
+    fn reply_message_is_the_text_or_else_the_structured_content() {
         let said = ToolReply::from(result(json!({ "content": [{ "type": "text", "text": "done" }] })));
         assert_eq!((said.success, said.message.as_str()), (true, "done"));
         let structured = ToolReply::from(result(json!({ "content": [], "structuredContent": { "n": 1 } })));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_a_reply() {
+    fn failed_call_becomes_an_unsuccessful_reply() {
         let failed = json!({ "content": [{ "type": "text", "text": "no such file" }], "isError": true });
         let direct = ToolReply::from(result(failed.clone()));
         let through_error = ToolReply::from(result(failed.clone()).success());

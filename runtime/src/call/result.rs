@@ -175,7 +175,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn reads_every_block_and_keeps_the_unknown() {
+    fn all_content_blocks_are_parsed_and_unknown_ones_are_preserved() {
         let odd = json!({"type": "hologram", "data": [1]});
         let broken = json!({"type": "text", "text": 5});
         let result = ToolResult::from_json(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_was_sent_prints_again() {
+    fn result_json_round_trips() {
         let sent = json!({
             "content": [
                 {"type": "text", "text": "a", "annotations": {"audience": ["user"]}, "_meta": {"k": 1}, "x": null},
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_is_no_result_and_prints_as_it_was_sent() {
+    fn input_required_result_is_not_a_success_and_round_trips() {
         let sent = json!({
             "resultType": "input_required", "requestState": "opaque",
             "inputRequests": { "who": { "method": "elicitation/create", "params": { "message": "?" } } },
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_results_of_no_known_form() {
+    fn malformed_result_is_parsed_leniently() {
         assert_eq!(ToolResult::from_json("s", "t", json!({})), ToolResult::new("s", "t"));
         assert_eq!(ToolResult::from_json("s", "t", json!(5)).content, vec![Content::Other(json!(5))]);
         assert!(!ToolResult::from_json("s", "t", json!({"isError": null})).is_error);

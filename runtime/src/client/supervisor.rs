@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_ends_every_keeper_that_takes_too_long() {
+    async fn close_ends_every_keeper_that_exceeds_the_timeout() {
         let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
         let keepers = [stuck(1), stuck(2), stuck(3)];
         {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strictest_page_decides_and_a_change_ends_it() {
+    fn strictest_page_sets_the_cache_terms_until_the_list_changes() {
         let kept = KeptLists::default();
         let put = |pages: &[Value]| {
             let mut terms = Terms::new();

@@ -236,7 +236,7 @@ mod tests {
     use crate::ground::deadline::Patience;
 
     #[tokio::test(start_paused = true)]
-    async fn task_is_polled_after_the_interval_that_it_names() {
+    async fn task_is_polled_after_its_poll_interval() {
         let start = tokio::time::Instant::now();
         let patience = Patience::strictly(Duration::from_secs(60));
         pause(&json!({"pollIntervalMs": 5_000}), &CallOptions::new(), patience).await.expect("there is time");

@@ -56,7 +56,7 @@ mod tests {
     use crate::ConnectErrorKind;
 
     #[tokio::test(start_paused = true)]
-    async fn five_starts_fail_in_a_minute_and_each_caller_hears_why() {
+    async fn starts_stop_after_five_failures_a_minute_with_the_last_error() {
         let starts = Starts::default();
         let mut counted = Vec::new();
         for second in 0..180 {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_place_with_a_value_counts_and_files_export_nothing() {
+    async fn first_store_with_a_value_wins_and_dotenv_exports_no_variables() {
         let folder = tempfile::tempdir().expect("a folder");
         let text = "# comment\nexport A_SECRET_TOKEN='in the file'\nA_SECRET_TOKEN=later\nQUOTED=\"a b\" # note\n";
         std::fs::write(folder.path().join(".env"), text).expect("the file is written");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_cannot_be_read_is_an_error_without_its_lines() {
+    async fn unreadable_dotenv_file_is_an_error_without_its_content() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join(".env"), "hunter22 is no assignment\n").expect("the file is written");
         let variable = SecretRef::Variable("TOKEN".to_owned());

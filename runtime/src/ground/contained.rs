@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn panics_of_closures_and_of_futures_go_no_further() {
+    async fn panics_of_closures_and_futures_are_caught() {
         assert_eq!(contained(|| 5), Ok(5));
         assert_eq!(contained(|| -> u8 { panic!("on purpose") }), Err(Panicked));
         assert_eq!(contained_async(|| async { 5 }).await, Ok(5));

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_longest_duration_is_no_deadline() {
+    async fn longest_duration_means_no_deadline() {
         let never = Deadline::after(Duration::MAX);
         assert_eq!(never, Deadline::NEVER);
         assert!(!never.has_passed());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_longer_gives_nothing() {
+    async fn future_past_the_deadline_yields_no_value() {
         let past = Deadline::after(Duration::ZERO);
         assert!(past.has_passed());
         assert_eq!(past.bound(std::future::pending::<()>()).await, None);

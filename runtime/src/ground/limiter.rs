@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn no_window_has_more_turns_than_the_rate() {
+    async fn rate_limit_holds_in_every_window() {
         let limiter = Arc::new(Limiter::new(Rate::parse("10/s").expect("a rate")));
         let start = Instant::now();
         let turns = (0..64).map(|_| {

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_decoded_and_the_rest_is_kept() {
+    fn percent_escapes_are_decoded_and_invalid_ones_are_unchanged() {
         for (text, expected) in
             [("/a%20b", "/a b"), ("/%C3%A9", "/é"), ("/100%", "/100%"), ("/%zz", "/%zz"), ("/%+1", "/%+1")]
         {

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_says_nothing_may_destroy() {
+    fn tool_without_hints_counts_as_destructive() {
         let hints = |read_only, destructive, idempotent| Annotations {
             read_only,
             destructive,

@@ -39,12 +39,12 @@ async fn retried(outcomes: impl IntoIterator<Item = Result<ToolResult, CallError
 }
 
 #[tokio::test]
-async fn timeout_is_retried_if_nothing_ran() {
+async fn timeout_is_retried_if_the_call_was_not_dispatched() {
     retried([Err(timeout(Dispatched::No)), Ok(ToolResult::new("s", "t"))]).await.expect("the second try");
 }
 
 #[tokio::test]
-async fn unsent_last_try_leaves_the_outcome_of_earlier_ones_unknown() {
+async fn unsent_last_attempt_leaves_earlier_outcomes_unknown() {
     let earlier = || Err(CallError::outcome_unknown("s", "t", "the connection ended"));
     let error = retried([earlier(), Err(CallError::transport("s", "t", "refused"))]).await.unwrap_err();
     assert!(matches!(error, CallError::OutcomeUnknown { .. }), "{error:?}");
@@ -55,21 +55,21 @@ async fn unsent_last_try_leaves_the_outcome_of_earlier_ones_unknown() {
 }
 
 #[tokio::test]
-async fn timeout_from_below_keeps_its_own_limit() {
+async fn inner_timeout_reports_its_own_limit() {
     let stack = Stack::new(scripted([Err(timeout(Dispatched::No))])).try_timeout(LONG);
     let error = stack.call_tool(call()).await.unwrap_err();
     assert!(matches!(error, CallError::Timeout { after: SHORT, .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn denied_successor_is_told_whether_its_predecessor_runs() {
+async fn denial_of_a_sequential_call_states_whether_its_predecessor_ran() {
     let stack = Stack::new(scripted([])).sequential(SequentialDependency::new("t", ["before"]));
     let error = stack.call_tool(call()).await.unwrap_err().to_string();
     assert!(error.contains("it has not run yet"), "{error}");
 }
 
 #[tokio::test]
-async fn calls_through_a_service_reach_it() {
+async fn calls_through_a_service_reach_the_service() {
     let calls = Calls::through(Stack::new(scripted([Err(CallError::rpc("s", "t", 7, "seven"))])));
     let error = calls.call_tool(call()).await.unwrap_err();
     assert!(matches!(error, CallError::Rpc { .. }), "{error:?}");

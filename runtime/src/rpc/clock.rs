@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_that_stays_open_holds_up_time_so_long_and_no_longer() {
+    async fn open_question_pauses_the_timeout_for_a_bounded_time() {
         let open = watch::Sender::<Open>::default();
         let questions = questions(&open);
         open.send_modify(|open| assert!(open.ask() > 0));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_that_is_older_than_a_request_does_not_hold_it_up() {
+    async fn question_older_than_the_request_does_not_pause_its_timeout() {
         let open = watch::Sender::<Open>::default();
         open.send_modify(|open| assert!(open.ask() > 0));
         let questions = Questions::new(open.subscribe(), Duration::from_secs(60));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn questions_without_end_hold_up_time_only_so_long_in_all() {
+    async fn repeated_questions_pause_the_timeout_for_a_bounded_total() {
         let open = watch::Sender::<Open>::default();
         let questions = questions(&open);
         let asking = async {

@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nobody_answers_by_default() {
+    async fn default_handlers_decline_all_requests() {
         let handlers = Handlers::default();
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "decline" })));
         assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Unknown));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_never_answers_or_panics_is_declined() {
+    async fn handler_that_hangs_or_panics_is_declined() {
         let handlers = Handlers {
             patience: Some(Duration::from_millis(20)),
             elicitation: answerer(|_| std::future::pending()),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_before_it_is_awaited_is_declined() {
+    async fn handler_that_panics_before_its_first_poll_is_declined() {
         let handlers = Handlers {
             elicitation: answerer(|_| -> std::future::Ready<ElicitationAnswer> { panic!("broken") }),
             sampling: answerer(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") }),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn roots_are_those_of_when_they_are_asked_for() {
+    async fn roots_are_computed_for_each_request() {
         let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let roots = answerer(move |()| {
             let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_somebody_else_answered_is_passed_on_as_it_is() {
+    async fn passed_on_response_is_unchanged() {
         let answer = json!({ "action": "accept", "_meta": { "k": 1 } });
         let given = answer.as_object().cloned().expect("an object");
         let elicitation = answerer(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_answered_is_declared() {
+    async fn set_handlers_are_declared_and_answer() {
         let roots = vec![Root::new("file:///a").name("a"), Root::new("file:///b")];
         let handlers = Handlers {
             sampling: answerer(async |_| SamplingAnswer::text("m", "hello")),

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_and_the_beginning_of_being_told_of_them_are_news() {
+    fn list_changes_and_acknowledged_subscriptions_are_counted() {
         let news = ListNews::default();
         let hear = |message: Value| {
             news.hear(message.as_object().expect("an object"));

@@ -141,7 +141,7 @@ mod tests {
     use crate::ground::redact::PrivateValues;
 
     #[test]
-    fn explains_with_what_was_noted_and_without_secrets() {
+    fn explanation_quotes_recent_stderr_and_redacts_secrets() {
         let mut values = PrivateValues::default();
         values.secret("hunter22");
         let notes = Notes::new("server", Redactor::new(&values));

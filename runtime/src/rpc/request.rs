@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failure_after_a_round_is_unknown_unless_the_server_answered() {
+    fn failure_after_a_round_is_unknown_unless_the_server_responded() {
         let after = |dispatched| match RequestError::Failed(Failure::new(dispatched, "x")).after_a_round() {
             RequestError::Failed(failure) => failure.dispatched,
             other => panic!("{other:?}"),

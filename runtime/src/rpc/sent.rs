@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_has_the_fields_of_its_kind_and_no_others() {
+    fn each_message_kind_has_exactly_its_own_fields() {
         let call = |params: Value| MethodCall::new("m", params.as_object().cloned().unwrap_or_default());
         let (number, text) = (RequestId::Number(7), RequestId::String("7".into()));
         let error = ErrorData::new(ErrorCode(-1), "no", None);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_adds_to_the_meta_of_a_request_and_replaces_what_is_no_meta() {
+    fn stamp_merges_into_meta_and_replaces_malformed_meta() {
         let mut stamp = RequestMetaObject::default();
         stamp.insert(VERSION.to_owned(), "2026-07-28".into());
         for own in [json!({}), json!({ "_meta": { "own": 1 } }), json!({ "_meta": 3 })] {

@@ -117,14 +117,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_inside_a_resource_is_one_of_it() {
+    fn change_inside_a_resource_counts_as_a_change_of_the_resource() {
         assert!(is_or_is_inside("file:///a", "file:///a") && is_or_is_inside("file:///a/b", "file:///a"));
         assert!(is_or_is_inside("file:///a/b", "file:///a/") && is_or_is_inside("file:///a?b", "file:///a"));
         assert!(!is_or_is_inside("file:///ab", "file:///a") && !is_or_is_inside("file:///", "file:///a"));
     }
 
     #[test]
-    fn what_nobody_watches_leaves_nothing_behind() {
+    fn unwatched_resources_are_not_tracked() {
         let subscriptions = Subscriptions::default();
         for number in 0..1000 {
             subscriptions.note(&format!("file:///{number}"));

@@ -16,7 +16,7 @@ mod tests {
     use super::names_unknown;
 
     #[test]
-    fn every_sdk_says_it_in_its_own_words() {
+    fn unknown_tool_error_is_recognized_for_every_sdk() {
         for message in [
             "MCP error -32602: Tool find not found",
             "Unknown tool: find",

@@ -121,7 +121,7 @@ fn client_connects() {
 }
 
 #[test]
-fn certificates_are_passed_to_servers_and_proxies_are_not() {
+fn certificate_variables_are_passed_to_servers_but_proxies_are_not() {
     let machine = Machine::new();
     machine.installs("bin/server", &format!("exec '{}'", fixture_server().display()));
     let certificates = [
@@ -144,7 +144,7 @@ fn certificates_are_passed_to_servers_and_proxies_are_not() {
 }
 
 #[test]
-fn proxies_and_indexes_reach_the_download_alone() {
+fn proxy_and_index_variables_are_passed_only_to_the_download() {
     let variables = [PROXY, INDEX, REGISTRY, ("no_proxy", "localhost")];
     for (server, manager, program, read, unread) in [
         (json!({ "uvx": "time-server@1.2", "args": ["--zone", "UTC"] }), "uvx", "time-server", INDEX, REGISTRY),
@@ -165,7 +165,7 @@ fn proxies_and_indexes_reach_the_download_alone() {
 }
 
 #[test]
-fn package_without_withheld_variables_is_started_at_once() {
+fn package_without_withheld_variables_starts_immediately() {
     for (server, variables) in [
         (json!({ "uvx": "time-server" }), &[REGISTRY, ("NO_PROXY", "localhost"), ("UV_DEFAULT_INDEX", "")][..]),
         (json!({ "uvx": "time-server", "inherit_env": ["HTTPS_PROXY"] }), &[PROXY]),
@@ -181,7 +181,7 @@ fn package_without_withheld_variables_is_started_at_once() {
 }
 
 #[test]
-fn package_whose_program_is_unknown_is_started_offline() {
+fn package_with_unknown_program_is_started_offline() {
     let machine = Machine::new();
     machine.has_package_managers();
     machine.connects(&json!({ "uvx": "git+https://example.test/time-server" }), &[PROXY]);
@@ -190,7 +190,7 @@ fn package_whose_program_is_unknown_is_started_offline() {
 }
 
 #[test]
-fn unknown_program_of_another_index_is_an_error_that_names_the_variable() {
+fn unknown_program_of_another_index_is_an_error_with_the_variable() {
     let machine = Machine::new();
     machine.has_package_managers();
     let said = machine.connects(&json!({ "uvx": "git+https://example.test/time-server" }), &[INDEX]);
@@ -201,7 +201,7 @@ fn unknown_program_of_another_index_is_an_error_that_names_the_variable() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn login_of_a_registry_is_hidden() {
+fn registry_login_is_redacted() {
     let machine = Machine::new();
     machine.installs("bin/npx", "tr '\\0' '\\n' </proc/$$/environ | grep _auth >&2; exit 3");
     // `user:hunter2-hunter2`
@@ -211,7 +211,7 @@ fn login_of_a_registry_is_hidden() {
 }
 
 #[test]
-fn failed_download_is_explained_without_passwords() {
+fn failed_download_is_reported_without_passwords() {
     let machine = Machine::new();
     machine.installs("bin/uvx", "echo \"error: no route through $HTTPS_PROXY\" >&2; exit 2");
     let said = machine.connects(&json!({ "uvx": "time-server" }), &[PROXY]);
@@ -226,7 +226,7 @@ fn failed_download_is_explained_without_passwords() {
 }
 
 #[test]
-fn download_ends_with_its_time_and_with_its_connection() {
+fn download_stops_at_its_timeout_and_on_close() {
     let machine = Machine::new();
     machine.installs("bin/uvx", &format!("sleep 1000 & : >'{}'; wait", machine.at("started").display()));
     let server = json!({ "uvx": "time-server", "connect_timeout": "300ms" });
@@ -241,7 +241,7 @@ fn download_ends_with_its_time_and_with_its_connection() {
 }
 
 #[test]
-fn failed_server_names_variables_that_it_may_have_needed() {
+fn failed_server_error_lists_variables_not_passed() {
     let machine = Machine::new();
     let variables = [
         ("WEATHER_HOST", "one.test"),

@@ -23,7 +23,7 @@ async fn attempt(client: &Client, what: &str, at: &str) -> Result<(), mcp_bindge
 }
 
 #[tokio::test]
-async fn close_returns_when_all_descendants_are_gone() {
+async fn close_returns_after_all_descendants_have_exited() {
     let mark = Mark::new();
     let client = client(good(&mark), ClientOptions::new()).await;
     // The server and its child.

@@ -52,7 +52,7 @@ fn bindings_connect() {
 }
 
 #[test]
-fn a_server_of_the_variable_comes_before_the_embedded_one() {
+fn server_in_mcp_servers_overrides_the_embedded_one() {
     let said = program(r#"{"fixture":{"command":"named"}}"#);
     assert!(said.contains("named") && !said.contains("embedded") && !said.contains("warning"), "{said}");
     let said = program("{}");
@@ -60,7 +60,7 @@ fn a_server_of_the_variable_comes_before_the_embedded_one() {
 }
 
 #[test]
-fn names_that_are_not_those_of_the_bindings_are_a_warning() {
+fn unknown_names_in_mcp_servers_are_a_warning() {
     let said = program(r#"{"fixtur":{"command":"named"}}"#);
     let warning = "warning: MCP_SERVERS does not contain the server `fixture` of these bindings; was `fixtur` meant?";
     assert!(said.contains(warning) && said.contains("embedded"), "{said}");
@@ -91,7 +91,7 @@ fn bare_bindings_connect() {
 
 #[cfg(all(unix, feature = "stdio"))]
 #[test]
-fn a_file_in_the_current_folder_starts_nothing_unless_the_program_asks_for_that() {
+fn configuration_in_the_working_directory_is_ignored_unless_trusted() {
     for name in ["mcp.toml", ".mcp.json"] {
         let folder = tempfile::tempdir().expect("a folder");
         let text = match name {

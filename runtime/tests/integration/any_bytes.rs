@@ -33,7 +33,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_end_every_call(
+    fn every_call_completes_for_arbitrary_server_bytes(
         picked in prop::collection::vec(prop::sample::select(messages()), 1..6),
         damages in prop::collection::vec(damage(), 0..4),
     ) {

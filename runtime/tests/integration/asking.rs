@@ -12,7 +12,7 @@ use mcp_bindgen_runtime::{Client, ClientOptions, ConnectErrorKind};
 use serde_json::json;
 
 #[tokio::test]
-async fn the_configured_time_to_connect_comes_before_a_programs() {
+async fn configured_connect_timeout_overrides_the_client_option() {
     let mark = Mark::new();
     let server = bad("silent", &mark).connect_timeout(Duration::from_millis(300));
     let options = ClientOptions::new().connect_timeout(Duration::from_secs(100));
@@ -24,7 +24,7 @@ async fn the_configured_time_to_connect_comes_before_a_programs() {
 }
 
 #[tokio::test]
-async fn the_known_capabilities_are_declared_again() {
+async fn capabilities_of_the_snapshot_are_declared_again() {
     let mark = Mark::new();
     let known = Snapshot { client_capabilities: Some(json!({ "elicitation": {} })), ..Snapshot::default() };
     let client = Client::for_snapshot(&Config::default(), &good(&mark), Some(&known), ClientOptions::new());
@@ -35,7 +35,7 @@ async fn the_known_capabilities_are_declared_again() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn closed_client_leaves_neither_server_nor_guard() {
+async fn close_leaves_neither_server_nor_guard() {
     let mark = Mark::new();
     let client = Client::for_snapshot(&Config::default(), &bad("grandchild", &mark), None, ClientOptions::new());
     client.snapshot().await.expect("the server answers");

@@ -28,7 +28,7 @@ async fn refused(mode: &str, client: fn(ServerConfig) -> Client) -> ConnectError
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there() {
+async fn missing_program_is_a_spawn_error() {
     let config = ServerConfig::stdio("ghost", "no-such-program-at-all");
     let error = Client::new(config).connect().await.expect_err("no program");
     assert_eq!(error.kind, Kind::Spawn);
@@ -37,14 +37,14 @@ async fn a_program_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there() {
+async fn missing_working_directory_is_an_error() {
     let config = ServerConfig::stdio("ghost", "sh").cwd("/no/such/folder");
     let error = Client::new(config).connect().await.expect_err("no folder");
     assert!(error.to_string().contains("the folder `/no/such/folder` (cwd) does not exist"), "{error}");
 }
 
 #[tokio::test]
-async fn a_server_that_exits_at_once_is_quoted_without_its_secret() {
+async fn error_of_an_exited_server_quotes_stderr_without_secrets() {
     let mark = Mark::new();
     let client = Client::new(bad("exit", &mark).env("FIXTURE_SECRET", "sk-very-secret"));
     let error = client.connect().await.expect_err("it exits");
@@ -59,7 +59,7 @@ async fn a_server_that_exits_at_once_is_quoted_without_its_secret() {
 }
 
 #[tokio::test]
-async fn a_snapshot_has_no_secret_that_the_server_tells() {
+async fn snapshot_redacts_secrets_repeated_by_the_server() {
     let mark = Mark::new();
     let client = Client::new(bad("tells-all", &mark).env("FIXTURE_SECRET", "hunter2hunter2"));
     let snapshot = client.snapshot().await.expect("a snapshot");
@@ -70,7 +70,7 @@ async fn a_snapshot_has_no_secret_that_the_server_tells() {
 }
 
 #[tokio::test]
-async fn an_error_repeats_no_secret_of_the_command_line() {
+async fn error_redacts_secrets_of_the_command_line() {
     let config = ServerConfig::stdio("fixture", "sh")
         .args(["-c", "echo refused: $0 >&2; exit 3", "--token=hunter2"])
         .args(["postgres://u:swordfish@h/db"]);
@@ -84,7 +84,7 @@ async fn an_error_repeats_no_secret_of_the_command_line() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_server_that_never_answers() {
+async fn silent_server_is_a_connect_timeout() {
     let error = refused("silent", impatient).await;
     assert_eq!(error.kind, Kind::Timeout);
     assert!(error.to_string().contains("no answer to `initialize` within 2.5s"), "{error}");
@@ -92,28 +92,28 @@ async fn a_server_that_never_answers() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_program_that_only_prints() {
+async fn program_that_only_prints_is_a_timeout_with_its_output() {
     let error = refused("banner-only", impatient).await;
     assert_eq!(error.kind, Kind::Timeout);
     assert!(error.to_string().contains("Fixture server v1"), "{error}");
 }
 
 #[tokio::test]
-async fn an_error_without_an_id_ends_the_wait() {
+async fn error_without_an_id_fails_the_handshake() {
     let error = refused("error-without-id", Client::new).await;
     assert_eq!(error.kind, Kind::Protocol);
     assert!(error.to_string().contains("JSON-RPC error -32603: database is locked"), "{error}");
 }
 
 #[tokio::test]
-async fn a_version_that_nobody_knows() {
+async fn unsupported_protocol_version_is_an_error() {
     let error = refused("old-version", Client::new).await;
     assert_eq!(error.kind, Kind::Protocol);
     assert!(error.to_string().contains("`1999-01-01`; supported are 2024-11-05"), "{error}");
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_none() {
+async fn malformed_handshake_is_an_error() {
     let error = refused("wrong-handshake", Client::new).await;
     assert_eq!(error.kind, Kind::Protocol);
     assert!(error.to_string().contains("the response to `initialize` is invalid"), "{error}");
@@ -121,13 +121,13 @@ async fn a_handshake_that_is_none() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_line_without_an_end() {
+async fn endless_line_is_an_error() {
     let error = refused("endless-line", impatient).await;
     assert!(error.to_string().contains("more than 64 MiB") || error.kind == Kind::Timeout, "{error}");
 }
 
 #[tokio::test]
-async fn faults_that_do_no_harm() {
+async fn harmless_faults_are_tolerated() {
     for mode in [
         "banner",
         "batch",
@@ -150,7 +150,7 @@ async fn faults_that_do_no_harm() {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_costs_its_own_call_at_once() {
+async fn unreadable_response_fails_only_its_own_call() {
     let mark = Mark::new();
     let options = ClientOptions::new().timeout(Duration::from_secs(30));
     let client = Client::with_options(bad("large-answer", &mark), options);
@@ -161,7 +161,7 @@ async fn an_answer_that_cannot_be_read_costs_its_own_call_at_once() {
 
 #[tokio::test]
 #[ignore = "takes seconds; a suite of its own: .ci/run faults"]
-async fn an_answer_that_is_too_large_costs_its_own_call_at_once() {
+async fn oversized_response_fails_only_its_own_call() {
     costs_its_own_call("too-large-answer", "a message of more than 64 MiB").await;
     println!("1 fault over stdio ended in time with the right error");
 }
@@ -184,7 +184,7 @@ async fn costs_its_own_call(mode: &str, expected: &str) {
 #[cfg(unix)]
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_living_server_that_closes_its_stdout_is_noticed() {
+async fn closed_stdout_of_a_running_server_fails_pending_calls() {
     let mark = Mark::new();
     let script = r#"read line
         echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'
@@ -203,7 +203,7 @@ async fn a_living_server_that_closes_its_stdout_is_noticed() {
 }
 
 #[tokio::test]
-async fn the_snapshot_keeps_what_the_server_sent() {
+async fn snapshot_preserves_tools_unchanged() {
     let mark = Mark::new();
     let client = Client::new(bad("banner", &mark));
     let snapshot = client.snapshot().await.expect("a snapshot");
@@ -218,7 +218,7 @@ async fn the_snapshot_keeps_what_the_server_sent() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_costs_its_place_alone() {
+async fn unreadable_value_in_a_tool_list_affects_only_itself() {
     let mark = Mark::new();
     let client = Client::new(bad("unreadable-places", &mark));
     let snapshot = client.snapshot().await.expect("the list");
@@ -236,7 +236,7 @@ async fn what_cannot_be_read_costs_its_place_alone() {
 }
 
 #[tokio::test]
-async fn one_malformed_tool_does_not_cost_the_others() {
+async fn malformed_tool_does_not_affect_other_tools() {
     let mark = Mark::new();
     let client = Client::new(bad("malformed-tool", &mark));
     let tools = client.list_tools_raw().await.expect("the list");
@@ -248,7 +248,7 @@ async fn one_malformed_tool_does_not_cost_the_others() {
 }
 
 #[tokio::test]
-async fn list_without_tools_is_an_error_and_one_without_end_ends() {
+async fn list_without_tools_is_an_error_and_a_repeated_cursor_ends_it() {
     let mark = Mark::new();
     let client = Client::new(bad("no-tools-array", &mark));
     let error = client.list_tools_raw().await.expect_err("no list");
@@ -262,7 +262,7 @@ async fn list_without_tools_is_an_error_and_one_without_end_ends() {
 }
 
 #[tokio::test]
-async fn a_list_that_changes_at_once_is_read_again() {
+async fn tool_list_is_read_again_after_an_immediate_change() {
     let mark = Mark::new();
     let client = Client::new(bad("changing-list", &mark));
     let snapshot = client.snapshot().await.expect("a snapshot");
@@ -272,7 +272,7 @@ async fn a_list_that_changes_at_once_is_read_again() {
 }
 
 #[tokio::test]
-async fn results_that_look_like_others_are_read() {
+async fn unusual_results_are_read() {
     let mark = Mark::new();
     let client = Client::new(bad("extra-key", &mark));
     let result = client.call("good", Map::new()).await.expect("the call");
@@ -287,7 +287,7 @@ async fn results_that_look_like_others_are_read() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_during_a_call() {
+async fn server_exit_during_a_call_leaves_an_unknown_outcome() {
     let mark = Mark::new();
     let client = Client::new(bad("exit-on-call", &mark));
     client.connect().await.expect("a connection");
@@ -302,7 +302,7 @@ async fn a_server_that_dies_during_a_call() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_never_answered() {
+async fn unanswered_call_times_out() {
     let mark = Mark::new();
     let client = impatient(bad("silent-on-call", &mark));
     client.connect().await.expect("a connection");
@@ -316,7 +316,7 @@ async fn a_call_that_is_never_answered() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_server_that_stops_reading() {
+async fn call_times_out_if_the_server_stops_reading() {
     let mark = Mark::new();
     let client = impatient(bad("deaf", &mark));
     let error = client.list_tools_raw().await.map(|_| ()).expect_err("one page and no more");
@@ -333,7 +333,7 @@ async fn a_server_that_stops_reading() {
 }
 
 #[tokio::test]
-async fn a_process_that_is_killed_is_replaced() {
+async fn killed_server_process_is_replaced() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("a connection");
@@ -357,7 +357,7 @@ async fn a_process_that_is_killed_is_replaced() {
 }
 
 #[tokio::test]
-async fn grandchildren_go_with_the_server() {
+async fn close_kills_grandchildren_of_the_server() {
     let mark = Mark::new();
     let client = Client::new(bad("grandchild", &mark));
     let result = client.call("good", Map::new()).await.expect("the call");
@@ -375,7 +375,7 @@ async fn grandchildren_go_with_the_server() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_mind_the_end_of_stdin_is_ended() {
+async fn close_ends_a_server_that_ignores_the_end_of_stdin() {
     let mark = Mark::new();
     let client = Client::new(bad("stubborn", &mark));
     client.connect().await.expect("a connection");
@@ -388,7 +388,7 @@ async fn a_server_that_does_not_mind_the_end_of_stdin_is_ended() {
 #[cfg(unix)]
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_server_that_ignores_every_request_to_end_is_killed() {
+async fn close_kills_a_server_that_ignores_sigterm() {
     let mark = Mark::new();
     let script = r#"trap "" TERM; read line
         echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'
@@ -404,7 +404,7 @@ async fn a_server_that_ignores_every_request_to_end_is_killed() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn those_who_wait_for_a_connection_get_the_same_error() {
+async fn concurrent_callers_share_the_same_connect_error() {
     let mark = Mark::new();
     let client = impatient(bad("silent", &mark));
     let start = Instant::now();
@@ -419,7 +419,7 @@ async fn those_who_wait_for_a_connection_get_the_same_error() {
 }
 
 #[tokio::test]
-async fn giving_up_while_connecting_leaves_no_process() {
+async fn cancelled_connect_leaves_no_process() {
     let mark = Mark::new();
     let client = Client::new(bad("silent", &mark));
     let gave_up = tokio::time::timeout(Duration::from_millis(500), client.connect()).await;
@@ -429,7 +429,7 @@ async fn giving_up_while_connecting_leaves_no_process() {
 }
 
 #[tokio::test]
-async fn a_missing_variable_is_named_with_its_server() {
+async fn missing_variable_error_names_the_server() {
     let config = ServerConfig::stdio("github", "true").env("TOKEN", "${MCP_BINDGEN_TEST_NEVER_SET}");
     let error = Client::new(config).connect().await.expect_err("no variable");
     assert_eq!(error.kind, Kind::Config);
@@ -438,7 +438,7 @@ async fn a_missing_variable_is_named_with_its_server() {
 }
 
 #[tokio::test]
-async fn a_wrong_guess_of_the_era_is_mended() {
+async fn client_falls_back_to_the_other_handshake() {
     for mode in ["banner", "silent-on-call", "dies-on-discover", "empty-discover"] {
         guesses_wrong(mode, Duration::from_secs(60)).await;
     }
@@ -446,7 +446,7 @@ async fn a_wrong_guess_of_the_era_is_mended() {
 
 #[tokio::test]
 #[ignore = "waits for an answer: .ci/run patience"]
-async fn a_server_that_ignores_how_modern_ones_begin_is_asked_the_other_way() {
+async fn ignored_discover_falls_back_to_initialize() {
     guesses_wrong("ignores-discover", Duration::from_secs(6)).await;
 }
 

@@ -72,7 +72,7 @@ async fn refused_discover_falls_back_to_initialize() {
 }
 
 #[tokio::test]
-async fn discover_without_an_answer_does_not_hold_up_initialize() {
+async fn unanswered_discover_does_not_delay_initialize() {
     let (config, _) = with_sessions(|_| None).await;
     let client = Client::with_options(config, options(MODERN).connect_timeout(Duration::from_secs(2)));
     client.call("t", Map::new()).await.unwrap();
@@ -97,7 +97,7 @@ async fn refused_initialize_falls_back_to_discover() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn server_that_ends_after_one_beginning_is_started_for_the_other() {
+async fn server_that_exits_after_one_handshake_is_restarted_for_the_other() {
     // The second start knows that it is one by a file.
     let folder = tempfile::tempdir().unwrap();
     let script = r#"read -r line
@@ -141,7 +141,7 @@ async fn refused_handshake_is_the_reported_error() {
 }
 
 #[tokio::test]
-async fn streams_are_closed_where_nobody_reads_the_handshake() {
+async fn streams_are_closed_if_the_handshake_is_never_read() {
     let (near, mut far) = tokio::io::duplex(16);
     let (read, write) = tokio::io::split(near);
     let options = options(LEGACY).connect_timeout(Duration::from_millis(100));

@@ -34,7 +34,7 @@ async fn listing(pages: usize) -> (Client, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn listing_is_bounded_in_bytes_over_all_its_pages() {
+async fn tool_list_is_bounded_in_bytes_over_all_pages() {
     let (client, _) = listing(7).await;
     assert_eq!(client.list_tools_raw().await.expect("56 MiB are fine").len(), 7);
     client.close().await;

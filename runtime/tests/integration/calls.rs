@@ -38,7 +38,7 @@ async fn structured(client: &Client, tool: &'static str) -> Value {
 }
 
 #[tokio::test]
-async fn progress_is_heard_in_order_and_ends_with_the_call() {
+async fn progress_is_reported_in_order_and_ends_with_the_call() {
     let client = converse(ClientOptions::new());
     let heard = Arc::new(Mutex::new(Vec::new()));
     let record = heard.clone();
@@ -68,7 +68,7 @@ async fn progress_is_heard_in_order_and_ends_with_the_call() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_timeout_holds_unless_progress_and_a_cap_stretch_it() {
+async fn progress_extends_the_timeout_only_with_a_cap() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("the connection");
@@ -88,7 +88,7 @@ async fn a_timeout_holds_unless_progress_and_a_cap_stretch_it() {
 }
 
 #[tokio::test]
-async fn options_hold_for_every_call_through_a_client() {
+async fn client_wide_options_apply_to_every_call() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("the connection");
@@ -103,7 +103,7 @@ async fn options_hold_for_every_call_through_a_client() {
 }
 
 #[tokio::test]
-async fn a_token_cancels_a_call_at_once() {
+async fn cancellation_token_cancels_a_call_immediately() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("the connection");
@@ -123,7 +123,7 @@ async fn a_token_cancels_a_call_at_once() {
 }
 
 #[tokio::test]
-async fn meta_reaches_the_server_and_the_protocols_own_keys_are_refused() {
+async fn meta_is_sent_to_the_server_and_reserved_keys_are_refused() {
     for version in [LEGACY, MODERN] {
         let client = converse(ClientOptions::new().protocol_version(version));
         let options = CallOptions::new().meta("traceparent", "00-1").meta("com.example/n", json!({ "a": [1] }));
@@ -142,7 +142,7 @@ async fn meta_reaches_the_server_and_the_protocols_own_keys_are_refused() {
 }
 
 #[tokio::test]
-async fn what_servers_ask_goes_to_handlers() {
+async fn server_requests_are_passed_to_handlers() {
     let options = ClientOptions::new()
         .on_elicitation(async |request| {
             assert_eq!(request.message, "Who are you?");
@@ -164,7 +164,7 @@ async fn what_servers_ask_goes_to_handlers() {
 }
 
 #[tokio::test]
-async fn what_nobody_answers_is_declined() {
+async fn server_requests_without_a_handler_are_declined() {
     let client = converse(ClientOptions::new());
     assert_eq!(structured(&client, "ask_user").await["result"]["action"], "decline");
     assert_eq!(structured(&client, "ask_model").await["error"]["code"], -32601);
@@ -173,7 +173,7 @@ async fn what_nobody_answers_is_declined() {
 }
 
 #[tokio::test]
-async fn a_call_does_not_lose_its_time_while_the_user_thinks() {
+async fn call_timeout_pauses_during_elicitation() {
     let slow = ClientOptions::new().on_elicitation(async |_| {
         tokio::time::sleep(Duration::from_millis(900)).await;
         ElicitationAnswer::Decline
@@ -194,7 +194,7 @@ async fn a_call_does_not_lose_its_time_while_the_user_thinks() {
 }
 
 #[tokio::test]
-async fn a_task_is_polled_to_its_end() {
+async fn task_is_polled_until_it_completes() {
     let client = converse(ClientOptions::new().protocol_version(MODERN));
     let result = client.call_tool(call("task")).await.expect("the call");
     assert_eq!(result.text(), "done after 3 polls");
@@ -212,7 +212,7 @@ async fn a_task_is_polled_to_its_end() {
 }
 
 #[tokio::test]
-async fn tasks_are_declared_where_the_protocol_has_them_and_not_in_the_snapshot() {
+async fn task_support_is_declared_but_absent_from_the_snapshot() {
     let declared = "io.modelcontextprotocol/clientCapabilities";
     let own = json!({ "extensions": { "com.example/maps": { "zoom": 3 } } });
     for (options, extensions) in [
@@ -237,7 +237,7 @@ async fn tasks_are_declared_where_the_protocol_has_them_and_not_in_the_snapshot(
 }
 
 #[tokio::test]
-async fn a_question_of_a_task_is_answered_once_however_often_it_is_shown() {
+async fn repeated_input_request_of_a_task_is_answered_once() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let record = asked.clone();
     let options = ClientOptions::new().protocol_version(MODERN).on_elicitation(move |question| {
@@ -252,7 +252,7 @@ async fn a_question_of_a_task_is_answered_once_however_often_it_is_shown() {
 }
 
 #[tokio::test]
-async fn a_call_is_cancelled_also_while_the_user_thinks() {
+async fn cancellation_token_cancels_a_call_during_elicitation() {
     let token = CancellationToken::new();
     let cancel = token.clone();
     let asked = ClientOptions::new().protocol_version(MODERN).on_elicitation(move |_| {
@@ -270,7 +270,7 @@ async fn a_call_is_cancelled_also_while_the_user_thinks() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_ever_is_waited_for_only_so_long() {
+async fn call_ends_if_input_requests_are_never_answered() {
     let asked = ClientOptions::new()
         .protocol_version(MODERN)
         .answer_timeout(Duration::from_millis(20))
@@ -287,7 +287,7 @@ async fn a_server_that_asks_for_ever_is_waited_for_only_so_long() {
 struct Tenant(u32);
 
 #[test]
-fn a_call_carries_values_for_layers() {
+fn call_carries_extensions_for_layers() {
     let call = call("task").with_extension(Tenant(7)).with_extension("text");
     let copy = call.clone();
     assert_eq!((copy.extension::<Tenant>(), copy.extension::<&str>()), (Some(&Tenant(7)), Some(&"text")));

@@ -78,7 +78,7 @@ async fn session(client: &Client) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_session_is_the_same_without_its_server_over_every_transport() {
+async fn replayed_session_matches_the_recorded_one_over_every_transport() {
     let mark = Mark::new();
     let http = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     for (config, version) in [
@@ -111,7 +111,7 @@ async fn results_of_a_tool_are_those_that_were_recorded_for_it() {
 }
 
 #[tokio::test]
-async fn the_same_session_gives_the_same_file() {
+async fn equal_sessions_record_equal_files() {
     let mark = Mark::new();
     let texts = [Place::new(), Place::new()];
     for place in &texts {
@@ -133,7 +133,7 @@ async fn the_same_session_gives_the_same_file() {
 }
 
 #[tokio::test]
-async fn a_recording_is_there_as_a_whole_or_not_at_all() {
+async fn recording_is_written_atomically() {
     let (mark, place) = (Mark::new(), Place::new());
     let cassette = Cassette::record(place.path()).unwrap();
     let client = Client::with_options(good(&mark), ClientOptions::new().cassette(cassette.clone()));
@@ -175,7 +175,7 @@ fn of_cassette(error: &CallError) -> &CassetteError {
 }
 
 #[tokio::test]
-async fn a_changed_argument_is_told_with_its_place_and_both_values() {
+async fn changed_argument_error_shows_pointer_and_both_values() {
     let place = recorded(&[(1, 2), (5, 6)]).await;
     let client = place.replaying(ClientOptions::new());
     let error = add(&client, 1, 3).await.unwrap_err();
@@ -209,7 +209,7 @@ async fn nearest_recorded_call_is_reported() {
 }
 
 #[tokio::test]
-async fn what_was_never_recorded_or_not_so_often_is_an_error_and_no_hang() {
+async fn unrecorded_call_is_an_error_without_delay() {
     let place = recorded(&[(1, 2)]).await;
     let client = place.replaying(ClientOptions::new());
     assert!(add(&client, 1, 2).await.is_ok());
@@ -227,7 +227,7 @@ async fn what_was_never_recorded_or_not_so_often_is_an_error_and_no_hang() {
 }
 
 #[tokio::test]
-async fn answers_to_equal_requests_come_in_turn_whoever_asks() {
+async fn recorded_responses_are_replayed_in_order_for_concurrent_callers() {
     let place = recorded(&[(1, 2); 64]).await;
     let client = place.replaying(ClientOptions::new());
     let mut callers = JoinSet::new();
@@ -240,7 +240,7 @@ async fn answers_to_equal_requests_come_in_turn_whoever_asks() {
 }
 
 #[tokio::test]
-async fn a_cassette_of_another_server_is_refused_by_both_names() {
+async fn cassette_of_another_server_is_refused() {
     let place = recorded(&[(1, 2)]).await;
     let options = || ClientOptions::new().cassette(Cassette::replay(place.path()).unwrap());
     let error = Client::with_options(ServerConfig::stdio("github", "x"), options()).connect().await.unwrap_err();
@@ -254,7 +254,7 @@ async fn a_cassette_of_another_server_is_refused_by_both_names() {
 }
 
 #[tokio::test]
-async fn what_is_no_whole_cassette_is_said_before_anything_is_called() {
+async fn truncated_or_malformed_cassette_is_refused_before_any_call() {
     let place = recorded(&[(1, 2), (3, 4)]).await;
     let whole = place.text();
     let read = |text: &str| {
@@ -299,7 +299,7 @@ async fn what_is_no_whole_cassette_is_said_before_anything_is_called() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_in_the_file_and_nothing_needs_them_on_replay() {
+async fn cassette_contains_no_secrets_and_replays_without_them() {
     const SECRET: &str = "k-9d8c7b6a5f4e3d2c1b";
     let (mark, place) = (Mark::new(), Place::new());
     let config = bad("show-environment", &mark).env("FIXTURE_SECRET", SECRET).env("TOKEN", SECRET);
@@ -318,7 +318,7 @@ async fn secrets_are_not_in_the_file_and_nothing_needs_them_on_replay() {
 }
 
 #[tokio::test]
-async fn a_difference_shows_no_secret_that_is_known() {
+async fn difference_error_redacts_known_secrets() {
     const SECRET: &str = "k-1d8c7b6a5f4e3d2c1f";
     let place = recorded(&[(1, 2)]).await;
     let config = ServerConfig::stdio("fixture", "x").env("API_TOKEN", SECRET);
@@ -330,7 +330,7 @@ async fn a_difference_shows_no_secret_that_is_known() {
 }
 
 #[tokio::test]
-async fn what_the_server_asks_is_asked_again_and_wants_the_same_answer() {
+async fn server_requests_are_replayed_and_require_the_same_response() {
     let (mark, place) = (Mark::new(), Place::new());
     let answers = |name: &'static str| {
         ClientOptions::new()

@@ -62,7 +62,7 @@ fn breaks(case: &Case) -> Option<&'static str> {
 }
 
 #[tokio::test]
-async fn deny_refuses_exactly_the_tools_that_broke() {
+async fn deny_refuses_exactly_the_tools_with_breaking_changes() {
     assert!(CASES.len() >= 25 && CASES.iter().filter(|case| breaks(case).is_some()).count() >= 15);
     let changing = Changing::start(CASES).await;
     let client = changing.bindings(Drift::Deny, Pin::Schema);
@@ -71,7 +71,7 @@ async fn deny_refuses_exactly_the_tools_that_broke() {
 }
 
 #[tokio::test]
-async fn pin_all_refuses_what_is_not_word_for_word_the_same() {
+async fn pin_all_refuses_every_textual_change() {
     let changing = Changing::start(CASES).await;
     let client = changing.bindings(Drift::Deny, Pin::All);
     let refuses = |case: &Case| match case.said {
@@ -82,7 +82,7 @@ async fn pin_all_refuses_what_is_not_word_for_word_the_same() {
 }
 
 #[tokio::test]
-async fn warn_tells_each_change_once_and_refuses_nothing() {
+async fn warn_reports_each_change_once_and_refuses_no_call() {
     for pin in [Pin::Schema, Pin::All] {
         let log = Log::start();
         let changing = Changing::start(CASES).await;
@@ -114,7 +114,7 @@ async fn warn_tells_each_change_once_and_refuses_nothing() {
 }
 
 #[tokio::test]
-async fn ignore_does_not_look() {
+async fn ignore_compares_no_tools() {
     let log = Log::start();
     let changing = Changing::start(CASES).await;
     let client = changing.bindings(Drift::Ignore, Pin::All);
@@ -134,7 +134,7 @@ fn small() -> (Vec<Value>, Vec<Value>) {
 const WORDS: &str = "/inputSchema/properties/a: new required property; may be sent, and is refused now: {}";
 
 #[tokio::test]
-async fn what_changes_on_the_way_is_refused_from_the_next_call_on() {
+async fn change_during_a_connection_is_refused_from_the_next_call_on() {
     let (before, now) = small();
     let changing = Changing::between(&before, before.clone()).await;
     let client = changing.bindings(Drift::Deny, Pin::Schema);
@@ -164,7 +164,7 @@ async fn what_changes_on_the_way_is_refused_from_the_next_call_on() {
 }
 
 #[tokio::test]
-async fn what_is_told_is_told_again_only_where_it_changes_again() {
+async fn change_is_reported_again_only_after_another_change() {
     let (before, now) = small();
     let log = Log::start();
     let changing = Changing::between(&before, now.clone()).await;
@@ -188,7 +188,7 @@ async fn what_is_told_is_told_again_only_where_it_changes_again() {
 }
 
 #[tokio::test]
-async fn many_callers_wait_for_one_list() {
+async fn concurrent_callers_share_one_tool_list_request() {
     let (before, now) = small();
     let changing = Changing::between(&before, now).await;
     let client = changing.bindings(Drift::Deny, Pin::Schema);
@@ -203,7 +203,7 @@ async fn many_callers_wait_for_one_list() {
 }
 
 #[tokio::test]
-async fn a_list_that_does_not_come_is_part_of_the_calls_time() {
+async fn tool_list_request_counts_towards_the_call_timeout() {
     let (before, _) = small();
     let changing = Changing::between(&before, before.clone()).await;
     let client = changing.bindings(Drift::Deny, Pin::Schema);
@@ -236,7 +236,7 @@ async fn a_list_that_does_not_come_is_part_of_the_calls_time() {
 }
 
 #[tokio::test]
-async fn without_a_list_deny_refuses_and_warn_does_not() {
+async fn deny_refuses_and_warn_allows_calls_if_listing_fails() {
     let (before, _) = small();
     let changing = Changing::between(&before, before.clone()).await;
     let client = changing.bindings(Drift::Deny, Pin::Schema);
@@ -263,7 +263,7 @@ async fn without_a_list_deny_refuses_and_warn_does_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_always_tells_of_changes_is_not_listed_without_end() {
+async fn constant_list_changes_do_not_cause_endless_listing() {
     let (before, now) = small();
     let changing = Changing::between(&before, now).await;
     changing.state.is_restless.store(true, Ordering::SeqCst);
@@ -278,7 +278,7 @@ async fn a_server_that_always_tells_of_changes_is_not_listed_without_end() {
 }
 
 #[tokio::test]
-async fn a_stack_refuses_them_in_its_place() {
+async fn stack_refuses_changed_tools() {
     let (before, now) = small();
     let changing = Changing::between(&before, now).await;
     let stack = Stack::new(changing.bindings(Drift::Deny, Pin::Schema));
@@ -290,7 +290,7 @@ async fn a_stack_refuses_them_in_its_place() {
 }
 
 #[tokio::test]
-async fn what_nobody_has_looked_at_is_denied() {
+async fn deny_refuses_tools_without_bindings_or_snapshot() {
     let (before, mut now) = small();
     now.push(tool("late", r#"{"inputSchema": {"type": "object"}}"#));
     let changing = Changing::between(&before, now).await;
@@ -311,7 +311,7 @@ async fn what_nobody_has_looked_at_is_denied() {
 }
 
 #[tokio::test]
-async fn servers_of_a_file_are_compared_with_their_snapshots() {
+async fn servers_from_a_file_are_compared_with_their_snapshots() {
     let (before, now) = small();
     let changing = Changing::between(&before, now).await;
     let folder = tempfile::tempdir().unwrap();
@@ -336,7 +336,7 @@ async fn servers_of_a_file_are_compared_with_their_snapshots() {
 }
 
 #[tokio::test]
-async fn what_overrides_mend_is_no_drift() {
+async fn schema_overrides_are_not_drift() {
     let (before, _) = small();
     let changing = Changing::between(&before, before.clone()).await;
     let mended = ToolSpec::new("stays", r#"{"type": "object", "required": ["a"]}"#)
@@ -350,7 +350,7 @@ async fn what_overrides_mend_is_no_drift() {
 }
 
 #[tokio::test]
-async fn secrets_are_neither_drift_nor_told() {
+async fn redacted_secrets_are_not_drift_and_are_not_reported() {
     const SECRET: &str = "sk-c7a1e9f2b3d84406";
     let told = |secret: &str| {
         tool(
@@ -374,7 +374,7 @@ async fn secrets_are_neither_drift_nor_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_tells_of_changes_on_request_is_asked_to() {
+async fn client_subscribes_to_list_changes_if_the_server_requires_it() {
     let server = ServerConfig::stdio("changing", common::fixture_server().to_str().unwrap());
     let server = server.args(["--misbehave", "modern-changing-list"]).drift(Drift::Deny);
     let client = Client::new(server);

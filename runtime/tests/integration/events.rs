@@ -76,7 +76,7 @@ fn failed(kind: CallErrorKind, dispatched: Dispatched) -> impl Fn(CallOutcome) -
 }
 
 #[tokio::test]
-async fn every_call_is_told_once_with_who_made_it_and_how_it_ended() {
+async fn every_call_emits_one_event_with_source_and_outcome() {
     let mark = Mark::new();
     let client = Client::new(good(&mark).exclude(["save_*"]));
     let mut events = client.events();
@@ -119,7 +119,7 @@ async fn every_call_is_told_once_with_who_made_it_and_how_it_ended() {
 }
 
 #[tokio::test]
-async fn failures_say_what_the_server_may_have_done() {
+async fn failure_event_contains_kind_and_dispatched() {
     let mark = Mark::new();
     let client = Client::new(bad("exit-on-call", &mark));
     let mut events = client.events();
@@ -140,7 +140,7 @@ async fn failures_say_what_the_server_may_have_done() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_is_told_as_well() {
+async fn dropped_call_emits_an_event() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("the connection");
@@ -156,7 +156,7 @@ async fn a_call_that_nobody_waits_for_is_told_as_well() {
 }
 
 #[tokio::test]
-async fn what_connections_do_is_told_in_order_by_one_listener_for_all_servers() {
+async fn connection_states_are_reported_in_order_for_all_servers() {
     let mark = Mark::new();
     let added = Client::new(named("added", &mark));
     let servers = Servers::new().with(named("one", &mark)).with_client(added.clone());
@@ -176,7 +176,7 @@ async fn what_connections_do_is_told_in_order_by_one_listener_for_all_servers() 
 }
 
 #[tokio::test]
-async fn changes_to_the_list_of_tools_are_told_in_every_era() {
+async fn tool_list_change_emits_an_event_in_every_protocol_version() {
     for mode in ["changing-list", "modern-changing-list"] {
         let mark = Mark::new();
         let client = Client::new(bad(mode, &mark));
@@ -192,7 +192,7 @@ fn nothing_but(tool: &'static str) -> Policy {
 }
 
 #[tokio::test]
-async fn a_stack_tells_of_each_call_once_also_where_it_never_reached_the_client() {
+async fn stack_emits_one_event_per_call_even_if_denied() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let stack = Stack::new(client.clone()).policy(nothing_but("add"));
@@ -214,7 +214,7 @@ async fn a_stack_tells_of_each_call_once_also_where_it_never_reached_the_client(
 }
 
 #[tokio::test]
-async fn a_stack_around_what_is_no_client_tells_of_its_calls_itself() {
+async fn stack_without_a_client_emits_its_own_events() {
     let fake = Fake::new();
     let stack = Stack::new(fake.clone());
     let mut events = stack.events();
@@ -227,7 +227,7 @@ async fn a_stack_around_what_is_no_client_tells_of_its_calls_itself() {
 }
 
 #[tokio::test]
-async fn approvals_are_told_when_they_are_asked_for() {
+async fn approval_request_emits_an_event() {
     let mark = Mark::new();
     let approving = |records: bool| {
         let options = ClientOptions::new().on_approval(async |request| match request.arguments["a"].as_u64() {
@@ -262,7 +262,7 @@ async fn approvals_are_told_when_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn arguments_and_results_are_told_on_request_alone_and_without_secrets() {
+async fn arguments_and_results_are_recorded_only_on_request_and_redacted() {
     let mark = Mark::new();
     let token = format!("{}_{}", "ghp", "a1B2".repeat(9));
     let arguments = json!({ "text": format!("from {SECRET}"), "api_key": "hunter", "note": token, "ok": 1 });
@@ -282,7 +282,7 @@ async fn arguments_and_results_are_told_on_request_alone_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn what_is_secret_is_known_before_content_is_told() {
+async fn content_is_recorded_only_after_secrets_are_resolved() {
     let mark = Mark::new();
     let options = ClientOptions::new().record_content(true);
     let client = Client::with_options(good(&mark).env("KEY", "${PATH}").exclude(["save_*"]), options);
@@ -298,7 +298,7 @@ async fn what_is_secret_is_known_before_content_is_told() {
 }
 
 #[tokio::test]
-async fn callers_and_listeners_side_by_side_lose_nothing_but_what_is_told() {
+async fn concurrent_listeners_lose_only_the_reported_missed_events() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("the connection");
@@ -341,7 +341,7 @@ async fn callers_and_listeners_side_by_side_lose_nothing_but_what_is_told() {
 }
 
 #[test]
-fn events_are_for_whoever_holds_them() {
+fn events_are_send_and_sync() {
     fn sendable<T: Send + Sync + 'static>() {}
     sendable::<Events>();
     sendable::<Event>();

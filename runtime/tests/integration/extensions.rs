@@ -63,7 +63,7 @@ fn client(stream: DuplexStream) -> Client {
 }
 
 #[tokio::test]
-async fn extension_has_requests_and_notifications_of_its_own_in_both_directions() {
+async fn extension_requests_and_notifications_work_in_both_directions() {
     let (near, far) = duplex(1 << 16);
     let (server, client) = (server(far), client(near));
     let mut told = client.notifications();
@@ -94,7 +94,7 @@ async fn extension_has_requests_and_notifications_of_its_own_in_both_directions(
 }
 
 #[tokio::test]
-async fn methods_of_the_protocol_that_are_governed_are_no_extension() {
+async fn governed_protocol_methods_are_refused_as_extensions() {
     let (near, far) = duplex(1 << 16);
     let (server, client) = (server(far), client(near));
     for method in
@@ -114,7 +114,7 @@ async fn methods_of_the_protocol_that_are_governed_are_no_extension() {
 }
 
 #[tokio::test]
-async fn request_of_an_extension_ends_in_its_time_with_an_unknown_outcome() {
+async fn extension_request_times_out_with_an_unknown_outcome() {
     let (near, far) = duplex(1 << 16);
     let (server, client) = (server(far), client(near));
     let within = CallOptions::new().timeout(Duration::from_millis(100));

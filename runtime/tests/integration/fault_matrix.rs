@@ -64,14 +64,14 @@ const EXPECTED: &[(&str, [&str; 3])] = &[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a suite of its own: .ci/run faults"]
-async fn every_fault_ends_in_time_with_the_right_error() {
+async fn every_stdio_fault_ends_in_time_with_the_expected_error() {
     meet_all("stdio", "", meet_over_stdio).await;
 }
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a suite of its own: .ci/run faults"]
-async fn every_fault_over_a_connector_ends_as_over_stdio() {
+async fn every_connector_fault_ends_like_over_stdio() {
     // A process that closes its output still holds the socket, which is its input too.
     meet_all("a unix socket of the program", "closes-stdout", meet_over_socket).await;
 }

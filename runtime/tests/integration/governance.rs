@@ -40,7 +40,7 @@ fn denied(outcome: Result<impl std::fmt::Debug, CallError>) -> String {
 }
 
 #[tokio::test]
-async fn what_is_not_selected_is_denied_bound_or_not() {
+async fn unselected_tool_is_denied_with_and_without_bindings() {
     let mark = Mark::new();
     let configs = [store(&mark).exclude(["rem*"]), store(&mark).tools(["get", "executions"])];
     for config in configs {
@@ -76,7 +76,7 @@ fn approving(
 }
 
 #[tokio::test]
-async fn what_is_not_approved_never_reaches_the_server() {
+async fn unapproved_call_never_reaches_the_server() {
     let mark = Mark::new();
     let nobody = Client::new(store(&mark).approve(["rem*"]));
     let error = nobody.call_tool(bound()).await.expect_err("nobody can be asked");
@@ -97,7 +97,7 @@ async fn what_is_not_approved_never_reaches_the_server() {
 }
 
 #[tokio::test]
-async fn globs_with_an_exclamation_mark_take_tools_away() {
+async fn negated_globs_exclude_tools() {
     let mark = Mark::new();
     for approve in [&["*", "!rem*"][..], &["!remove"], &["rem*", "!*"]] {
         let client = Client::new(store(&mark).approve(approve.iter().copied()));
@@ -114,7 +114,7 @@ async fn globs_with_an_exclamation_mark_take_tools_away() {
 }
 
 #[tokio::test]
-async fn approval_by_a_layer_counts_for_the_configuration() {
+async fn approval_by_a_layer_satisfies_the_configuration() {
     let mark = Mark::new();
     let yes = || Approval::of(["remove"], async |_| ApprovalAnswer::Approve);
     let no = Approval::of(["remove"], async |_| ApprovalAnswer::Decline("no".to_owned()));
@@ -135,7 +135,7 @@ async fn approval_by_a_layer_counts_for_the_configuration() {
 }
 
 #[tokio::test]
-async fn a_yes_is_good_for_one_call_wherever_the_layers_stand() {
+async fn approval_applies_to_one_call_in_any_layer_order() {
     let mark = Mark::new();
     let (client, asked) = approving(&mark, |_| ApprovalAnswer::Approve);
     let asked = || asked.swap(0, Ordering::Relaxed);

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
-async fn calls_lists_and_snapshots_work_as_over_stdio() {
+async fn calls_lists_and_snapshots_work_over_http() {
     let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     for version in ["2025-11-25", "2026-07-28"] {
         let options = ClientOptions::new().protocol_version(version);
@@ -42,7 +42,7 @@ async fn calls_lists_and_snapshots_work_as_over_stdio() {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side_and_end_in_time() {
+async fn http_calls_run_concurrently_and_time_out() {
     let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     let client = Client::new(ServerConfig::http("remote", &server.url));
     client.connect().await.expect("a connection");
@@ -63,7 +63,7 @@ async fn calls_run_side_by_side_and_end_in_time() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_restarted_is_found_again() {
+async fn client_reconnects_to_a_restarted_server() {
     let first = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     let url = first.url.clone();
     let client = Client::new(ServerConfig::http("remote", &url));
@@ -79,7 +79,7 @@ async fn a_server_that_was_restarted_is_found_again() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn refused_connection_is_a_transport_error() {
     let url = "http://127.0.0.1:1/mcp?key=sk-very-secret";
     let error = Client::new(ServerConfig::http("remote", url)).connect().await.expect_err("nobody is there");
     assert_eq!(error.kind, Kind::Transport);
@@ -89,7 +89,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn a_url_of_another_kind() {
+async fn unsupported_url_scheme_or_reserved_header_is_an_error() {
     let error = Client::new(ServerConfig::http("remote", "ftp://example.com")).connect().await.expect_err("no http");
     assert_eq!(error.kind, Kind::Config);
     let config = ServerConfig::http("remote", "http://127.0.0.1:9").header("Mcp-Session-Id", "x");
@@ -98,7 +98,7 @@ async fn a_url_of_another_kind() {
 }
 
 #[tokio::test]
-async fn refusals_are_named() {
+async fn http_error_status_is_reported_with_its_body() {
     let cases = [
         ("401 Unauthorized", "", Kind::Auth, "does not accept the `Authorization` header (HTTP 401"),
         ("403 Forbidden", "go away", Kind::Auth, "HTTP 403 Forbidden: go away"),
@@ -121,7 +121,7 @@ async fn refusals_are_named() {
 }
 
 #[tokio::test]
-async fn a_secret_that_a_refusal_repeats_is_not_shown_where_it_is_cut_either() {
+async fn truncated_error_body_does_not_reveal_part_of_a_secret() {
     for filled in 270..300 {
         let url = scripted(move |received| {
             let secret = received.head.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap_or_default();
@@ -135,7 +135,7 @@ async fn a_secret_that_a_refusal_repeats_is_not_shown_where_it_is_cut_either() {
 }
 
 #[tokio::test]
-async fn errors_without_an_id_end_the_wait() {
+async fn error_without_an_id_fails_the_handshake() {
     for status in ["200 OK", "400 Bad Request", "500 Internal Server Error"] {
         let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "no such tenant"}});
         let url = scripted(move |_| Some(response(status, "application/json", &body.to_string()))).await;
@@ -145,7 +145,7 @@ async fn errors_without_an_id_end_the_wait() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers() {
+async fn silent_server_times_out() {
     let url = scripted(|_| None).await;
     let start = Instant::now();
     let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err("silence");
@@ -160,7 +160,7 @@ async fn a_server_that_never_answers() {
 }
 
 #[tokio::test]
-async fn what_the_server_sent_is_kept_in_json_and_in_events() {
+async fn result_is_unchanged_in_json_and_in_event_streams() {
     for events in [false, true] {
         let url = scripted(move |received| {
             let odd = json!({"content": [{"type": "hologram"}], "tools": [], "structuredContent": {"z": 1, "a": null}});
@@ -185,7 +185,7 @@ async fn what_the_server_sent_is_kept_in_json_and_in_events() {
 }
 
 #[tokio::test]
-async fn connections_are_reused_and_headers_sent() {
+async fn connections_are_reused_and_headers_are_sent() {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = heads.clone();
     let connections = Arc::new(AtomicUsize::new(0));
@@ -208,7 +208,7 @@ async fn connections_are_reused_and_headers_sent() {
 }
 
 #[tokio::test]
-async fn a_redirect_elsewhere_is_not_followed() {
+async fn redirect_to_another_origin_is_not_followed() {
     let elsewhere = Arc::new(AtomicUsize::new(0));
     let count = elsewhere.clone();
     let other = scripted(move |received| {
@@ -227,7 +227,7 @@ async fn a_redirect_elsewhere_is_not_followed() {
 }
 
 #[tokio::test]
-async fn status_400_that_may_mean_a_lost_session_fails_one_call_and_drops_the_session() {
+async fn ambiguous_status_400_fails_one_call_and_drops_the_session() {
     let (sessions, calls) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counted = calls.clone();
     let url = scripted(move |received| {
@@ -257,7 +257,7 @@ async fn status_400_that_may_mean_a_lost_session_fails_one_call_and_drops_the_se
 }
 
 #[tokio::test]
-async fn status_404_for_a_session_sends_the_call_once_to_another() {
+async fn status_404_resends_the_call_once_in_a_new_session() {
     for (is_always, outcome) in [(false, Ok("done".to_owned())), (true, Err(Dispatched::No))] {
         let posts = Arc::new(Mutex::new(Vec::new()));
         let seen = posts.clone();
@@ -296,7 +296,7 @@ async fn status_404_for_a_session_sends_the_call_once_to_another() {
 }
 
 #[tokio::test]
-async fn health_check_begins_no_other_conversation() {
+async fn health_check_does_not_start_a_new_session() {
     let checks = Arc::new(AtomicUsize::new(0));
     let counted = checks.clone();
     let url = scripted(move |received| match received.method() {
@@ -344,7 +344,7 @@ const STATUSES: [(u16, Dispatched, usize, usize); 22] = [
 ];
 
 #[tokio::test]
-async fn status_decides_what_became_of_a_call_and_whether_it_is_sent_again() {
+async fn http_status_determines_the_outcome_and_whether_to_retry() {
     for (status, dispatched, without, with) in STATUSES {
         for (repeatable, expected) in [(None, without), (Some("t"), with)] {
             let calls = Arc::new(AtomicUsize::new(0));
@@ -371,7 +371,7 @@ async fn status_decides_what_became_of_a_call_and_whether_it_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_refused_by_its_status_is_not_said_to_be_unsent() {
+async fn call_refused_by_http_status_is_reported_as_not_run() {
     let url = scripted(|received| match received.method() {
         "tools/call" => Some(
             "HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\nretry-after: 7\r\ncontent-length: 9\r\n\r\nslow down"
@@ -390,7 +390,7 @@ async fn a_call_that_is_refused_by_its_status_is_not_said_to_be_unsent() {
 }
 
 #[tokio::test]
-async fn looking_for_headers_ends_with_the_call() {
+async fn header_lookup_ends_with_the_call() {
     let lists = Arc::new(tokio::sync::Notify::new());
     let asked = lists.clone();
     let url = scripted(move |received| match received.method() {
@@ -433,7 +433,7 @@ async fn looking_for_headers_ends_with_the_call() {
 }
 
 #[tokio::test]
-async fn a_call_that_became_a_task_is_not_made_again_for_its_headers() {
+async fn task_is_not_restarted_for_missing_headers() {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     let url = scripted(move |received| {
@@ -466,7 +466,7 @@ async fn a_call_that_became_a_task_is_not_made_again_for_its_headers() {
 }
 
 #[tokio::test]
-async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
+async fn annotated_arguments_are_sent_as_headers() {
     const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
     static SPEC: ToolSpec = ToolSpec::new("t", SCHEMA);
     let heads = Arc::new(Mutex::new(Vec::new()));
@@ -505,7 +505,7 @@ async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
 }
 
 #[tokio::test]
-async fn a_server_may_ask_in_the_middle_of_a_call() {
+async fn input_required_result_is_completed_by_handlers() {
     let rounds = Arc::new(Mutex::new(Vec::new()));
     let seen = rounds.clone();
     let url = scripted(move |received| {
@@ -543,7 +543,7 @@ async fn a_server_may_ask_in_the_middle_of_a_call() {
 }
 
 #[tokio::test]
-async fn secret_headers_over_plain_http_to_another_machine_are_warned_of_once() {
+async fn secret_headers_over_plain_http_are_warned_about_once() {
     let log = crate::drift::Log::start();
     // Addresses of documentation, where nobody answers.
     for (name, url) in [("exposed", "http://192.0.2.1/mcp"), ("encrypted", "https://192.0.2.1/mcp")] {

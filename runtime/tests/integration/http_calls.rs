@@ -17,7 +17,7 @@ use tokio::sync::{Notify, mpsc};
 const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn the_server_is_told_of_a_call_that_is_dropped_before_it_answers() {
+async fn dropped_call_is_cancelled_on_the_server() {
     let (cancelled, mut told) = mpsc::unbounded_channel();
     let called = Arc::new(Notify::new());
     let has_come = called.clone();
@@ -47,7 +47,7 @@ async fn the_server_is_told_of_a_call_that_is_dropped_before_it_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_in_a_batch_is_found_behind_what_is_none() {
+async fn response_in_a_batch_is_found_after_notifications() {
     let url = scripted(|received| {
         let result = match received.method() {
             "tools/call" => json!({"content": [{"type": "text", "text": "done"}]}),
@@ -66,7 +66,7 @@ async fn an_answer_in_a_batch_is_found_behind_what_is_none() {
 }
 
 #[tokio::test]
-async fn an_error_that_comes_with_a_status_is_no_problem_of_the_connection() {
+async fn error_with_an_http_status_does_not_affect_other_calls() {
     let url = scripted(move |received| {
         let error = json!({"jsonrpc": "2.0", "id": received.body["id"], "error": {"code": -32602, "message": "wrong arguments"}});
         match (received.method(), received.body["params"]["name"].as_str()) {
@@ -90,7 +90,7 @@ async fn an_error_that_comes_with_a_status_is_no_problem_of_the_connection() {
 
 /// A connection's own runtime drives its sockets, also for calls from another runtime.
 #[test]
-fn calls_from_a_runtime_that_rests_leave_no_socket_to_it() {
+fn calls_do_not_bind_sockets_to_the_runtime_of_the_caller() {
     const SIDE_BY_SIDE: usize = 6;
     let here = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -139,7 +139,7 @@ async fn held_until_all_are_there(gate: Arc<tokio::sync::Barrier>) -> String {
 }
 
 #[tokio::test]
-async fn the_limit_of_requests_is_that_of_calls_and_others_together() {
+async fn request_limit_covers_calls_and_other_requests() {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
@@ -172,7 +172,7 @@ async fn the_limit_of_requests_is_that_of_calls_and_others_together() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_after_it_renewed_a_session_is_on_the_cassette() {
+async fn cassette_records_notifications_of_a_renewed_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.jsonl");
     let sessions = Arc::new(AtomicUsize::new(0));
@@ -204,7 +204,7 @@ async fn what_a_server_says_after_it_renewed_a_session_is_on_the_cassette() {
 }
 
 #[tokio::test]
-async fn no_call_reaches_a_renewed_session_whose_tools_nobody_has_compared() {
+async fn renewed_session_compares_tools_before_any_call() {
     const SPEC: ToolSpec = ToolSpec::new("t", r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
     let sessions = Arc::new(AtomicUsize::new(0));
     let executed = Arc::new(AtomicUsize::new(0));
@@ -256,7 +256,7 @@ async fn no_call_reaches_a_renewed_session_whose_tools_nobody_has_compared() {
 
 /// One that never has the answer, and is asked for the rest at once.
 #[tokio::test]
-async fn a_server_that_wants_no_pause_is_not_asked_without_pause() {
+async fn zero_retry_interval_is_rate_limited() {
     let asked = Arc::new(Mutex::new(0_usize));
     let count = asked.clone();
     let url = scripted(move |received| {

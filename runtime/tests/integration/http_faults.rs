@@ -188,7 +188,7 @@ async fn meet(config: ServerConfig, ends: Ends, stage: &'static str) -> (Outcome
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes seconds; a suite of its own: .ci/run faults"]
-async fn every_fault_ends_in_time_and_leaves_no_socket() {
+async fn every_http_fault_ends_in_time_and_leaves_no_socket() {
     let fixture = Fixture::start();
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let mut cases = tokio::task::JoinSet::new();
@@ -246,7 +246,7 @@ async fn every_fault_ends_in_time_and_leaves_no_socket() {
 
 #[tokio::test]
 #[ignore = "takes seconds; a suite of its own: .ci/run faults"]
-async fn a_client_that_is_dropped_while_it_connects_leaves_no_socket() {
+async fn client_dropped_while_connecting_leaves_no_socket() {
     let fixture = Fixture::start();
     for mode in ["hang", "sse-silent", "hang-in-body", "legacy-silent", "legacy-unanswered"] {
         let url = format!("{}/{mode}/connect", fixture.0.url);
@@ -292,11 +292,11 @@ async fn under_load(mode: &str, calls: usize) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_under_load_is_renewed_once_and_no_call_runs_twice() {
+async fn session_ended_under_load_is_renewed_once_without_duplicate_calls() {
     assert_eq!(under_load("forgets-under-load", 64).await, (64, 0));
 }
 
 #[tokio::test]
-async fn what_was_under_way_when_a_session_ended_is_unknown() {
+async fn calls_in_flight_when_a_session_ends_have_an_unknown_outcome() {
     assert_eq!(under_load("forgets-streams", 64).await, (56, 8));
 }

@@ -76,7 +76,7 @@ impl Server {
 }
 
 #[tokio::test]
-async fn as_many_calls_run_at_once_as_the_options_say() {
+async fn max_concurrent_requests_limits_concurrent_calls() {
     for (limit, calls, expected) in [(Some(2), 6, 2..=2), (None, 40, 16..=16), (Some(40), 40, 30..=40)] {
         let (url, server) = Server::default().start().await;
         let mut options = ClientOptions::new();
@@ -101,7 +101,7 @@ async fn as_many_calls_run_at_once_as_the_options_say() {
 }
 
 #[tokio::test]
-async fn looking_for_headers_stays_within_the_time_of_the_call() {
+async fn header_lookup_stays_within_the_call_timeout() {
     let (url, _server) = Server { wants_headers: true, ..Server::default() }.start().await;
     let client = Client::new(ServerConfig::http("remote", url));
     client.connect().await.expect("a connection");

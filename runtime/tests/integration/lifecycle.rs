@@ -52,7 +52,7 @@ async fn adds(client: &Client) -> bool {
 }
 
 #[tokio::test]
-async fn all_who_come_while_it_connects_share_one_attempt() {
+async fn concurrent_connects_share_one_attempt() {
     let (mark, folder) = (Mark::new(), tempfile::tempdir().expect("a folder"));
     let starts = folder.path().join("starts");
     let client = Client::new(behind(&format!("echo x >> '{}'; sleep 0.2; exit 3", starts.display()), &mark));
@@ -74,7 +74,7 @@ async fn all_who_come_while_it_connects_share_one_attempt() {
 }
 
 #[tokio::test]
-async fn the_states_are_seen_in_their_order() {
+async fn connection_states_change_in_order() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     assert_eq!(client.state(), State::Disconnected);
@@ -102,7 +102,7 @@ async fn the_states_are_seen_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_replaced_before_anybody_asks() {
+async fn lost_connection_is_replaced_without_a_call() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     assert!(adds(&client).await);
@@ -118,7 +118,7 @@ async fn a_lost_connection_is_replaced_before_anybody_asks() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_come_back_is_tried_three_times_with_pauses() {
+async fn reconnect_gives_up_after_three_attempts_with_pauses() {
     let (mark, folder) = (Mark::new(), tempfile::tempdir().expect("a folder"));
     let starts = folder.path().join("starts");
     let script =
@@ -147,7 +147,7 @@ async fn a_server_that_does_not_come_back_is_tried_three_times_with_pauses() {
 }
 
 #[tokio::test]
-async fn what_nobody_used_is_not_started_over_and_over() {
+async fn unused_server_is_not_restarted_repeatedly() {
     let (mark, folder) = (Mark::new(), tempfile::tempdir().expect("a folder"));
     let starts = folder.path().join("starts");
     // From the second time on it answers the handshake, and ends.
@@ -168,7 +168,7 @@ async fn what_nobody_used_is_not_started_over_and_over() {
 }
 
 #[tokio::test]
-async fn closing_while_it_connects_ends_the_attempt_and_the_process() {
+async fn close_while_connecting_ends_the_attempt_and_the_process() {
     let mark = Mark::new();
     let client = Client::new(bad("silent", &mark));
     let connecting = tokio::spawn({
@@ -192,7 +192,7 @@ async fn closing_while_it_connects_ends_the_attempt_and_the_process() {
 }
 
 #[tokio::test]
-async fn an_attempt_ends_with_the_last_client_and_not_with_who_waits() {
+async fn connect_attempt_ends_with_the_last_client_not_with_its_caller() {
     let mark = Mark::new();
     let client = Client::new(bad("silent", &mark));
     assert!(tokio::time::timeout(Duration::from_millis(200), client.connect()).await.is_err());
@@ -204,7 +204,7 @@ async fn an_attempt_ends_with_the_last_client_and_not_with_who_waits() {
 }
 
 #[tokio::test]
-async fn after_a_shutdown_everything_fails_at_once() {
+async fn requests_after_shutdown_fail_immediately() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let servers = Servers::new().with_client(client.clone());
@@ -222,7 +222,7 @@ async fn after_a_shutdown_everything_fails_at_once() {
 }
 
 #[tokio::test]
-async fn shutting_down_ends_those_who_wait_for_a_connection() {
+async fn shutdown_fails_callers_waiting_for_a_connection() {
     let mark = Mark::new();
     let client = Client::new(bad("silent", &mark));
     let (connected, ()) = tokio::join!(client.connect(), async {
@@ -235,7 +235,7 @@ async fn shutting_down_ends_those_who_wait_for_a_connection() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn what_nobody_uses_is_closed_and_comes_back() {
+async fn idle_connection_is_closed_and_reopened_on_use() {
     let mark = Mark::new();
     let client = Client::with_options(good(&mark), ClientOptions::new().idle_timeout(Duration::from_millis(150)));
     let mut watch = client.watch_state();
@@ -253,7 +253,7 @@ async fn what_nobody_uses_is_closed_and_comes_back() {
 
 #[tokio::test]
 #[ignore = "waits for seconds; a suite of its own: .ci/run patience"]
-async fn a_server_that_no_longer_answers_is_replaced() {
+async fn unresponsive_server_is_replaced() {
     let mark = Mark::new();
     let options = ClientOptions::new()
         .timeout(Duration::from_millis(500))
@@ -272,7 +272,7 @@ async fn a_server_that_no_longer_answers_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_is_left_alone() {
+async fn responsive_server_is_not_replaced() {
     for version in ["2025-11-25", "2026-07-28"] {
         let mark = Mark::new();
         let options = ClientOptions::new().health_check(Duration::from_millis(20)).protocol_version(version);
@@ -286,7 +286,7 @@ async fn a_server_that_answers_is_left_alone() {
 }
 
 #[tokio::test]
-async fn who_failed_is_tried_again_and_nobody_else() {
+async fn reconnect_failed_retries_only_failed_servers() {
     let (one, two, folder) = (Mark::new(), Mark::new(), tempfile::tempdir().expect("a folder"));
     let program = folder.path().join("server");
     let late = ServerConfig::stdio("late", program.to_string_lossy()).env("FIXTURE_MARK", two.value());
@@ -320,7 +320,7 @@ fn without_runtime<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn nothing_panics_or_stays_outside_a_runtime() {
+fn clients_outside_a_runtime_neither_panic_nor_leak_processes() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let error = without_runtime(client.connect()).expect_err("there is no runtime");
@@ -356,7 +356,7 @@ fn bindings(config: &ServerConfig) -> &'static ServerSpec {
 }
 
 #[tokio::test]
-async fn bindings_that_are_configured_alike_share_a_connection() {
+async fn bindings_with_equal_configurations_share_a_connection() {
     let mark = Mark::new();
     let (spec, other) = (bindings(&good(&mark)), bindings(&good(&mark).env("OTHER", "1")));
     let first = Client::for_spec(spec).expect("a client");
@@ -379,7 +379,7 @@ async fn bindings_that_are_configured_alike_share_a_connection() {
 }
 
 #[test]
-fn a_runtime_does_not_get_the_connection_of_another() {
+fn connections_are_not_shared_between_runtimes() {
     let mark = Mark::new();
     let spec = bindings(&good(&mark));
     let connected = |runtime: &tokio::runtime::Runtime| {
@@ -398,7 +398,7 @@ fn a_runtime_does_not_get_the_connection_of_another() {
 }
 
 #[tokio::test]
-async fn a_list_that_changes_is_heard_of_and_read_again() {
+async fn changed_tool_list_is_reported_and_read_again() {
     for mode in ["changing-list", "modern-changing-list"] {
         let mark = Mark::new();
         let client = Client::new(bad(mode, &mark));
@@ -415,7 +415,7 @@ async fn a_list_that_changes_is_heard_of_and_read_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_came_back_is_listed_again() {
+async fn reconnect_reports_the_tool_list_again() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     assert!(adds(&client).await);
@@ -427,7 +427,7 @@ async fn a_server_that_came_back_is_listed_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_gone_for_longer_is_heard_of_when_it_is_back() {
+async fn tool_list_is_reported_when_a_lost_server_returns() {
     let (mark, folder) = (Mark::new(), tempfile::tempdir().expect("a folder"));
     let is_up = folder.path().join("up");
     let client = Client::new(behind(&format!("test -e '{}' || exit 3; exec SERVER", is_up.display()), &mark));
@@ -500,7 +500,7 @@ mod hung {
 
 #[cfg(feature = "http")]
 #[tokio::test]
-async fn a_hung_http_server_costs_neither_a_task_nor_a_socket() {
+async fn unresponsive_http_server_leaves_neither_task_nor_socket_on_close() {
     use std::sync::atomic::Ordering;
 
     let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
@@ -524,7 +524,7 @@ async fn a_hung_http_server_costs_neither_a_task_nor_a_socket() {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_each_connection_once_it_is_open_is_not_connected_to_for_ever() {
+async fn connection_that_closes_after_each_handshake_is_not_retried_forever() {
     let answer = json!({
         "jsonrpc": "2.0",
         "id": 0,

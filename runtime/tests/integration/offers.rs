@@ -27,7 +27,7 @@ fn both(mark: &Mark) -> [Client; 2] {
 const NONE: [(&str, &str); 0] = [];
 
 #[tokio::test]
-async fn lists_have_all_pages_and_one_malformed_entry_costs_no_other() {
+async fn lists_include_all_pages_and_tolerate_malformed_entries() {
     let mark = Mark::new();
     for client in both(&mark) {
         let prompts = client.list_prompts_raw().await.expect("the list");
@@ -46,7 +46,7 @@ async fn lists_have_all_pages_and_one_malformed_entry_costs_no_other() {
 }
 
 #[tokio::test]
-async fn a_prompt_is_kept_whole() {
+async fn prompt_is_preserved_unchanged() {
     let mark = Mark::new();
     for client in both(&mark) {
         let prompt = client.prompt("greet", [("who", "Ada"), ("tone", "warm")]).await.expect("the prompt");
@@ -70,7 +70,7 @@ async fn a_prompt_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_not_there_or_wants_arguments() {
+async fn unknown_prompt_or_missing_argument_is_an_error() {
     let mark = Mark::new();
     for client in both(&mark) {
         let error = client.prompt("nope", NONE).await.expect_err("there is none");
@@ -84,7 +84,7 @@ async fn a_prompt_that_is_not_there_or_wants_arguments() {
 }
 
 #[tokio::test]
-async fn a_prompt_may_ask_back() {
+async fn prompt_may_request_input() {
     let mark = Mark::new();
     let options =
         ClientOptions::new().on_elicitation(|_| async { ElicitationAnswer::Accept(object(json!({ "name": "Ada" }))) });
@@ -96,7 +96,7 @@ async fn a_prompt_may_ask_back() {
 }
 
 #[tokio::test]
-async fn a_resource_is_kept_whole() {
+async fn resource_is_preserved_unchanged() {
     let mark = Mark::new();
     for client in both(&mark) {
         let note = client.read("note:///today").await.expect("the note");
@@ -116,7 +116,7 @@ async fn a_resource_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_not_there_or_does_not_come() {
+async fn unknown_slow_or_cancelled_resource_is_an_error() {
     let mark = Mark::new();
     for client in both(&mark) {
         let error = client.read("nope:///x").await.expect_err("there is none");
@@ -139,7 +139,7 @@ async fn a_resource_that_is_not_there_or_does_not_come() {
 }
 
 #[tokio::test]
-async fn what_a_resource_repeats_of_the_configuration_is_not_shown() {
+async fn debug_output_redacts_secrets_in_resources_and_prompts() {
     let mark = Mark::new();
     let config = good(&mark).args(["--offers"]).env("API_TOKEN", "hunter2-and-more");
     let client = Client::new(config);
@@ -170,7 +170,7 @@ async fn is_quiet(updates: &mut ResourceUpdates) -> bool {
 }
 
 #[tokio::test]
-async fn a_resource_that_changes_is_heard_of_as_long_as_somebody_listens() {
+async fn resource_changes_are_reported_while_subscribed() {
     let mark = Mark::new();
     let clients = both(&mark);
     for client in clients {
@@ -199,7 +199,7 @@ async fn a_resource_that_changes_is_heard_of_as_long_as_somebody_listens() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_tell_is_no_hang() {
+async fn unsupported_subscription_is_an_error_without_delay() {
     let mark = Mark::new();
     for client in both(&mark) {
         let error = client.subscribe("secret:///x").await.expect_err("it may not be watched");
@@ -216,7 +216,7 @@ async fn a_server_that_does_not_tell_is_no_hang() {
 }
 
 #[tokio::test]
-async fn a_server_that_came_back_is_asked_again() {
+async fn resource_subscription_resumes_after_a_reconnect() {
     for args in [vec!["--offers"], vec!["--offers", "modern"]] {
         let mark = Mark::new();
         let client = Client::new(good(&mark).args(args));

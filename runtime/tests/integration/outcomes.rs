@@ -58,7 +58,7 @@ fn ask(what: &str) -> Map<String, Value> {
 }
 
 #[tokio::test]
-async fn a_server_that_wakes_up_runs_no_call_that_had_timed_out() {
+async fn resumed_server_does_not_run_unsent_calls_that_timed_out() {
     let server = Obedient::new();
     let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
@@ -96,7 +96,7 @@ async fn a_server_that_wakes_up_runs_no_call_that_had_timed_out() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_before_its_first_byte_never_runs() {
+async fn call_dropped_before_its_first_byte_never_runs() {
     let server = Obedient::new();
     let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
@@ -118,7 +118,7 @@ async fn a_call_that_is_dropped_before_its_first_byte_never_runs() {
 
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn the_backlog_is_bounded() {
+async fn pending_calls_are_bounded() {
     let server = Obedient::new();
     let client = impatient(server.config("wakes"));
     client.connect().await.expect("a connection");
@@ -150,7 +150,7 @@ async fn the_backlog_is_bounded() {
 #[cfg(unix)]
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn a_dying_connection_takes_no_calls() {
+async fn closing_connection_takes_no_new_calls() {
     let server = Obedient::new();
     // The first process says nothing more from its first call on, and takes long to end; the next ones serve.
     let script = r#"if [ -e "$FIXTURE_WAKE" ]; then exec "$0" --misbehave obedient; fi
@@ -173,7 +173,7 @@ async fn a_dying_connection_takes_no_calls() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_a_dead_server_cannot_have_read_was_not_sent() {
+async fn calls_unread_by_a_dead_server_are_not_dispatched() {
     let server = Obedient::new();
     let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
@@ -208,7 +208,7 @@ async fn what_a_dead_server_cannot_have_read_was_not_sent() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_lies_in_the_pipe_of_a_dead_server_was_not_sent() {
+async fn calls_left_in_the_pipe_of_a_dead_server_are_not_dispatched() {
     let server = Obedient::new();
     let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
@@ -231,7 +231,7 @@ async fn what_lies_in_the_pipe_of_a_dead_server_was_not_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_ends_its_call_alone() {
+async fn unreadable_response_fails_only_its_own_call() {
     let server = Obedient::new();
     let client = Client::new(server.config("obedient"));
     for what in ["number", "nan", "nesting"] {
@@ -250,7 +250,7 @@ async fn an_answer_that_cannot_be_read_ends_its_call_alone() {
 }
 
 #[tokio::test]
-async fn late_and_doubled_answers_answer_nothing_else() {
+async fn late_and_duplicate_responses_do_not_complete_other_calls() {
     let server = Obedient::new();
     let client = Client::new(server.config("obedient"));
     client.connect().await.expect("a connection");
@@ -265,7 +265,7 @@ async fn late_and_doubled_answers_answer_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_sign_of_life_is_replaced() {
+async fn unresponsive_connection_is_replaced_after_three_timeouts() {
     let server = Obedient::new();
     let options = ClientOptions::new().timeout(Duration::from_millis(40));
     let client = Client::with_options(server.config("obedient"), options);
@@ -287,7 +287,7 @@ async fn a_connection_without_a_sign_of_life_is_replaced() {
 }
 
 #[tokio::test]
-async fn errors_are_values_with_their_causes() {
+async fn errors_have_sources_and_are_clonable() {
     let ghost = Client::new(ServerConfig::stdio("ghost", "no-such-program-at-all"));
     let error = ghost.call("do", Map::new()).await.expect_err("no program");
     assert_eq!(error.dispatched(), Dispatched::No);
@@ -307,7 +307,7 @@ async fn errors_are_values_with_their_causes() {
 }
 
 #[tokio::test]
-async fn a_fake_reports_as_a_client_does() {
+async fn fake_reports_errors_like_a_client() {
     struct Refuses;
     impl CallTool for Refuses {
         async fn call_tool(&self, call: ToolCall) -> Result<mcp_bindgen_runtime::ToolResult, CallError> {

@@ -131,7 +131,7 @@ fn answered() -> CallOptions {
 }
 
 #[tokio::test]
-async fn what_a_server_asks_is_the_result_and_the_answers_go_with_the_next_call() {
+async fn input_request_is_returned_and_answered_with_the_next_call() {
     let options = ClientOptions::new().on_elicitation(|_| async { panic!("the caller is asked, not the client") });
     let server = Server::start(MODERN, options);
     let mut events = server.client.events();
@@ -159,7 +159,7 @@ async fn what_a_server_asks_is_the_result_and_the_answers_go_with_the_next_call(
 }
 
 #[tokio::test]
-async fn without_passing_it_on_the_client_answers() {
+async fn client_answers_input_requests_unless_they_are_passed_on() {
     let accept = async |_| ElicitationAnswer::Accept(json!({ "name": "Grace" }).as_object().unwrap().clone());
     let server = Server::start(MODERN, ClientOptions::new().on_elicitation(accept));
     assert_eq!(server.book(CallOptions::new()).await.expect("it is answered").text(), "booked");
@@ -167,7 +167,7 @@ async fn without_passing_it_on_the_client_answers() {
 }
 
 #[tokio::test]
-async fn layers_take_what_is_asked_for_no_success() {
+async fn layers_do_not_treat_an_input_request_as_a_success() {
     let server = Server::start(MODERN, ClientOptions::new());
     let state = Arc::new(Mutex::new(0));
     let counted = state.clone();
@@ -195,7 +195,7 @@ async fn layers_take_what_is_asked_for_no_success() {
 }
 
 #[tokio::test]
-async fn older_servers_take_no_answers_with_a_call() {
+async fn older_protocol_versions_refuse_input_responses() {
     let server = Server::start(LEGACY, ClientOptions::new());
     let error = server.book(answered()).await.expect_err("nobody asked");
     assert!(matches!(&error, CallError::InvalidArguments { .. }), "{error}");
@@ -205,7 +205,7 @@ async fn older_servers_take_no_answers_with_a_call() {
 }
 
 #[tokio::test]
-async fn capabilities_are_declared_for_one_call_alone() {
+async fn capabilities_can_be_declared_for_a_single_call() {
     const KEY: &str = "io.modelcontextprotocol/clientCapabilities";
     let declared = json!({ "elicitation": { "form": {} } });
     for version in [MODERN, LEGACY] {
@@ -229,7 +229,7 @@ async fn capabilities_are_declared_for_one_call_alone() {
 }
 
 #[tokio::test]
-async fn requests_in_the_protocols_words_give_what_was_sent() {
+async fn raw_requests_and_responses_are_unchanged() {
     for version in [MODERN, LEGACY] {
         let server = Server::start(version, ClientOptions::new());
         let client = &server.client;
@@ -267,7 +267,7 @@ async fn requests_in_the_protocols_words_give_what_was_sent() {
 }
 
 #[tokio::test]
-async fn what_a_prompt_asks_is_passed_on_as_well() {
+async fn input_request_of_a_prompt_is_passed_on() {
     let server = Server::start(MODERN, ClientOptions::new());
     let get = async |options| {
         server.client.request("prompts/get", json!({ "name": "p" }).as_object().unwrap().clone(), options).await
@@ -279,7 +279,7 @@ async fn what_a_prompt_asks_is_passed_on_as_well() {
 }
 
 #[tokio::test]
-async fn the_callers_log_level_goes_with_the_call() {
+async fn log_level_of_the_caller_is_sent_with_the_call() {
     const KEY: &str = "io.modelcontextprotocol/logLevel";
     let server = Server::start(MODERN, ClientOptions::new());
     server.book(passing().meta(KEY, "debug")).await.expect("the call");
@@ -287,7 +287,7 @@ async fn the_callers_log_level_goes_with_the_call() {
 }
 
 #[tokio::test]
-async fn what_a_server_tells_is_heard_in_both_eras() {
+async fn notifications_are_received_in_both_protocol_versions() {
     for version in [MODERN, LEGACY] {
         let server = Server::start(version, ClientOptions::new());
         let mut heard = server.client.notifications();
@@ -339,7 +339,7 @@ async fn what_a_server_tells_is_heard_in_both_eras() {
 }
 
 #[tokio::test]
-async fn who_does_not_listen_in_time_is_told_how_much_is_lost() {
+async fn slow_notification_reader_sees_the_number_of_missed_ones() {
     let server = Server::start(LEGACY, ClientOptions::new());
     let mut heard = server.client.notifications();
     server.client.connect().await.expect("a connection");
@@ -362,7 +362,7 @@ async fn who_does_not_listen_in_time_is_told_how_much_is_lost() {
 }
 
 #[tokio::test]
-async fn a_server_says_what_it_is() {
+async fn server_information_is_available() {
     for version in [MODERN, LEGACY] {
         let server = Server::start(version, ClientOptions::new());
         let declared = server.client.declared().await.expect("it connects");
@@ -375,7 +375,7 @@ async fn a_server_says_what_it_is() {
 
 /// A cache shares results only between callers with the same capabilities.
 #[tokio::test]
-async fn a_cache_tells_askers_by_what_they_declare() {
+async fn cache_key_includes_declared_capabilities() {
     let server = Server::start(MODERN, ClientOptions::new());
     let stack = Stack::new(server.client.clone()).cache(Cache::new(SOON).tools(["*"]));
     let rest = |options| ToolCall::new("hand", "rest", Map::new()).with(options);
@@ -405,7 +405,7 @@ fn unreachable(remote_use: &[&str]) -> Client {
 }
 
 #[tokio::test]
-async fn templates_from_elsewhere_call_what_remote_use_names() {
+async fn remote_calls_are_limited_to_the_tools_in_remote_use() {
     let remote = |tool: &'static str| ToolCall::new("hub", tool, Map::new()).with(CallOptions::new().remote());
     let is_denied = |outcome: Result<ToolResult, CallError>, why: &str| {
         let error = outcome.expect_err(why);
@@ -432,7 +432,7 @@ async fn templates_from_elsewhere_call_what_remote_use_names() {
 
 /// A cache outside of a stack returns results only to callers that may make the call.
 #[tokio::test]
-async fn a_cache_around_a_client_hides_no_remote_call() {
+async fn cached_result_is_not_returned_to_a_denied_remote_call() {
     let server = Server::start(MODERN, ClientOptions::new());
     let calls = Stack::new(server.client.clone());
     let cached = Stack::new(calls).cache(Cache::new(SOON).tools(["rest"]));

@@ -63,7 +63,7 @@ async fn adds(client: &Client) -> bool {
 }
 
 #[tokio::test]
-async fn calls_after_a_failed_attempt_fail_at_once_until_a_growing_pause_is_over() {
+async fn calls_after_a_failed_attempt_fail_immediately_until_the_pause_ends() {
     let server = Server::new();
     let client = server.client();
     fails(&client).await;
@@ -89,7 +89,7 @@ async fn calls_after_a_failed_attempt_fail_at_once_until_a_growing_pause_is_over
 }
 
 #[tokio::test]
-async fn attempts_that_the_program_asks_for_do_not_wait() {
+async fn explicit_connect_attempts_do_not_wait_for_the_pause() {
     let server = Server::new();
     let client = server.client();
     fails(&client).await;
@@ -107,7 +107,7 @@ async fn attempts_that_the_program_asks_for_do_not_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn server_that_dies_at_each_start_is_started_five_times_and_every_caller_hears_why() {
+async fn server_that_dies_at_start_is_started_at_most_five_times() {
     let server = Server::new();
     let client = server.client();
     let end = Instant::now() + Duration::from_secs(4);
@@ -139,7 +139,7 @@ async fn server_that_dies_at_each_start_is_started_five_times_and_every_caller_h
 }
 
 #[tokio::test]
-async fn server_that_ends_right_after_its_handshake_is_started_five_times_too() {
+async fn server_that_exits_after_its_handshake_is_started_at_most_five_times() {
     let folder = tempfile::tempdir().expect("a folder");
     let starts = folder.path().join("starts");
     let script = r#"echo x >> "$1"; read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; exit 3"#;
@@ -160,7 +160,7 @@ async fn server_that_ends_right_after_its_handshake_is_started_five_times_too() 
 }
 
 #[tokio::test]
-async fn pause_begins_anew_after_a_connection() {
+async fn pause_is_reset_by_a_connection() {
     let server = Server::new();
     let client = server.client();
     for pause in [0, 300, 600] {

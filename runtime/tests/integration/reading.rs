@@ -41,7 +41,7 @@ enum Size {
 mcp_bindgen_runtime::__private::__literal_enum!(Size { Small = "\"small\"", One = "1", });
 
 #[test]
-fn a_tag_that_is_there_twice_is_refused() {
+fn duplicate_tag_is_refused() {
     for text in [
         r#"{"kind":"circle","radius":1,"kind":"square"}"#,
         r#"{"kind":"circle","kind":"circle","radius":1}"#,
@@ -54,7 +54,7 @@ fn a_tag_that_is_there_twice_is_refused() {
 
 /// As they do of types with `serde`'s derives.
 #[test]
-fn errors_know_their_line_and_say_it_once() {
+fn errors_contain_line_and_column_once() {
     #[derive(Debug, Deserialize)]
     struct File {
         #[expect(dead_code)]
@@ -77,7 +77,7 @@ fn errors_know_their_line_and_say_it_once() {
 }
 
 #[test]
-fn errors_of_syntax_stay_what_they_are() {
+fn syntax_errors_are_unchanged() {
     for (text, line, column) in [
         ("{\n\"shapes\": [{\"kind\": \"circle\", \"radius\": 1,}]}", 2, 43),
         ("{\"shapes\": [],\n\"counts\": [1, tru]}", 2, 18),
@@ -94,7 +94,7 @@ fn errors_of_syntax_stay_what_they_are() {
 
 /// The private key of `serde_json` for numbers with `arbitrary_precision` is an ordinary key without that feature.
 #[test]
-fn no_key_makes_an_object_a_number() {
+fn private_number_key_of_serde_json_is_an_ordinary_key() {
     for digits in ["5", "secret"] {
         let value = json!({"$serde_json::private::Number": digits});
         let text = value.to_string();
@@ -107,13 +107,13 @@ fn no_key_makes_an_object_a_number() {
 }
 
 #[test]
-fn values_are_listed_as_json_has_them() {
+fn allowed_values_are_listed_as_json() {
     let error = from_value::<Size>(&json!("large")).unwrap_err();
     assert_eq!(error.to_string(), r#"expected one of `"small"`, `1`"#);
 }
 
 #[test]
-fn a_tag_that_is_misspelt_is_named() {
+fn misspelled_tag_error_suggests_the_name() {
     let said = |value: Value| from_value::<Shape>(&value).unwrap_err().to_string();
     assert_eq!(
         said(json!({"radius": 1, "knd": "circle"})),
@@ -123,7 +123,7 @@ fn a_tag_that_is_misspelt_is_named() {
 }
 
 #[test]
-fn no_error_shows_a_value_that_is_no_object() {
+fn mismatch_error_does_not_show_the_value() {
     for (value, found) in [
         (json!("hunter2"), "a string"),
         (json!(4_711), "an integer"),

@@ -36,7 +36,7 @@ async fn refused(variables: &[(&str, &str)], options: ClientOptions) -> ConnectE
 }
 
 #[tokio::test]
-async fn a_program_may_have_a_source_of_its_own() {
+async fn custom_secret_source_is_used() {
     let asked = Arc::new(AtomicUsize::new(0));
     let options = || ClientOptions::new().secrets(Vault(asked.clone()).or(LocalSecrets));
     let variables = [("A", "${A_VAULTED}"), ("B", "${keyring:mine}"), ("C", "${NEVER_SET_ANYWHERE:-a default}")];
@@ -62,7 +62,7 @@ async fn a_program_may_have_a_source_of_its_own() {
 
 #[cfg(not(feature = "keyring"))]
 #[tokio::test]
-async fn a_keyring_that_this_build_cannot_read_names_the_feature() {
+async fn keyring_without_support_is_an_error_naming_the_feature() {
     let error = refused(&[("A", "${keyring:a token:-spare}")], ClientOptions::new()).await;
     assert_eq!(error.kind, Kind::Unsupported);
     let expected = "shell: `${keyring:a token}` has no value: this build has no keyring support; enable the feature `keyring` of mcp-bindgen";

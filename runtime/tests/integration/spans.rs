@@ -87,7 +87,7 @@ impl<S: tracing::Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
 }
 
 #[tokio::test]
-async fn a_call_is_a_span_with_the_names_of_the_conventions() {
+async fn call_span_follows_the_semantic_conventions() {
     let (spans, _guard) = Spans::watch();
     let mark = Mark::new();
     let client = Client::new(good(&mark));
@@ -113,7 +113,7 @@ async fn a_call_is_a_span_with_the_names_of_the_conventions() {
 }
 
 #[tokio::test]
-async fn failures_have_a_type_and_show_nothing_of_what_was_sent() {
+async fn failed_call_span_has_an_error_type_and_no_content() {
     let (spans, _guard) = Spans::watch();
     let mark = Mark::new();
     let client = Client::new(good(&mark).exclude(["save_*"]));
@@ -134,7 +134,7 @@ async fn failures_have_a_type_and_show_nothing_of_what_was_sent() {
 }
 
 #[tokio::test]
-async fn content_is_shown_on_request_alone_and_without_secrets() {
+async fn span_content_is_recorded_only_on_request_and_redacted() {
     let (spans, _guard) = Spans::watch();
     let mark = Mark::new();
     let config = good(&mark).env("SOME_TOKEN", SECRET);
@@ -151,7 +151,7 @@ async fn content_is_shown_on_request_alone_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn a_stack_is_a_span_around_those_of_its_tries() {
+async fn stack_span_contains_the_spans_of_its_attempts() {
     let (spans, _guard) = Spans::watch();
     let mark = Mark::new();
     let denies = Policy::new(|call| if call.tool == "add" { Verdict::Allow } else { Verdict::deny("no") });
@@ -170,7 +170,7 @@ async fn a_stack_is_a_span_around_those_of_its_tries() {
 
 #[cfg(feature = "http")]
 #[tokio::test]
-async fn over_http_the_place_is_known_and_the_session_is_not() {
+async fn http_span_has_address_and_port_but_no_session() {
     let (spans, _guard) = Spans::watch();
     let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     let client = Client::new(ServerConfig::http("remote", server.url.as_str()));

@@ -14,7 +14,7 @@ use mcp_bindgen_runtime::{
 use serde_json::{Map, Value, json};
 
 #[tokio::test]
-async fn a_call_sends_and_receives_exactly() {
+async fn arguments_and_results_round_trip_exactly() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     assert!(!client.is_connected());
@@ -34,7 +34,7 @@ async fn a_call_sends_and_receives_exactly() {
 }
 
 #[tokio::test]
-async fn a_closed_client_connects_again() {
+async fn closed_client_reconnects() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("a connection");
@@ -77,7 +77,7 @@ async fn results_of_every_kind_are_read() {
 }
 
 #[tokio::test]
-async fn many_callers_share_one_process() {
+async fn concurrent_callers_share_one_process() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let calls = (0..20).map(|n| {
@@ -96,7 +96,7 @@ async fn many_callers_share_one_process() {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side() {
+async fn calls_run_concurrently() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("a connection");
@@ -111,7 +111,7 @@ async fn calls_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_ends_and_the_next_one_works() {
+async fn timed_out_call_does_not_affect_the_next_one() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let slow = ToolCall::new("fixture", "count_slowly", object(json!({"steps": 100, "pause_ms": 100})));
@@ -125,7 +125,7 @@ async fn a_call_that_takes_too_long_ends_and_the_next_one_works() {
 }
 
 #[tokio::test]
-async fn the_servers_own_timeout_counts() {
+async fn timeout_of_the_server_configuration_applies() {
     let mark = Mark::new();
     let client = Client::new(good(&mark).timeout(Duration::from_millis(900)));
     client.connect().await.expect("a connection");
@@ -148,7 +148,7 @@ async fn dropping_the_last_clone_ends_the_process() {
 }
 
 #[test]
-fn a_runtime_that_ends_takes_the_process_along() {
+fn dropping_the_runtime_ends_the_process() {
     let mark = Mark::new();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let client = Client::new(good(&mark));
@@ -163,7 +163,7 @@ fn a_runtime_that_ends_takes_the_process_along() {
 }
 
 #[test]
-fn a_message_is_written_whole_though_the_runtime_of_its_caller_rests() {
+fn message_is_written_completely_while_the_runtime_of_its_caller_is_idle() {
     let mark = Mark::new();
     let here = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -185,7 +185,7 @@ fn a_message_is_written_whole_though_the_runtime_of_its_caller_rests() {
 }
 
 #[tokio::test]
-async fn the_snapshot_of_the_fixture_server_is_the_one_that_is_checked_in() {
+async fn fixture_server_matches_its_checked_in_snapshot() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     let live = client.snapshot().await.expect("a snapshot");
@@ -199,7 +199,7 @@ async fn the_snapshot_of_the_fixture_server_is_the_one_that_is_checked_in() {
 }
 
 #[tokio::test]
-async fn a_modern_connection_needs_no_handshake() {
+async fn modern_connection_requires_no_handshake() {
     let mark = Mark::new();
     let client = Client::with_options(good(&mark), ClientOptions::new().protocol_version("2026-07-28"));
     let snapshot = client.snapshot().await.expect("a snapshot");
@@ -225,7 +225,7 @@ async fn declared_capabilities_are_recorded() {
 }
 
 #[tokio::test]
-async fn the_environment_is_an_allow_list() {
+async fn server_environment_is_an_allow_list() {
     let mark = Mark::new();
     // The variables are those that cargo sets for every test.
     let config = bad("show-environment", &mark).inherit_env(["CARGO_PKG_NAME"]).env("OWN", "1");
@@ -243,7 +243,7 @@ async fn the_environment_is_an_allow_list() {
 /// Checks the messages that the client writes to the pipe.
 #[cfg(unix)]
 #[tokio::test]
-async fn what_is_on_the_wire() {
+async fn messages_on_the_wire_match_the_protocol() {
     let mark = Mark::new();
     let log = std::env::temp_dir().join(format!("{}wire", mark.value()));
     let script = format!("tee '{}' | '{}' --misbehave silent-on-call", log.display(), fixture_server().display());
@@ -284,7 +284,7 @@ fn spec(config: Option<Value>) -> &'static ServerSpec {
 }
 
 #[tokio::test]
-async fn bindings_bring_their_configuration() {
+async fn bindings_include_their_configuration() {
     let mark = Mark::new();
     let client = Client::for_spec(spec(Some(good(&mark).to_json()))).expect("a client");
     assert_eq!(client.name(), "fixture");
@@ -295,7 +295,7 @@ async fn bindings_bring_their_configuration() {
 }
 
 #[test]
-fn bindings_obey_no_file_of_the_current_folder_unasked() {
+fn bindings_ignore_the_working_directory_unless_it_is_trusted() {
     // The tests run in the crate's folder, whose workspace root has an mcp.toml.
     let untrusted = [Client::for_spec(spec(None)), Client::for_spec_with(spec(None), ClientOptions::new())];
     for error in untrusted.map(|client| client.expect_err("nobody asked for it")) {
@@ -320,7 +320,7 @@ fn bindings_obey_no_file_of_the_current_folder_unasked() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn relative_paths_are_relative_to_the_file_that_names_them() {
+async fn relative_paths_are_resolved_against_the_configuration_file() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir_all(folder.path().join("bin")).expect("a folder");
     std::os::unix::fs::symlink(fixture_server(), folder.path().join("bin/server")).expect("a link");
@@ -341,7 +341,7 @@ async fn relative_paths_are_relative_to_the_file_that_names_them() {
 }
 
 #[tokio::test]
-async fn servers_connect_side_by_side_and_the_failed_are_named() {
+async fn servers_connect_concurrently_and_failures_are_listed() {
     let (one, two) = (Mark::new(), Mark::new());
     let servers = Servers::new()
         .with(named("one", &one))
@@ -361,7 +361,7 @@ async fn servers_connect_side_by_side_and_the_failed_are_named() {
 }
 
 #[tokio::test]
-async fn a_fake_stands_in_for_a_client() {
+async fn fake_replaces_a_client() {
     struct Fake;
     impl CallTool for Fake {
         async fn call_tool(&self, call: ToolCall) -> Result<mcp_bindgen_runtime::ToolResult, CallError> {

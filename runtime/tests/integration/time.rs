@@ -20,7 +20,7 @@ fn progress(steps: u64, pause_ms: u64) -> Map<String, Value> {
 }
 
 #[tokio::test]
-async fn a_nanosecond_is_never_enough() {
+async fn one_nanosecond_timeout_always_expires_unsent() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("a connection");
@@ -33,7 +33,7 @@ async fn a_nanosecond_is_never_enough() {
 }
 
 #[tokio::test]
-async fn the_longest_duration_is_fine_everywhere() {
+async fn maximum_duration_is_accepted_everywhere() {
     let mark = Mark::new();
     for options in [
         ClientOptions::new().timeout(Duration::MAX).connect_timeout(Duration::MAX),
@@ -49,7 +49,7 @@ async fn the_longest_duration_is_fine_everywhere() {
 
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn a_timeout_given_with_a_call_bounds_connecting_too() {
+async fn call_timeout_includes_connecting() {
     let mark = Mark::new();
     let client = Client::new(bad("slow-start", &mark));
     let start = Instant::now();
@@ -67,7 +67,7 @@ async fn a_timeout_given_with_a_call_bounds_connecting_too() {
 
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn the_configured_timeout_counts_from_the_connection_on() {
+async fn configured_timeout_starts_after_connecting() {
     let mark = Mark::new();
     // Starting takes 1.2 seconds.
     let config = bad("slow-start", &mark).timeout(Duration::from_millis(600));
@@ -78,7 +78,7 @@ async fn the_configured_timeout_counts_from_the_connection_on() {
 }
 
 #[tokio::test]
-async fn connecting_has_a_time_of_its_own() {
+async fn connect_timeout_is_separate_from_the_call_timeout() {
     let mark = Mark::new();
     let config = bad("silent", &mark).connect_timeout(Duration::from_millis(150));
     let options = ClientOptions::new().connect_timeout(Duration::from_secs(30));
@@ -91,7 +91,7 @@ async fn connecting_has_a_time_of_its_own() {
 
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn a_slow_start_is_not_taken_for_another_era() {
+async fn slow_start_does_not_change_the_protocol_version() {
     let mark = Mark::new();
     // Longer than the time that the modern beginning has for itself.
     let options = ClientOptions::new().protocol_version("2026-07-28").connect_timeout(Duration::from_millis(2300));
@@ -104,7 +104,7 @@ async fn a_slow_start_is_not_taken_for_another_era() {
 
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn progress_renews_the_configured_timeout_up_to_a_cap() {
+async fn progress_extends_the_configured_timeout_up_to_the_maximum() {
     let mark = Mark::new();
     let options =
         ClientOptions::new().timeout(Duration::from_millis(400)).max_total_timeout(Duration::from_millis(1200));
@@ -126,7 +126,7 @@ async fn progress_renews_the_configured_timeout_up_to_a_cap() {
 
 #[tokio::test]
 #[ignore = "waits for seconds: .ci/run patience"]
-async fn a_list_without_an_end_ends_in_time() {
+async fn endless_tool_list_times_out() {
     let mark = Mark::new();
     let options =
         ClientOptions::new().timeout(Duration::from_millis(400)).max_total_timeout(Duration::from_millis(600));
@@ -141,7 +141,7 @@ async fn a_list_without_an_end_ends_in_time() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_no_matter_of_time() {
+async fn missing_program_fails_without_waiting_for_the_timeout() {
     let client = Client::new(ServerConfig::stdio("ghost", "no-such-program-at-all"));
     let error = client.call_tool_within(call(json!({})), Duration::from_secs(30)).await.expect_err("no program");
     assert!(matches!(error, CallError::NotConnected { .. }), "{error:?}");

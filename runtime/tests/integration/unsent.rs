@@ -96,7 +96,7 @@ mod full {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn call_that_ends_while_it_connects_was_not_sent() {
+async fn call_ended_while_connecting_is_not_dispatched() {
     let mut server = full::Server::start();
     let client = Client::new(ServerConfig::http("remote", server.url()));
     client.connect().await.expect("a connection");
@@ -110,7 +110,7 @@ async fn call_that_ends_while_it_connects_was_not_sent() {
 
 #[cfg(feature = "auth")]
 #[tokio::test]
-async fn call_that_ends_while_it_is_authorized_was_not_sent() {
+async fn call_ended_during_authorization_is_not_dispatched() {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     let url = scripted(move |received| match received.method() {
@@ -133,7 +133,7 @@ async fn call_that_ends_while_it_is_authorized_was_not_sent() {
 }
 
 #[tokio::test]
-async fn messages_announce_their_length_and_follow_redirects_within_the_origin() {
+async fn messages_have_a_content_length_and_follow_same_origin_redirects() {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = heads.clone();
     let url = scripted(move |received| {
@@ -159,7 +159,7 @@ async fn messages_announce_their_length_and_follow_redirects_within_the_origin()
 }
 
 #[tokio::test]
-async fn redirects_end_after_a_few() {
+async fn redirects_are_limited_to_five() {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     let url = scripted(move |received| {

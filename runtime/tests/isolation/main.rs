@@ -100,7 +100,7 @@ fn text(path: impl AsRef<Path>) -> String {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn a_temporary_home_hides_the_real_one_and_leaves_nothing() {
+async fn temporary_home_hides_the_real_home_and_is_removed() {
     let secret = InHome::new();
     let control = Tried::with(None);
     assert_eq!(control.to("read", secret.file()).await.as_deref(), Ok("secret"));
@@ -140,7 +140,7 @@ fn shown_of_program(folder: &Path) -> String {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn without_a_network_nothing_is_reached_this_machine_included() {
+async fn isolated_network_reaches_neither_remote_nor_local_addresses() {
     let local = TcpListener::bind("127.0.0.1:0").unwrap();
     let local = (local.local_addr().unwrap().to_string(), local);
     // An address of this machine beyond its loopback stands for the rest of the world: it needs a route as well.
@@ -192,7 +192,7 @@ fn address_beyond() -> Option<std::net::IpAddr> {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn only_the_named_folders_are_seen_and_only_those_for_it_are_written() {
+async fn only_listed_folders_are_readable_and_only_write_folders_writable() {
     let (seen, written, hidden) = (temp(), InHome::new(), InHome::new());
     std::fs::write(seen.path().join("data"), "to be read").unwrap();
     std::fs::create_dir(written.path().join("kept")).unwrap();
@@ -242,7 +242,7 @@ async fn only_the_named_folders_are_seen_and_only_those_for_it_are_written() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn whatever_is_asked_for_a_server_has_its_own_processes_and_no_privileges() {
+async fn every_isolated_server_has_its_own_processes_and_no_privileges() {
     let pid = std::process::id();
     let server = Tried::with(Isolation::new());
     let sees = server.to("run", "ls /proc | grep -c '^[0-9]'").await.unwrap();
@@ -264,7 +264,7 @@ async fn whatever_is_asked_for_a_server_has_its_own_processes_and_no_privileges(
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn a_server_begins_where_it_may() {
+async fn working_directory_must_be_visible_to_the_server() {
     let (seen, hidden) = (InHome::new(), InHome::new());
     let cwd = |folder: &InHome| {
         let folder = folder.text();
@@ -285,7 +285,7 @@ async fn a_server_begins_where_it_may() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn folders_are_what_they_say_and_never_options() {
+async fn folder_names_are_never_parsed_as_options() {
     let odd = InHome::new();
     let names = ["--bind", "a b", "new\nline", "-", "$(touch x)", "--", "q\"'"];
     for name in names {
@@ -313,7 +313,7 @@ async fn folders_are_what_they_say_and_never_options() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn links_lead_where_they_lead_but_not_at_the_will_of_the_server() {
+async fn symbolic_links_are_followed_unless_the_server_can_write_them() {
     let (folder, elsewhere) = (InHome::new(), InHome::new());
     symlink(elsewhere.path(), folder.path().join("link")).unwrap();
     let link = folder.path().join("link");
@@ -333,7 +333,7 @@ async fn links_lead_where_they_lead_but_not_at_the_will_of_the_server() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn nothing_is_left_of_an_isolated_server() {
+async fn isolated_server_leaves_no_processes() {
     // By closing, by dropping, and by what it left behind in a session of its own.
     let server = Tried::with(Isolation::new().temp_home().no_network());
     server.to("leave-behind", "1000").await.expect("it is started");
@@ -356,7 +356,7 @@ async fn nothing_is_left_of_an_isolated_server() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn a_snapshot_is_taken_in_the_same_bounds() {
+async fn snapshot_is_taken_under_the_same_isolation() {
     let secret = InHome::new();
     let mark = Mark::new();
     let asks = format!("[ -e '{}' ] && exit 9; exec \"$0\" --attempts", text(secret.file()));
@@ -373,7 +373,7 @@ async fn a_snapshot_is_taken_in_the_same_bounds() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn a_stubborn_server_is_asked_and_has_its_time_before_it_is_killed() {
+async fn isolated_server_receives_sigterm_before_it_is_killed() {
     let kept = InHome::new();
     let script = "trap 'sleep 0.7; echo asked > \"$2/asked\"; exit 0' TERM; \"$1\" --attempts; \
                   while :; do sleep 0.05; done";
@@ -391,7 +391,7 @@ async fn a_stubborn_server_is_asked_and_has_its_time_before_it_is_killed() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn how_a_server_ended_is_still_told() {
+async fn exit_status_of_an_isolated_server_is_reported() {
     let mark = Mark::new();
     let config = good(&mark).args(["--misbehave", "exit"]).isolation(Isolation::new().temp_home());
     let error = impatient(config).connect().await.expect_err("it ends at once");
@@ -408,7 +408,7 @@ async fn how_a_server_ended_is_still_told() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_before_anything_runs() {
+async fn invalid_isolation_is_refused_before_any_program_runs() {
     let folder = temp();
     let refused = async |isolation: Isolation, part: &str| {
         let error = Tried::with(isolation).refused().await;

@@ -14,7 +14,7 @@ fn domains() -> Isolation {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap and socat; a suite of its own: .ci/run isolation"]
-async fn with_domains_nothing_is_reached_but_the_proxy() {
+async fn server_with_domains_reaches_only_the_proxy() {
     let local = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = local.local_addr().unwrap().to_string();
     let beyond = address_beyond().map(|address| TcpListener::bind((address, 0)).unwrap());
@@ -76,7 +76,7 @@ async fn with_domains_nothing_is_reached_but_the_proxy() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap and socat; a suite of its own: .ci/run isolation"]
-async fn a_server_that_crashes_leaves_no_proxy() {
+async fn crashed_server_leaves_no_proxy() {
     let folders = || {
         let own = format!("mcp-bindgen-{}-", std::process::id());
         let entries = std::fs::read_dir("/tmp").unwrap();
@@ -93,7 +93,7 @@ async fn a_server_that_crashes_leaves_no_proxy() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap and socat; a suite of its own: .ci/run isolation"]
-async fn an_invalid_domain_is_refused_before_anything_runs() {
+async fn invalid_domain_is_refused_before_any_program_runs() {
     for domain in ["10.0.0.1", "https://x.org"] {
         let error = Tried::with(Isolation::new().domains(["x.org", domain])).refused().await;
         assert!(error.to_string().contains("`network` of its `isolation` has an invalid domain"), "{error}");

@@ -19,7 +19,7 @@ impl InHome {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn a_program_in_a_hidden_home_is_shown_with_what_it_needs() {
+async fn program_in_a_hidden_home_is_visible_with_its_dependencies() {
     let root = InHome::new();
     let at = |path: &str| root.path().join(path);
     // As npm installs one: a link in `bin` to a script in `node_modules`, whose interpreter is found on PATH.
@@ -48,7 +48,7 @@ async fn a_program_in_a_hidden_home_is_shown_with_what_it_needs() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn an_environment_of_python_is_shown_with_the_python_that_it_is_of() {
+async fn python_environment_is_visible_with_its_interpreter() {
     let root = InHome::new();
     let at = |path: &str| text(root.path().join(path));
     root.installs("base/bin/fixture", &std::fs::read(fixture_server()).unwrap());
@@ -71,7 +71,7 @@ async fn an_environment_of_python_is_shown_with_the_python_that_it_is_of() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn a_program_that_a_server_could_have_changed_has_nothing_shown_to_it() {
+async fn program_writable_by_the_server_makes_no_other_files_visible() {
     let (root, hidden) = (InHome::new(), InHome::new());
     hidden.installs("bin/interpreter", b"#!/bin/sh\nexit 9\n");
     root.installs("tool", format!("#!{}\n", text(hidden.path().join("bin/interpreter"))).as_bytes());
@@ -87,7 +87,7 @@ async fn a_program_that_a_server_could_have_changed_has_nothing_shown_to_it() {
 
 #[tokio::test]
 #[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
-async fn certificates_are_shown_and_no_home_that_a_variable_names() {
+async fn certificates_are_visible_but_homes_in_variables_are_not() {
     const FILE: &str = "SSL_CERT_FILE";
     const LINK: &str = "NODE_EXTRA_CA_CERTS";
     let other = InHome::new();
@@ -96,7 +96,7 @@ async fn certificates_are_shown_and_no_home_that_a_variable_names() {
         let link = writable.path().join("link");
         symlink(other.file(), &link).unwrap();
         let run = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "programs::certificates_are_shown_and_no_home_that_a_variable_names", "--ignored"])
+            .args(["--exact", "programs::certificates_are_visible_but_homes_in_variables_are_not", "--ignored"])
             .env("HAS_CERTIFICATES", "1")
             .envs([(FILE, text(certificate.file())), (LINK, text(link)), ("SSL_CERT_DIR", text(home()))])
             .output();

@@ -34,7 +34,7 @@ fn most_in_a_second(calls: &[Instant]) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rate_of_the_configuration_holds_over_http_with_64_callers() {
+async fn configured_rate_limit_holds_over_http_with_64_callers() {
     let server = Server::plain().await;
     let rate = Rate::parse("30/s").expect("a rate");
     let client = Client::new(ServerConfig::http("files", &server.url).limit(rate));
@@ -52,7 +52,7 @@ async fn rate_of_the_configuration_holds_over_http_with_64_callers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rate_of_a_layer_holds_for_its_clones_together() {
+async fn rate_limit_layer_is_shared_by_its_clones() {
     let server = Server::plain().await;
     let limit = RateLimit::new(Rate::parse("30/s").expect("a rate"));
     let client = || Client::new(ServerConfig::http("files", &server.url));
@@ -64,7 +64,7 @@ async fn rate_of_a_layer_holds_for_its_clones_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bound_of_concurrent_calls_holds_over_http_with_64_callers() {
+async fn request_limit_holds_over_http_with_64_callers() {
     let server = Server::plain().await;
     let options = ClientOptions::new().max_concurrent_requests(4);
     call_all(Client::with_options(ServerConfig::http("files", &server.url), options), 64).await;
@@ -114,7 +114,7 @@ async fn serve_lines(stream: DuplexStream) -> (usize, Vec<Instant>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rate_and_bound_hold_over_pipes_with_64_callers() {
+async fn rate_and_request_limits_hold_over_pipes_with_64_callers() {
     let (ended, mut served) = tokio::sync::mpsc::unbounded_channel();
     let options = ClientOptions::new().max_concurrent_requests(4).connector(move || {
         let (near, far) = tokio::io::duplex(1 << 16);
@@ -132,7 +132,7 @@ async fn rate_and_bound_hold_over_pipes_with_64_callers() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_its_turn_ends_in_its_time_and_was_not_sent() {
+async fn call_waiting_for_the_rate_limit_times_out_unsent() {
     let server = Server::plain().await;
     let client = Client::new(ServerConfig::http("files", &server.url).limit(Rate::parse("1/h").expect("a rate")));
     client.call("work", Map::new()).await.expect("the first one");

@@ -98,7 +98,7 @@ async fn refused(place: &Place, config: ServerConfig, values: Values) -> Connect
 }
 
 #[tokio::test]
-async fn a_private_authority_a_client_certificate_and_a_proxy_are_declared_in_mcp_toml_alone() {
+async fn ca_client_certificate_and_proxy_can_be_set_in_mcp_toml() {
     let place = Place::new().await;
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("certs")).expect("a folder");
@@ -118,7 +118,7 @@ async fn a_private_authority_a_client_certificate_and_a_proxy_are_declared_in_mc
 }
 
 #[tokio::test]
-async fn the_same_is_said_in_code_and_files_work_as_well_as_text() {
+async fn ca_client_certificate_and_proxy_can_be_set_in_code() {
     let place = Place::new().await;
     assert_eq!(calls(&place.client(place.config())).await, "done");
     let folder = tempfile::tempdir().expect("a folder");
@@ -128,7 +128,7 @@ async fn the_same_is_said_in_code_and_files_work_as_well_as_text() {
 }
 
 #[tokio::test]
-async fn each_mistake_is_named() {
+async fn each_network_mistake_has_its_own_error() {
     let place = Place::new().await;
     let other = Authority::new("another authority");
     let (certificate, key) = other.issues("a client");
@@ -197,7 +197,7 @@ async fn each_mistake_is_named() {
 }
 
 #[tokio::test]
-async fn the_program_changes_the_http_client_but_not_what_keeps_calls_from_being_sent_twice() {
+async fn custom_http_client_options_apply() {
     let server = Server::plain().await;
     let options = ClientOptions::new()
         .http_client(|builder| builder.user_agent("my-agent/2").redirect(reqwest::redirect::Policy::none()));
@@ -227,7 +227,7 @@ async fn at_once(protocols: &[&str]) -> (Duration, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_http_2_all_calls_share_one_connection() {
+async fn http_2_calls_share_one_connection() {
     let (time, sockets) = at_once(&["h2", "http/1.1"]).await;
     println!("64 calls of 50 ms over HTTP/2:   {time:?}, {sockets} connections");
     let (time_1, sockets_1) = at_once(&["http/1.1"]).await;
@@ -238,7 +238,7 @@ async fn with_http_2_all_calls_share_one_connection() {
 
 /// A call that the server has read when its connection is cut may have run: it is not sent again.
 #[tokio::test]
-async fn a_connection_that_is_cut_leaves_calls_unknown_over_both_versions_of_http() {
+async fn cut_connection_leaves_outcomes_unknown_over_http_1_and_2() {
     for protocols in [&["h2", "http/1.1"][..], &["http/1.1"]] {
         let authority = Authority::new("a private authority");
         let mut server = Server::secure(&authority, protocols).await;
@@ -282,7 +282,7 @@ impl std::io::Write for Log {
 }
 
 #[tokio::test]
-async fn no_log_has_the_password_of_the_proxy_or_the_key_of_the_client() {
+async fn logs_contain_neither_proxy_password_nor_client_key() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber =

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_anchors_and_ids_are_followed() {
+    fn references_by_pointer_anchor_and_id_are_resolved() {
         let schema = json!({
             "$id": "https://example.com/root.json",
             "properties": {"a/b": {"type": "string"}, "c~d": {}, "e f": {}},
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_schema_calls_itself_depends_on_the_dialect() {
+    fn schema_id_keyword_depends_on_the_dialect() {
         let named = |dialect: &str| {
             json!({
                 "$schema": dialect,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_called_id_is_no_base() {
+    fn id_is_an_ordinary_key_in_draft_7() {
         let schema = json!({
             "$schema": "http://json-schema.org/draft-07/schema#",
             "id": "call_it_what_you_like.json",
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_of_references_are_undone_once() {
+    fn escapes_in_references_are_decoded_once() {
         let schema = json!({
             "$defs": {"a b": {}, "50%": {}, "%25": {}, "é/~": {}, "": {"": {}}, "q\"": {}, "x#y": {"$anchor": "an-chor"}},
             "allOf": [{}, {}],

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_resolve_as_rfc_3986_says() {
+    fn references_resolve_as_in_rfc_3986() {
         let base = "http://a/b/c/d;p?q";
         for (reference, expected) in [
             ("g:h", "g:h"),

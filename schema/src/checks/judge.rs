@@ -160,13 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_no_text_of_the_value() {
+    fn check_error_does_not_contain_the_value() {
         let said = Checks::parse(r#"{"pattern": "^\\d$"}"#).text("hunter2").unwrap_err();
         assert_eq!(said, r"expected a string that matches `^\\d$`, found another of 7 characters");
     }
 
     #[test]
-    fn white_space_and_lines_are_those_of_ecma() {
+    fn whitespace_and_line_classes_match_ecmascript() {
         for (pattern, text, fits) in [
             ("^\\s$", "\u{feff}", true),
             ("^\\s$", "\u{85}", false),

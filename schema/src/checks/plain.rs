@@ -198,7 +198,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_has_no_automaton_is_not_plain() {
+    fn pattern_without_an_automaton_is_not_plain() {
         for pattern in PLAIN {
             assert!(is_plain(pattern), "{pattern}");
         }
@@ -211,7 +211,7 @@ mod tests {
 
     #[cfg(feature = "drift")]
     #[test]
-    fn the_engine_takes_whatever_is_plain() {
+    fn every_plain_pattern_compiles() {
         use proptest::prelude::*;
 
         use crate::drift::pattern::compile;

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_match() {
+    fn samples_match_their_pattern() {
         for pattern in ["^[a-z]+$", "^a{3,5}(b|c)\\d$", "^$", "x", "^[^a-zA-Z0-9]$", "^\\w+@\\w+\\.com$"] {
             let sample = sample(pattern).unwrap();
             assert_eq!(Patterns::default().matches(pattern, &sample), Some(true), "{pattern} {sample}");

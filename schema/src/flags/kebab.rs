@@ -23,7 +23,7 @@ mod tests {
     use super::kebab;
 
     #[test]
-    fn names_have_a_form_that_people_write() {
+    fn kebab_case_is_derived_from_property_names() {
         for (name, form) in [
             ("fillOpacity", Some("fill-opacity")),
             ("per_page", Some("per-page")),

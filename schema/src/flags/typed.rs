@@ -180,7 +180,7 @@ mod tests {
     use super::exact;
 
     #[test]
-    fn numbers_are_sent_as_they_were_written_or_not_at_all() {
+    fn numbers_are_sent_exactly_or_refused() {
         for kept in
             ["1", "-5", "0.1", "18446744073709551615", "1e300", "100000000000000000000", "[\"123456789012345678901\"]"]
         {

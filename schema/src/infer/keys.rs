@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_told_from_words() {
+    fn ids_are_distinguished_from_words() {
         for id in [
             "0",
             "-7",

@@ -114,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_told_apart_by_value() {
+    fn numbers_are_distinguished_by_value() {
         assert_eq!(listed(json!([5, 5.0, 1e30, 1e30])), listed(json!([5, 1e30])));
         assert_ne!(listed(json!([9007199254740993u64])), listed(json!([9007199254740992.0])));
     }
 
     #[test]
-    fn a_union_is_as_wide_as_its_parts() {
+    fn union_range_covers_all_its_parts() {
         let from_zero = Numbers::Within(Range { whole: true, least: Some(0), greatest: None });
         let united = Numbers::union(&[&from_zero, &listed(json!([-1]))]);
         assert_eq!(united, Numbers::Within(Range { whole: true, least: Some(-1), greatest: None }));

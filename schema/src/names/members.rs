@@ -95,7 +95,7 @@ mod tests {
     use super::setters;
 
     #[test]
-    fn a_setter_hides_no_method_and_no_other_setter() {
+    fn setter_names_do_not_conflict_with_methods_or_other_setters() {
         let of = |fields: &[&str]| setters(&fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>());
         assert_eq!(of(&["labels", "new", "clone"]), ["labels", "new_property", "clone_property"]);
         assert_eq!(of(&["new", "new_property"]), ["set_new_property", "new_property"]);

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_read_well() {
+    fn wire_names_become_readable_identifiers() {
         for (wire, snake, pascal) in [
             ("create_issue", "create_issue", "CreateIssue"),
             ("createIssue", "create_issue", "CreateIssue"),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fallback_that_is_taken_grows() {
+    fn fallback_name_is_extended_if_it_is_taken() {
         let names = |wires: &[&str]| identifiers(Style::Snake, wires, &[], "tool");
         let wires = ["a-b-c", "a--b-c", "a_b_c_x8d997b24"];
         let all = names(&wires);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_want_one_name_are_told_apart_by_what_they_are() {
+    fn types_with_equal_names_are_distinguished_by_their_content() {
         let wanted =
             [("OrderItem", false), ("OrderItem", false), ("OrderItem", true), ("Free", false), ("Taken", true)];
         let wanted: Vec<Wanted<'_>> = wanted.iter().map(|(name, is_root)| Wanted { name, is_root: *is_root }).collect();

@@ -28,7 +28,7 @@ fn forged(server: &str, rest: &str) -> String {
 }
 
 #[test]
-fn names_are_words_of_identifiers() {
+fn prefixed_names_are_identifiers() {
     let all = names(&[("my-server", &["get-sum", "getIt", "a.b", "connect", "2fa"])], |_| true);
     assert_eq!(
         all[0],
@@ -39,7 +39,7 @@ fn names_are_words_of_identifiers() {
 }
 
 #[test]
-fn only_what_is_ambiguous_carries_a_mark() {
+fn only_ambiguous_names_have_a_suffix() {
     let servers: [List<'_>; 3] = [("a", &["b_c", "b_d"]), ("a_b", &["c", "e"]), ("z", &["c"])];
     let known = names(&servers, |_| true);
     assert_eq!(known[0], [forged("a", "a_b_c"), "a_b_d".to_owned()]);
@@ -54,7 +54,7 @@ fn only_what_is_ambiguous_carries_a_mark() {
 }
 
 #[test]
-fn a_tool_that_a_snapshot_does_not_have_renames_none_that_it_has() {
+fn unknown_tool_does_not_rename_tools_of_the_snapshot() {
     let mut names = PrefixedNames::default();
     names.add_snapshot("s", ["get-sum"]);
     assert_eq!(names.tools("s", &["get-sum", "get_sum"]), ["s_get_sum", "s_get_sum_tool"]);
@@ -65,14 +65,14 @@ fn a_tool_that_a_snapshot_does_not_have_renames_none_that_it_has() {
 }
 
 #[test]
-fn a_live_tool_renames_no_tool_of_the_snapshot() {
+fn live_tool_does_not_rename_tools_of_the_snapshot() {
     let mut names = PrefixedNames::default();
     names.add_snapshot("s", ["get"]);
     assert_eq!(names.tools("s", &["get", "s_get", "Get-Sum"]), ["s_get", "s_s_get", "s_get_sum"]);
 }
 
 #[test]
-fn a_bound_name_is_given_to_no_other_tool() {
+fn bound_name_is_not_used_for_another_tool() {
     let mut names = PrefixedNames::default();
     names.add_bound("s", [("get-sum", "s_sum")]);
     let named = names.tools("s", &["sum", "get-sum"]);
@@ -81,7 +81,7 @@ fn a_bound_name_is_given_to_no_other_tool() {
 }
 
 #[test]
-fn no_list_gets_the_name_of_another_servers_tool() {
+fn prefixed_names_are_unique_across_servers() {
     let (of_a, of_bare) = (forged("a", "c"), forged("bare", "a_b_c"));
     let (of_a, of_bare) = (of_a.as_str(), of_bare.as_str());
     let long = "b_".repeat(60);
@@ -116,7 +116,7 @@ fn no_list_gets_the_name_of_another_servers_tool() {
 }
 
 #[test]
-fn order_decides_nothing() {
+fn names_are_independent_of_order() {
     let tools = ["b_c", "b.c", "bC", "B-C", "call_tool", "c"];
     let reversed: Vec<&str> = tools.iter().rev().copied().collect();
     let forward = names(&[("a", &tools), ("a_b", &["c"]), ("bare", &["a_b_c"])], |_| true);
@@ -126,7 +126,7 @@ fn order_decides_nothing() {
 }
 
 #[test]
-fn long_names_are_cut() {
+fn long_names_are_truncated_and_stay_unique() {
     let long = format!("{}_end", "x".repeat(60));
     let all = names(&[("server", &[&long, "x"]), (&"y".repeat(64), &["a", "b"])], |_| true);
     assert!(all[0][0].starts_with("server_xxx") && all[0][0].len() == 64, "{all:?}");
@@ -134,7 +134,7 @@ fn long_names_are_cut() {
 }
 
 #[test]
-fn names_of_one_set_are_told_apart() {
+fn equal_names_in_one_set_are_made_distinct() {
     let wanted = [("a", "x", "same".to_owned()), ("b", "y", "same".to_owned()), ("c", "z", "other".to_owned())];
     let apart = told_apart(&wanted, |name| name == "other");
     assert_eq!(apart, [forged("a", "same"), forged("b", "same"), forged("c", "other")]);

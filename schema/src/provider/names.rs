@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_are_taken_by_all_and_never_another_property() {
+    fn aliases_are_valid_for_all_providers_and_unique() {
         for (name, others, expected) in [
             ("$filter", vec!["$filter"], "_filter"),
             ("filter[id]", vec!["filter[id]", "x"], "filter_id_"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_that_is_a_name_gives_way_to_a_longer_one() {
+    fn hashed_alias_is_extended_on_a_conflict() {
         let short = hashed("$filter", 0);
         let long = hashed("$filter", 1);
         let first = aliases(&["$filter", "_filter", &short]);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn where_any_key_goes_an_alias_has_a_hash() {
+    fn alias_in_an_open_object_has_a_hash() {
         let open = Aliases::of([("$filter", true), ("plain", true)].into_iter());
         assert_eq!(open.sent("$filter"), Some(hashed("$filter", 0).as_str()));
         assert_eq!((open.sent("plain"), open.wire("_filter")), (None, None));

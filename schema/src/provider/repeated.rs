@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_schemas_are_said_once() {
+    fn repeated_schemas_become_one_definition() {
         let person = json!({ "type": "object", "properties": {
             "name": { "type": "string", "description": "The name of the person" }, "email": { "type": "string" } } });
         let mut schema = json!({ "type": "object", "properties": {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_saves_little_stays() {
+    fn small_repeated_schemas_stay_inline() {
         let short = json!({ "type": "string", "description": "A word." });
         let schema = json!({ "type": "object", "properties": { "a": short, "b": short, "c": short } });
         let mut same = schema.clone();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_definitions_are_kept_apart() {
+    fn definition_names_do_not_conflict() {
         let long = |word: &str| json!({ "type": "string", "description": format!("{word} {}", "x".repeat(200)) });
         let mut schema = json!({ "type": "object",
             "properties": { "a": long("one"), "b": long("one"), "c": { "$ref": "#/$defs/a" } },

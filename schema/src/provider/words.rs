@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_follow_the_description() {
+    fn constraints_are_appended_to_the_description() {
         let words = ["at least 1".to_owned(), "format uri".to_owned()];
         assert_eq!(described(None, &[]), None);
         assert_eq!(described(None, &words).as_deref(), Some("At least 1; format uri"));

@@ -33,7 +33,7 @@ fn issue() -> Value {
 }
 
 #[test]
-fn fixed_and_hidden_arguments_are_gone_and_defaults_are_optional() {
+fn fixed_and_hidden_arguments_are_removed_and_defaults_optional() {
     let seen =
         schema(&issue(), "fixed = { owner = \"rust-lang\" }\ndefault = { title = \"It broke\" }\nhide = [\"labels\"]");
     assert_eq!(seen.get("required"), None);
@@ -43,7 +43,7 @@ fn fixed_and_hidden_arguments_are_gone_and_defaults_are_optional() {
 }
 
 #[test]
-fn texts_and_hints_are_replaced() {
+fn title_description_and_hints_are_replaced() {
     let seen = seen(&issue(), "title = \"Ours\"\ndescription = \"Opens an issue.\"\nhints.destructive = true").unwrap();
     assert_eq!(seen["title"], "Ours");
     assert_eq!(seen["description"], "Opens an issue.");
@@ -52,7 +52,7 @@ fn texts_and_hints_are_replaced() {
 }
 
 #[test]
-fn a_value_has_to_be_valid() {
+fn values_in_a_view_must_match_the_schema() {
     for (view, why) in [
         ("fixed.owner = 1", "invalid value of argument `owner` of tool `t`: expected a string, found a number"),
         ("fixed.owner = \"far-too-long\"", "expected at most 10 characters, found 12"),
@@ -69,14 +69,14 @@ fn a_value_has_to_be_valid() {
 }
 
 #[test]
-fn an_unknown_argument_is_an_error_with_the_nearest_name() {
+fn unknown_argument_is_an_error_with_the_nearest_name() {
     let said = fault(&issue(), "fixed = { onwer = \"a\" }\nhide = [\"labels\", \"lables\"]");
     assert!(said.contains("tool `t` has no argument `onwer`") && said.contains("did you mean `owner`?"), "{said}");
     assert!(said.contains("mcp.toml:5:19") && said.contains("did you mean `labels`?"), "{said}");
 }
 
 #[test]
-fn a_required_argument_is_hidden_only_with_a_value() {
+fn required_argument_can_be_hidden_only_with_a_value() {
     let said = fault(&issue(), "hide = [\"title\"]");
     assert!(
         said.contains("argument `title` of tool `t` cannot be hidden: it is required")
@@ -89,7 +89,7 @@ fn a_required_argument_is_hidden_only_with_a_value() {
 }
 
 #[test]
-fn branches_that_exclude_a_value_are_gone() {
+fn branches_that_exclude_a_fixed_value_are_removed() {
     let tagged = json!({ "type": "object", "properties": { "kind": { "type": "string" } }, "oneOf": [
         { "properties": { "kind": { "const": "file" }, "path": { "type": "string" } }, "required": ["kind", "path"] },
         { "properties": { "kind": { "const": "url" }, "url": { "type": "string" } }, "required": ["kind", "url"] },
@@ -103,7 +103,7 @@ fn branches_that_exclude_a_value_are_gone() {
 }
 
 #[test]
-fn what_depends_on_an_argument_is_decided() {
+fn dependencies_on_a_fixed_argument_are_resolved() {
     let depends = json!({ "type": "object", "minProperties": 2,
         "properties": { "from": { "type": "string" }, "to": { "type": "string" }, "by": {} },
         "dependentRequired": { "from": ["to"], "by": ["from"] },
@@ -123,7 +123,7 @@ fn what_depends_on_an_argument_is_decided() {
 }
 
 #[test]
-fn references_to_an_argument_that_is_gone_stay() {
+fn references_to_a_removed_argument_still_resolve() {
     let referring = json!({ "type": "object", "properties": {
         "from": { "type": "object", "properties": { "id": { "type": "integer" } } },
         "to": { "$ref": "#/properties/from" },

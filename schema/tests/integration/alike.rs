@@ -39,7 +39,7 @@ fn object(members: &Value) -> Value {
 }
 
 #[test]
-fn words_and_order_make_no_difference() {
+fn annotations_and_order_do_not_affect_equality() {
     let plain = object(&json!({"required": ["a", "b"]}));
     for same in [
         object(&json!({"required": ["b", "a"], "description": "d", "title": "t"})),
@@ -62,7 +62,7 @@ fn words_and_order_make_no_difference() {
 }
 
 #[test]
-fn all_that_a_type_says_makes_a_difference() {
+fn every_part_of_a_type_affects_equality() {
     let plain = object(&json!({"required": ["a"]}));
     for other in [
         object(&json!({})),
@@ -89,7 +89,7 @@ fn all_that_a_type_says_makes_a_difference() {
 }
 
 #[test]
-fn a_difference_deep_inside_counts() {
+fn nested_difference_affects_equality() {
     let nested = |leaf: &str| {
         let inner = json!({"type": "object", "properties": {"leaf": {"type": leaf}}});
         json!({"type": "object", "properties": {"list": {"type": "array", "items": {
@@ -100,7 +100,7 @@ fn a_difference_deep_inside_counts() {
 }
 
 #[test]
-fn types_that_hold_themselves_are_compared() {
+fn recursive_types_are_compared() {
     let node = |next: &str, value: &str| json!({"type": "object", "properties": {"value": {"type": value}, "next": {"$ref": next}}});
     let it = json!({"$ref": "#/$defs/Node"});
     let plain = with(&it, &json!({"Node": node("#/$defs/Node", "string")}));
@@ -115,7 +115,7 @@ fn types_that_hold_themselves_are_compared() {
 }
 
 #[test]
-fn the_arguments_of_a_tool_are_a_type_of_their_own() {
+fn arguments_of_a_tool_are_always_a_separate_type() {
     let schema = json!({"type": "object", "properties": {"it": {"$ref": "#"}}});
     let classes = classes(&[(Role::Input, schema.clone()), (Role::Input, schema.clone()), (Role::Output, schema)]);
     assert_ne!(classes[0], classes[1]);

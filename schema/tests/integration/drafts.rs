@@ -24,7 +24,7 @@ fn shape(draft: Option<&str>, property: &Value) -> Shape {
 }
 
 #[test]
-fn prefix_items_bind_since_2020() {
+fn prefix_items_apply_since_draft_2020() {
     let pair =
         json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "string"}], "minItems": 2, "maxItems": 2});
     for draft in [Some(DRAFT_2020), None] {
@@ -36,7 +36,7 @@ fn prefix_items_bind_since_2020() {
 }
 
 #[test]
-fn references_bind_in_the_drafts_that_have_them() {
+fn recursive_and_dynamic_references_apply_only_in_their_drafts() {
     let recursive = json!({"$recursiveRef": "#"});
     for (draft, binds) in [(Some(DRAFT_2019), true), (None, true), (Some(DRAFT_7), false), (Some(DRAFT_2020), false)] {
         assert_eq!(matches!(shape(draft, &recursive), Shape::Struct(_)), binds, "$recursiveRef in {draft:?}");

@@ -70,7 +70,7 @@ fn witness(old: &Value, new: &Value) -> Value {
 const REWRITTEN: &[&str] = &["compatible @: written differently"];
 
 #[test]
-fn tools_come_and_go() {
+fn added_and_removed_tools_are_reported() {
     let old = snapshot(json!([{ "name": "b" }, { "name": "a" }]));
     let new = snapshot(json!([{ "name": "c" }, { "name": "b" }]));
     assert_eq!(lines(&diff(&old, &new)), ["breaking    a: the tool was removed", "compatible  c: new tool"]);
@@ -82,7 +82,7 @@ fn tools_come_and_go() {
 }
 
 #[test]
-fn words_and_hints_break_nothing() {
+fn changed_descriptions_and_hints_are_not_breaking() {
     let old = snapshot(json!([{ "name": "a", "description": "x", "inputSchema": {} }]));
     let new =
         snapshot(json!([{ "name": "a", "description": "y", "inputSchema": {}, "annotations": {}, "title": "T" }]));
@@ -104,7 +104,7 @@ fn words_and_hints_break_nothing() {
 }
 
 #[test]
-fn properties_come_and_go() {
+fn added_and_removed_properties_are_reported() {
     let schema = |names: &[&str], required: &[&str]| {
         let properties: serde_json::Map<_, _> =
             names.iter().map(|n| ((*n).to_owned(), json!({ "type": "string" }))).collect();
@@ -143,7 +143,7 @@ fn properties_come_and_go() {
 }
 
 #[test]
-fn an_output_schema_comes_and_goes() {
+fn added_and_removed_output_schemas_are_reported() {
     let any = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
     assert_eq!(
         lines(&diff(&output(None), &output(Some(&any)))),
@@ -155,7 +155,7 @@ fn an_output_schema_comes_and_goes() {
 }
 
 #[test]
-fn types() {
+fn type_changes_are_classified() {
     check_property(
         json!({ "type": "string" }),
         json!({ "type": "integer" }),
@@ -183,7 +183,7 @@ fn types() {
 }
 
 #[test]
-fn null_in_all_its_spellings() {
+fn every_spelling_of_nullable_is_equivalent() {
     let plain = json!({ "type": "string" });
     let spellings = [
         json!({ "type": ["string", "null"] }),
@@ -211,7 +211,7 @@ fn null_in_all_its_spellings() {
 }
 
 #[test]
-fn values_and_bounds() {
+fn enum_and_bound_changes_are_classified() {
     check_property(
         json!({ "enum": ["a", "b"] }),
         json!({ "enum": ["b", "c"] }),
@@ -277,7 +277,7 @@ fn values_and_bounds() {
 }
 
 #[test]
-fn other_keys_and_items() {
+fn additional_properties_and_items_are_compared() {
     // Types leave out the keys that they have no field for.
     let declared = |more: Value| {
         let mut schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
@@ -327,7 +327,7 @@ fn other_keys_and_items() {
 }
 
 #[test]
-fn alternatives() {
+fn union_alternatives_are_compared() {
     let (text, whole, list) = (json!({ "type": "string" }), json!({ "type": "integer" }), json!({ "type": "array" }));
     check_property(
         json!({ "anyOf": [text, whole] }),
@@ -361,7 +361,7 @@ fn alternatives() {
 }
 
 #[test]
-fn harmless_rewriting_is_harmless() {
+fn equivalent_rewrites_are_compatible() {
     let plain = json!({ "type": "string", "minLength": 2, "pattern": "^a" });
     for wrapped in [
         json!({ "allOf": [plain] }),
@@ -395,7 +395,7 @@ fn harmless_rewriting_is_harmless() {
 }
 
 #[test]
-fn references_are_followed() {
+fn references_are_resolved_in_comparisons() {
     let schemas: [fn(&str) -> Value; 5] = [
         |kind| json!({ "properties": { "p": { "allOf": [{ "$ref": "#/$defs/D" }] } }, "$defs": { "D": { "type": kind } } }),
         |kind| json!({ "properties": { "p": { "$ref": "#/$defs/D", "title": "x", "maxLength": 9 } }, "$defs": { "D": { "type": kind } } }),
@@ -418,7 +418,7 @@ fn references_are_followed() {
 }
 
 #[test]
-fn conditions_count() {
+fn conditional_keywords_are_compared() {
     let names = json!({ "a": { "type": "string" }, "b": { "type": "string" }, "c": { "type": "string" } });
     let with = |more: Value| {
         let mut schema = json!({ "type": "object", "properties": names });
@@ -450,7 +450,7 @@ fn conditions_count() {
 }
 
 #[test]
-fn recursion_ends() {
+fn comparison_of_recursive_schemas_terminates() {
     let tree = |kind: Value| {
         json!({
             "type": "object",
@@ -467,7 +467,7 @@ fn recursion_ends() {
 }
 
 #[test]
-fn hostile_schemas_end_and_do_not_speak_to_the_terminal() {
+fn hostile_schemas_terminate_and_are_escaped_in_messages() {
     let mut chain = serde_json::Map::new();
     for index in 0..2_000 {
         let next = json!({ "properties": { "n": { "$ref": format!("#/$defs/{}", index + 1) } } });
@@ -518,7 +518,7 @@ fn hostile_schemas_end_and_do_not_speak_to_the_terminal() {
 }
 
 #[test]
-fn the_server_and_entries_that_are_no_tools() {
+fn server_metadata_and_malformed_tools_are_compared() {
     let old = Snapshot {
         instructions: Some("a".to_owned()),
         ..snapshot(json!([1, { "name": "x" }, { "name": "x", "title": "2" }]))
@@ -541,7 +541,7 @@ fn the_server_and_entries_that_are_no_tools() {
 }
 
 #[test]
-fn words_about_any_other_property_are_words() {
+fn description_of_additional_properties_is_a_wording_change() {
     let with = |additional: Value| {
         output(Some(
             &json!({ "type": "object", "properties": { "field": { "type": "object", "additionalProperties": additional } } }),
@@ -552,7 +552,7 @@ fn words_about_any_other_property_are_words() {
 }
 
 #[test]
-fn prompts_and_resource_templates_are_compared_as_they_are_bound() {
+fn prompts_and_resource_templates_are_compared() {
     let snapshot = |prompts: &str, templates: &str| {
         let text = format!(r#"{{"tools": [], "prompts": {prompts}, "resourceTemplates": {templates}}}"#);
         Snapshot::parse(&text).expect("it is a snapshot")

@@ -44,7 +44,7 @@ const REORDERED: &str =
     "silent      t /inputSchema/required: `new` takes its arguments in another order, and calls still compile";
 
 #[test]
-fn arguments_of_one_type_in_another_order_are_silent() {
+fn reordered_arguments_of_one_type_are_a_silent_change() {
     let of = |first: &str, second: &str, schema: &Value| requires(&[(first, schema.clone()), (second, schema.clone())]);
     for (schema, ty) in [
         (text(), "impl Into<String>"),
@@ -87,7 +87,7 @@ fn arguments_of_one_type_in_another_order_are_silent() {
 }
 
 #[test]
-fn arguments_of_several_types_in_another_order_do_not_compile() {
+fn reordered_arguments_of_different_types_are_a_source_change() {
     let order = ["source      t /inputSchema/required: another order, in which `new` takes its arguments"];
     let (a, b) = (("a", text()), ("b", json!({ "type": "integer" })));
     assert_eq!(lines(&requires(&[a.clone(), b.clone()]), &requires(&[b, a])), order);
@@ -101,7 +101,7 @@ fn arguments_of_several_types_in_another_order_do_not_compile() {
 }
 
 #[test]
-fn another_argument_in_the_same_place_is_silent() {
+fn replaced_argument_of_the_same_type_is_a_silent_change() {
     let found = lines(&requires(&[("message", text())]), &requires(&[("text", text())]));
     assert_eq!(
         found,
@@ -120,7 +120,7 @@ fn another_argument_in_the_same_place_is_silent() {
 }
 
 #[test]
-fn a_field_that_stands_for_another_property_is_silent() {
+fn field_that_maps_to_another_property_is_a_silent_change() {
     let of = |properties: &Value| tool("inputSchema", &json!({ "type": "object", "properties": properties }));
     let found = lines(&of(&json!({ "userId": text() })), &of(&json!({ "user_id": text() })));
     assert_eq!(
@@ -153,7 +153,7 @@ fn a_field_that_stands_for_another_property_is_silent() {
 }
 
 #[test]
-fn a_variant_that_stands_for_another_value_is_silent() {
+fn variant_that_maps_to_another_value_is_a_silent_change() {
     let of = |values: &[&str]| tool("inputSchema", &json!({ "type": "object", "properties": { "p": choice(values) } }));
     let found = lines(&of(&["OPEN", "SHUT"]), &of(&["open", "SHUT"]));
     let silent = "silent      t /inputSchema/properties/p: `OPEN` is gone, and was called `Open` in Rust: value `open` takes that \
@@ -168,7 +168,7 @@ fn a_variant_that_stands_for_another_value_is_silent() {
 }
 
 #[test]
-fn a_variant_that_stands_for_another_alternative_is_silent() {
+fn variant_that_maps_to_another_alternative_is_a_silent_change() {
     let of = |tags: [&str; 2]| {
         let branches = tags.map(|tag| object(&[("kind", json!({ "const": tag })), ("n", text())]));
         tool("inputSchema", &object(&[("p", json!({ "oneOf": branches }))]))
@@ -188,7 +188,7 @@ fn a_variant_that_stands_for_another_alternative_is_silent() {
 }
 
 #[test]
-fn a_method_that_calls_another_tool_is_silent() {
+fn method_that_calls_another_tool_is_a_silent_change() {
     let tools = |tools: &[(&str, &[&str])]| {
         let tools: Vec<Value> = tools
             .iter()
@@ -212,7 +212,7 @@ fn a_method_that_calls_another_tool_is_silent() {
 }
 
 #[test]
-fn arguments_of_prompts_and_variables_of_templates_in_another_order_are_silent() {
+fn reordered_prompt_arguments_and_uri_variables_are_a_silent_change() {
     let prompt = |names: &[&str]| {
         let arguments: Vec<Value> = names.iter().map(|name| json!({ "name": name, "required": true })).collect();
         json!({ "tools": [], "prompts": [{ "name": "p", "arguments": arguments }] })
@@ -249,7 +249,7 @@ fn with(key: &str, schema: &Value) -> Value {
 }
 
 #[test]
-fn a_number_that_takes_eq_and_hash_away_is_source() {
+fn number_that_removes_eq_and_hash_is_a_source_change() {
     let of = |properties: &Value| tool("inputSchema", &json!({ "type": "object", "properties": properties }));
     let number = json!({ "type": "number" });
     let (plain, with_number) = (of(&json!({ "a": text() })), of(&json!({ "a": text(), "n": number })));
@@ -270,7 +270,7 @@ fn a_number_that_takes_eq_and_hash_away_is_source() {
 }
 
 #[test]
-fn a_new_variant_is_source() {
+fn new_variant_is_a_source_change() {
     for key in ["inputSchema", "outputSchema"] {
         let listed = format!(
             "source      t /{key}/properties/p: \"in review\" is listed now: a `match` needs the variant `InReview`"
@@ -293,7 +293,7 @@ fn a_new_variant_is_source() {
 }
 
 #[test]
-fn a_constant_that_becomes_a_choice_names_the_traits_that_go() {
+fn constant_that_becomes_an_enum_reports_the_lost_default() {
     let found = lines(&with("inputSchema", &choice(&["a"])), &with("inputSchema", &choice(&["a", "b"])));
     assert!(found[0].ends_with("a constant and a choice are different types: `Default` is gone"), "{found:?}");
     let found = lines(&with("outputSchema", &choice(&["a", "b"])), &with("outputSchema", &choice(&["a"])));
@@ -301,7 +301,7 @@ fn a_constant_that_becomes_a_choice_names_the_traits_that_go() {
 }
 
 #[test]
-fn a_second_alternative_of_one_type_takes_from_away() {
+fn second_alternative_of_one_type_removes_its_from_impl() {
     let array = |least: u8| json!({ "type": "array", "items": { "type": "string" }, "minItems": least });
     let of = |branches: &[Value]| with("inputSchema", &json!({ "anyOf": branches }));
     let most = json!({ "type": "array", "items": { "type": "string" }, "maxItems": 1 });
@@ -320,7 +320,7 @@ fn a_second_alternative_of_one_type_takes_from_away() {
 }
 
 #[test]
-fn what_is_deprecated_is_source() {
+fn deprecation_is_a_source_change() {
     let deprecated = |mut schema: Value| {
         schema["deprecated"] = json!(true);
         schema

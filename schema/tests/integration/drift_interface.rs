@@ -37,7 +37,7 @@ fn properties(properties: &Value) -> Value {
 }
 
 #[test]
-fn a_tool_that_takes_the_name_of_another_is_told() {
+fn tool_that_takes_the_name_of_another_is_reported() {
     check(
         &tools(&["fooBar"]),
         &tools(&["fooBar", "foo_bar"]),
@@ -65,7 +65,7 @@ fn a_tool_that_takes_the_name_of_another_is_told() {
 }
 
 #[test]
-fn a_property_that_takes_the_name_of_another_is_told() {
+fn property_that_takes_the_name_of_another_is_reported() {
     let text = json!({ "type": "string" });
     let of = |schema: &Value| tool("inputSchema", schema);
     let (old, new) = (properties(&json!({ "fooBar": text })), properties(&json!({ "fooBar": text, "foo_bar": text })));
@@ -89,7 +89,7 @@ fn a_property_that_takes_the_name_of_another_is_told() {
 }
 
 #[test]
-fn a_value_that_takes_the_variant_of_another_is_told() {
+fn value_that_takes_the_variant_of_another_is_reported() {
     let of = |values: &Value| tool("outputSchema", &properties(&json!({ "p": { "enum": values } })));
     let moved = "source      t /outputSchema/properties/p: `a-b` is called `ABDash` in Rust now, and not `AB`";
     let moved_back = "source      t /outputSchema/properties/p: `a-b` is called `AB` in Rust now, and not `ABDash`";
@@ -100,7 +100,7 @@ fn a_value_that_takes_the_variant_of_another_is_told() {
 }
 
 #[test]
-fn a_constant_that_becomes_a_choice_is_an_argument() {
+fn constant_that_becomes_an_enum_is_an_argument() {
     let of = |values: &Value| {
         tool("inputSchema", &json!({ "type": "object", "properties": { "p": { "enum": values } }, "required": ["p"] }))
     };
@@ -116,7 +116,7 @@ fn a_constant_that_becomes_a_choice_is_an_argument() {
 }
 
 #[test]
-fn a_type_that_leads_back_to_its_holder_is_boxed() {
+fn property_that_becomes_recursive_is_boxed() {
     let of = |more: &Value| {
         let mut b = properties(&json!({ "n": { "type": "integer" } }));
         b["properties"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -143,7 +143,7 @@ fn a_type_that_leads_back_to_its_holder_is_boxed() {
 }
 
 #[test]
-fn a_wrapper_is_what_handlers_return() {
+fn result_wrapper_change_is_a_source_change() {
     let result = |more: (&str, Value)| {
         let mut schema = properties(&json!({ "result": { "type": "string" } }));
         schema["required"] = json!(["result"]);
@@ -162,7 +162,7 @@ fn a_wrapper_is_what_handlers_return() {
 }
 
 #[test]
-fn a_tool_that_has_to_be_a_task_now_refuses_calls() {
+fn tool_that_requires_a_task_is_a_breaking_change() {
     let of = |support: &str| json!({ "tools": [{ "name": "t", "inputSchema": {}, "execution": { "taskSupport": support } }] });
     let said = "breaking    t /execution/taskSupport: calls have to be tasks now: bindings make none";
     let changed = "compatible  t /execution: changed";
@@ -174,7 +174,7 @@ fn a_tool_that_has_to_be_a_task_now_refuses_calls() {
 }
 
 #[test]
-fn prompts_are_called_as_they_were_or_it_is_told() {
+fn changed_prompt_and_resource_signatures_are_reported() {
     let prompt = |arguments: Value| json!({ "tools": [], "prompts": [{ "name": "p", "arguments": arguments }] });
     let required = |names: &[&str]| -> Value {
         names.iter().map(|name| json!({ "name": name, "required": true })).collect::<Vec<_>>().into()

@@ -37,7 +37,7 @@ fn page_has_a_section_for_each_rule() {
 }
 
 #[test]
-fn examples_of_the_page_give_their_rule_and_class() {
+fn examples_on_the_page_produce_their_rule_and_class() {
     let mut wrong = Vec::new();
     for ((id, text, example), kind) in sections().into_iter().zip(ChangeKind::ALL) {
         let (class, title) = text.split_once(": ").unwrap();

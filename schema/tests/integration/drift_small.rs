@@ -55,7 +55,7 @@ fn beside(schema: &Value) -> [Value; 2] {
 }
 
 #[test]
-fn what_was_only_assumed_is_asked_again() {
+fn recursion_assumptions_are_checked_again_outside_the_cycle() {
     let old = json!({
         "type": "object",
         "properties": {
@@ -79,7 +79,7 @@ fn what_was_only_assumed_is_asked_again() {
 }
 
 #[test]
-fn what_did_not_change_breaks_nothing() {
+fn unchanged_schemas_have_no_breaking_changes() {
     for unchanged in [
         json!({ "type": "object", "patternProperties": { "^a": { "type": "string" } }, "additionalProperties": false }),
         json!({ "type": "integer", "format": "uint32" }),
@@ -95,7 +95,7 @@ fn what_did_not_change_breaks_nothing() {
 }
 
 #[test]
-fn null_is_not_sent_where_it_means_absence() {
+fn null_is_not_sent_if_it_means_absent() {
     let old = with("p", &json!({ "anyOf": [{ "type": "string" }, { "type": "null" }], "default": null }));
     holds(&of_input(&old, &with("p", &json!({ "type": "string" }))));
     let old = with("p", &json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }));
@@ -103,7 +103,7 @@ fn null_is_not_sent_where_it_means_absence() {
 }
 
 #[test]
-fn keys_of_a_pattern_are_read_by_its_schema() {
+fn pattern_properties_are_compared_by_their_schema() {
     let map = |schema: &Value| {
         with("m", &json!({ "type": "object", "patternProperties": { "^a": schema }, "additionalProperties": false }))
     };
@@ -112,7 +112,7 @@ fn keys_of_a_pattern_are_read_by_its_schema() {
 }
 
 #[test]
-fn long_tuples_are_read_to_their_end() {
+fn long_tuples_are_compared_completely() {
     let tuple = |last: &str| {
         let mut items = vec![json!({ "type": "string" }); 40];
         items[39] = json!({ "type": last });
@@ -122,7 +122,7 @@ fn long_tuples_are_read_to_their_end() {
 }
 
 #[test]
-fn lists_with_twins_are_compared_as_sets() {
+fn lists_with_duplicates_are_compared_as_sets() {
     let listed = |values: Value| with("p", &json!({ "enum": values }));
     breaks(&of_input(&listed(json!([["a"], ["b"]])), &listed(json!([["a"], ["a"]]))), "/properties/p");
     let depending = |needs: Value| {
@@ -146,14 +146,14 @@ fn numbers_are_compared_exactly() {
 }
 
 #[test]
-fn classes_of_patterns_are_of_ascii() {
+fn pattern_classes_are_ascii_only() {
     let listed = with("p", &json!({ "type": "string", "enum": ["\u{0663}", "3"] }));
     breaks(&of_input(&listed, &with("p", &json!({ "type": "string", "pattern": "^\\d$" }))), "/properties/p");
     breaks(&of_input(&listed, &with("p", &json!({ "type": "string", "pattern": "^\\w$" }))), "/properties/p");
 }
 
 #[test]
-fn keywords_that_a_dialect_dropped_bind_nobody() {
+fn keywords_removed_from_a_dialect_have_no_effect() {
     let schema = |keyword: &str| {
         json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
             "properties": { "a": {}, "b": {} }, keyword: { "a": ["b"] } })
@@ -163,7 +163,7 @@ fn keywords_that_a_dialect_dropped_bind_nobody() {
 }
 
 #[test]
-fn one_change_is_one_line() {
+fn one_change_is_reported_on_one_line() {
     let untyped = with("p", &json!({ "description": "anything" }));
     let typed = with("p", &json!({ "type": "string" }));
     let lines = |changes: &[Change]| breaking(changes).join("\n");
@@ -179,7 +179,7 @@ fn one_change_is_one_line() {
 }
 
 #[test]
-fn one_change_of_many_tools_is_one_line() {
+fn one_change_in_many_tools_is_reported_on_one_line() {
     let tools = |required: Value| {
         let schema = json!({ "type": "object", "properties": { "page": { "type": "integer" } }, "required": required });
         let tools = ["click", "close", "hover"].map(|name| json!({ "name": name, "inputSchema": schema }));
@@ -195,7 +195,7 @@ fn one_change_of_many_tools_is_one_line() {
 }
 
 #[test]
-fn keywords_of_newer_drafts_bind_nobody() {
+fn keywords_of_newer_drafts_have_no_effect() {
     let of = |draft: &str, property: Value| json!({ "$schema": format!("http://json-schema.org/{draft}/schema#"), "type": "object", "properties": { "p": property } });
     let tuple = json!({ "type": "array", "prefixItems": [{ "type": "string" }] });
     holds(&of_input(&of("draft-07", json!({ "type": "array" })), &of("draft-07", tuple)));
@@ -240,7 +240,7 @@ fn nested(definitions: usize, next: impl Fn(usize) -> Value, required: bool) -> 
 }
 
 #[test]
-fn large_flat_documents_are_compared_quickly() {
+fn large_flat_schemas_are_compared_quickly() {
     is_quick("4,000 properties", &flat(4_000, usize::MAX), &flat(4_000, 2_000));
     let listed = |last: &str| {
         let mut values: Vec<Value> = (0..16_000).map(|index| json!(format!("value {index}"))).collect();
@@ -257,7 +257,7 @@ fn large_flat_documents_are_compared_quickly() {
 }
 
 #[test]
-fn definitions_that_name_each_other_twice_are_compared_quickly() {
+fn doubly_linked_definitions_are_compared_quickly() {
     let forty = |next: &dyn Fn(String) -> Value| {
         let next =
             |index: usize| if index < 39 { next(format!("d{}", index + 1)) } else { json!({ "type": "object" }) };
@@ -288,7 +288,7 @@ fn definitions_that_name_each_other_twice_are_compared_quickly() {
 }
 
 #[test]
-fn ranges_split_in_two_are_the_same_range() {
+fn split_range_equals_the_whole_range() {
     for (whole, split) in [
         (
             json!({ "type": "integer", "minimum": 0, "maximum": 10 }),
@@ -321,7 +321,7 @@ fn ranges_split_in_two_are_the_same_range() {
 }
 
 #[test]
-fn places_without_a_value_break_nothing() {
+fn unsatisfiable_schemas_cause_no_breaking_change() {
     let endless = |of: &str| {
         let node = json!({ "type": "object", "properties": { "next": { "$ref": "#/$defs/n" } }, "required": ["next"] });
         json!({ "type": "object", "properties": { "p": { "anyOf": [{ "$ref": "#/$defs/n" }, { "type": of }] } },
@@ -334,7 +334,7 @@ fn places_without_a_value_break_nothing() {
 }
 
 #[test]
-fn needed_properties_are_compared_in_one_form() {
+fn equivalent_dependency_keywords_compare_equal() {
     let ways = [
         json!({ "dependentRequired": { "a": ["b"] } }),
         json!({ "dependentSchemas": { "a": { "required": ["b"] } } }),
@@ -353,7 +353,7 @@ fn needed_properties_are_compared_in_one_form() {
 }
 
 #[test]
-fn proofs_fail_every_alternative() {
+fn witness_violates_every_alternative() {
     let object = |key: &str, kind: &str| json!({ "type": "object", "properties": { key: { "type": kind } } });
     let old = with("p", &json!({ "type": "object", "properties": { "a": {}, "b": {} } }));
     let new = with("p", &json!({ "anyOf": [object("a", "string"), object("b", "string")] }));
@@ -368,7 +368,7 @@ fn proofs_fail_every_alternative() {
 }
 
 #[test]
-fn proofs_have_the_formats_that_are_asked_for() {
+fn witness_has_the_required_formats() {
     let formats = [
         "date-time",
         "date",
@@ -417,7 +417,7 @@ fn proofs_have_the_formats_that_are_asked_for() {
 }
 
 #[test]
-fn closed_branch_refuses_the_keys_of_other_branches() {
+fn closed_branch_refuses_keys_of_other_branches() {
     // Generated types of the branch `b` keep `x`, which the branch `a` declares.
     let of = |more: Value| {
         let branch = |kind: &str, key: &str| json!({ "type": "object", "properties": { "kind": { "const": kind }, key: { "type": "integer" } }, "required": ["kind"] });
@@ -431,7 +431,7 @@ fn closed_branch_refuses_the_keys_of_other_branches() {
 }
 
 #[test]
-fn same_format_in_another_dialect_is_no_change() {
+fn same_format_in_another_dialect_is_unchanged() {
     let of = |dialect: &str, format: &str| {
         let mut schema = with("p", &json!({ "type": "string", "format": format }));
         schema["$schema"] = json!(dialect);

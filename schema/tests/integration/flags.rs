@@ -64,7 +64,7 @@ fn refuses(flags: &Flags, given: &[&str], kind: FlagFaultKind, text: &str) {
 }
 
 #[test]
-fn the_schema_types_every_word_and_nothing_is_guessed() {
+fn flag_values_are_parsed_by_their_schema_type() {
     let flags = of(json!({
         "text": {"type": "string"}, "date": {"type": "string", "format": "date-time"},
         "count": {"type": "integer"}, "ratio": {"type": "number"},
@@ -125,7 +125,7 @@ fn the_schema_types_every_word_and_nothing_is_guessed() {
 }
 
 #[test]
-fn switches_take_no_word() {
+fn boolean_flags_take_no_value() {
     let flags = of(json!({
         "draft": {"type": "boolean"}, "force": {"type": ["boolean", "null"]}, "on": {"const": true},
         "mixed": {"type": ["boolean", "string"]}, "all": {"type": "array", "items": {"type": "boolean"}},
@@ -164,7 +164,7 @@ fn switches_take_no_word() {
 }
 
 #[test]
-fn arrays_repeat_and_all_else_is_given_once() {
+fn array_flags_may_repeat_and_others_may_not() {
     let flags = of(json!({
         "labels": {"type": "array", "items": {"type": "string"}}, "ids": {"type": ["array", "null"], "items": {"type": "integer"}},
         "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false, "minItems": 2},
@@ -187,7 +187,7 @@ fn arrays_repeat_and_all_else_is_given_once() {
 }
 
 #[test]
-fn one_json_array_is_the_whole_array_where_each_element_fits() {
+fn single_json_array_is_the_whole_array_if_every_element_fits() {
     let flags = of(json!({
         "edits": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}},
         "ids": {"type": ["array", "null"], "items": {"type": "integer"}},
@@ -240,7 +240,7 @@ fn one_json_array_is_the_whole_array_where_each_element_fits() {
 }
 
 #[test]
-fn dots_lead_into_objects_and_maps_and_exact_names_come_first() {
+fn dotted_flags_set_nested_properties_after_exact_names() {
     let flags = of(json!({
         "a": {"type": "object", "properties": {"b": {"type": "object", "properties": {"c": {"type": "integer"}}},
               "perPage": {"type": "integer"}, "on": {"type": "boolean"}}},
@@ -270,7 +270,7 @@ fn dots_lead_into_objects_and_maps_and_exact_names_come_first() {
 }
 
 #[test]
-fn short_forms_are_for_names_that_only_one_property_has() {
+fn kebab_case_flags_require_a_unique_property() {
     let flags = of(json!({
         "perPage": {"type": "integer"}, "targetId": {"type": "string"}, "target_id": {"type": "string"},
         "dry_run": {"type": "boolean"}, "timeOut": {"type": "string"}, "time-out": {"type": "string"},
@@ -287,7 +287,7 @@ fn short_forms_are_for_names_that_only_one_property_has() {
 }
 
 #[test]
-fn our_own_options_win_and_every_property_has_another_way() {
+fn own_options_win_and_arg_sets_any_property() {
     let flags = of(json!({
         "format": {"enum": ["json", "csv"]}, "timeout": {"type": "integer"}, "args": {"type": "array", "items": {"type": "string"}},
         "color": {"type": "string"}, "help": {"type": "boolean"}, "a b": {"type": "string"}, "": {"type": "integer"},
@@ -342,7 +342,7 @@ fn our_own_options_win_and_every_property_has_another_way() {
 }
 
 #[test]
-fn files_and_stdin_are_read_for_strings() {
+fn string_flags_read_files_and_stdin() {
     let flags = of(json!({
         "body": {"type": "string"}, "parts": {"type": "array", "items": {"type": "string"}}, "either": {"type": ["string", "integer"]},
         "count": {"type": "integer"}, "tag": {"enum": ["@latest", "@next"]}, "data": {"type": "object"},
@@ -373,7 +373,7 @@ fn files_and_stdin_are_read_for_strings() {
 }
 
 #[test]
-fn the_base_is_overridden_place_by_place_and_nothing_else_is_sent() {
+fn flags_override_single_values_of_args() {
     let flags = flags(&json!({
         "type": "object",
         "properties": {
@@ -414,7 +414,7 @@ fn the_base_is_overridden_place_by_place_and_nothing_else_is_sent() {
 }
 
 #[test]
-fn help_lists_every_flag_as_it_can_be_written() {
+fn help_lists_every_flag_in_its_usable_form() {
     let flags = flags(&json!({
         "type": "object",
         "properties": {
@@ -457,7 +457,7 @@ fn help_lists_every_flag_as_it_can_be_written() {
 }
 
 #[test]
-fn arguments_that_are_a_union_have_the_flags_of_each_way() {
+fn union_arguments_have_the_flags_of_every_branch() {
     let flags = flags(&json!({"type": "object", "oneOf": [
         {"properties": {"by": {"const": "id"}, "id": {"type": "integer"}}, "required": ["by", "id"]},
         {"properties": {"by": {"const": "name"}, "name": {"type": "string"}}, "required": ["by", "name"]},
@@ -469,7 +469,7 @@ fn arguments_that_are_a_union_have_the_flags_of_each_way() {
 }
 
 #[test]
-fn tools_with_very_many_properties_have_flags_in_time() {
+fn flags_of_many_properties_are_parsed_in_bounded_time() {
     let properties: Map<String, Value> =
         (0..20_000).map(|index| (format!("theProperty_{index}"), json!({"type": "boolean"}))).collect();
     let flags = of(properties.into());
@@ -482,7 +482,7 @@ fn tools_with_very_many_properties_have_flags_in_time() {
 }
 
 #[test]
-fn hostile_tools_have_flags_too_and_say_nothing_to_a_terminal() {
+fn flag_errors_for_hostile_tools_are_escaped() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/hostile");
     let mut tools = 0;
     for entry in fs::read_dir(folder).unwrap() {

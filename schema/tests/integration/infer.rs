@@ -20,7 +20,7 @@ fn schema(values: Value) -> Value {
 }
 
 #[test]
-fn what_was_seen_is_what_is_said() {
+fn inferred_schema_describes_exactly_the_samples() {
     for (values, expected) in [
         (json!([]), json!({})),
         (json!([1, -2]), json!({ "type": "integer" })),
@@ -69,7 +69,7 @@ fn with_keys(keys: impl Iterator<Item = String>) -> Value {
 }
 
 #[test]
-fn keys_that_change_make_a_map() {
+fn varying_keys_are_inferred_as_a_map() {
     let words = |from: usize, count: usize| with_keys((from..from + count).map(|number| format!("word_{number}")));
     let is_map = |values: &[Value]| seen(values).schema().get("additionalProperties").is_some();
     assert!(!is_map(&[words(0, 256)]), "one result says nothing of the next");
@@ -80,7 +80,7 @@ fn keys_that_change_make_a_map() {
 }
 
 #[test]
-fn no_value_is_in_the_schema() {
+fn inferred_schema_contains_no_sample_values() {
     let secret = "sk-live-4eC39HqLyjWDarjtT1zdp7dc";
     let result = json!({
         "token": secret, "list": [secret, [secret]], "deep": { "a": { "b": secret } }, "id": 774_411_996_633_i64,
@@ -96,7 +96,7 @@ fn no_value_is_in_the_schema() {
 }
 
 #[test]
-fn what_is_too_deep_or_too_large_is_anything() {
+fn deep_or_large_samples_are_inferred_as_any() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({ "in": inner }));
     let depth = |schema: &Value| {
         let mut levels = 0;
@@ -119,7 +119,7 @@ fn what_is_too_deep_or_too_large_is_anything() {
 }
 
 #[test]
-fn only_what_was_learned_is_read_back() {
+fn only_inferred_schemas_are_parsed_back() {
     for other in [
         json!(true),
         json!({ "type": "string", "enum": ["open"] }),
@@ -164,7 +164,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn order_and_repetition_make_no_difference(
+    fn merging_samples_is_commutative_associative_and_idempotent(
         one in prop::collection::vec(values(), 0..4),
         two in prop::collection::vec(values(), 0..4),
         three in prop::collection::vec(values(), 0..4),
@@ -184,7 +184,7 @@ proptest! {
 
     /// A sample learned in two steps equals one learned at once.
     #[test]
-    fn the_schema_is_all_that_has_to_be_kept(
+    fn inferred_schema_preserves_the_complete_sample(
         first in prop::collection::vec(values(), 1..4),
         then in prop::collection::vec(values(), 0..4),
     ) {
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn it_has_a_type(results in prop::collection::vec(values(), 1..6)) {
+    fn inferred_schema_has_a_type(results in prop::collection::vec(values(), 1..6)) {
         has_a_type(&results)?;
     }
 }
@@ -219,6 +219,6 @@ fn has_a_type(results: &[Value]) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn many_kinds_beside_null_are_one_open_branch() {
+fn many_types_beside_null_form_one_open_branch() {
     has_a_type(&[json!({ "b": null, "c": false, "a": 0.5 }), json!({ "a": "", "0": {} })]).unwrap();
 }

@@ -71,7 +71,7 @@ fn is_limited(name: &'static str, text: &str) {
 }
 
 #[test]
-fn pairs_of_definitions_below_properties() {
+fn paired_definitions_are_limited() {
     let level = |index: usize| {
         let pair = |left: usize, right: usize| {
             format!(r#"{{"allOf":[{},{}]}}"#, to(format!("d{left}")), to(format!("d{right}")))
@@ -95,7 +95,7 @@ fn pairs_of_definitions_below_properties() {
 }
 
 #[test]
-fn conditions_on_what_refers_to_itself() {
+fn recursive_conditions_are_read_in_bounded_time() {
     let branches = each(1000, |_| to("A"));
     read(
         "if a thousandfold circle",
@@ -126,7 +126,7 @@ fn conditions_on_what_refers_to_itself() {
 }
 
 #[test]
-fn unions_that_are_intersected() {
+fn intersected_unions_are_limited() {
     let objects = |key: &str, count| {
         each(count, |index| {
             format!(r#"{{"properties":{{"{key}{index}":{{"type":"string"}}}},"required":["{key}{index}"]}}"#)
@@ -196,7 +196,7 @@ fn unions_that_are_intersected() {
 }
 
 #[test]
-fn fans_of_references() {
+fn large_numbers_of_references_are_limited() {
     let names = each(2000, |index| format!(r#""k{index}":{{"type":"string"}}"#));
     let places = each(10_000, |index| format!(r#""u{index}":{}"#, to("B")));
     read(
@@ -233,7 +233,7 @@ fn fans_of_references() {
 }
 
 #[test]
-fn long_lists() {
+fn long_lists_are_read_in_bounded_time() {
     let values = |start: usize| each(40_000, |index| format!(r#""v{}""#, start + index));
     read(
         "two long enums",
@@ -275,7 +275,7 @@ fn long_lists() {
 }
 
 #[test]
-fn long_names() {
+fn long_names_are_limited() {
     let key = "k".repeat(4000);
     let fan = each(20_000, |index| format!(r#""p{index}":{{}}"#));
     let deep = (0..45)

@@ -41,7 +41,7 @@ fn said(document: &Document<'_>, slot: Slot) -> String {
 }
 
 #[test]
-fn whatever_only_refers_to_one_is_opaque() {
+fn schema_that_only_refers_to_an_extern_type_is_opaque() {
     let money = json!({"$ref": "#/$defs/Money"});
     for (schema, expected) in [
         (money.clone(), "/$defs/Money"),
@@ -58,7 +58,7 @@ fn whatever_only_refers_to_one_is_opaque() {
 }
 
 #[test]
-fn what_narrows_one_is_read_as_ever() {
+fn schema_that_narrows_an_extern_type_is_generated() {
     let money = json!({"$ref": "#/$defs/Money"});
     for schema in [
         json!({"allOf": [money, {"properties": {"currency": {"type": "string"}}}]}),
@@ -70,7 +70,7 @@ fn what_narrows_one_is_read_as_ever() {
 }
 
 #[test]
-fn a_root_that_refers_to_one_holds_it() {
+fn root_that_refers_to_an_extern_type_contains_it() {
     for role in [Role::Input, Role::Output] {
         let schema = json!({"$ref": "#/$defs/Money", "$defs": definitions()});
         let document = Document::read_around(&schema, role, MONEY, &mut Reporter::new("t", 0, "/inputSchema"));
@@ -80,7 +80,7 @@ fn a_root_that_refers_to_one_holds_it() {
 }
 
 #[test]
-fn the_branches_of_a_tagged_union_may_be_opaque() {
+fn branches_of_a_tagged_union_may_be_opaque() {
     let branch = |kind: &str| {
         json!({"type": "object", "properties": {"kind": {"const": kind}, kind: {"type": "string"}},
                "required": ["kind"]})

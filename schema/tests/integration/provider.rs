@@ -28,7 +28,7 @@ fn reason(schema: &Value, dialect: Dialect) -> (String, String) {
 }
 
 #[test]
-fn optional_properties_of_openai_are_required_and_nullable() {
+fn optional_properties_are_required_and_nullable_for_openai() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -74,7 +74,7 @@ fn optional_properties_of_openai_are_required_and_nullable() {
 }
 
 #[test]
-fn what_no_keyword_says_is_said_in_words() {
+fn unsupported_keywords_are_added_to_the_description() {
     let text = json!({"type": "string", "minLength": 1, "maxLength": 9, "pattern": "^(?=a)", "format": "uri", "description": "A link."});
     let words = "A link. (not empty; at most 9 characters; matches ^(?=a); format uri)";
     assert_eq!(strictly(text.clone(), Dialect::OpenAi), json!({"type": "string", "description": words}));
@@ -104,7 +104,7 @@ fn what_no_keyword_says_is_said_in_words() {
 }
 
 #[test]
-fn references_stand_alone() {
+fn references_have_no_sibling_keywords() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -126,7 +126,7 @@ fn references_stand_alone() {
 }
 
 #[test]
-fn recursion_is_for_openai_alone() {
+fn recursive_schemas_are_strict_only_for_openai() {
     let schema = json!({
         "type": "object",
         "properties": {"filter": {"$ref": "#/$defs/Filter"}},
@@ -153,7 +153,7 @@ fn recursion_is_for_openai_alone() {
 }
 
 #[test]
-fn one_of_is_strict_where_its_branches_exclude_each_other() {
+fn one_of_is_strict_only_if_its_branches_are_exclusive() {
     let of_kind = |kind: &str, key: &str| json!({"type": "object", "properties": {"kind": {"const": kind}, key: {"type": "string"}}, "required": ["kind", key]});
     let tagged = json!({"oneOf": [of_kind("file", "path"), of_kind("link", "url")]});
     let branch = |kind: &str, key: &str| {
@@ -209,7 +209,7 @@ fn all_of_is_merged() {
 }
 
 #[test]
-fn what_would_lose_values_is_not_strict() {
+fn lossy_schema_is_not_strict() {
     let open = "an object of any keys beside those that it declares";
     for (schema, why) in [
         (json!({}), "any value"),
@@ -243,7 +243,7 @@ fn what_would_lose_values_is_not_strict() {
 }
 
 #[test]
-fn optional_or_null_cannot_be_strict_for_openai_and_is_kept_apart() {
+fn property_both_optional_and_nullable_is_not_strict_for_openai() {
     let schema = json!({"type": "object", "properties": {"assignee": {"type": ["string", "null"]}}});
     let expected = "absent and `null` are two things, of which only one can be sent";
     assert_eq!(reason(&schema, Dialect::OpenAi), ("/properties/assignee".to_owned(), expected.to_owned()));
@@ -251,7 +251,7 @@ fn optional_or_null_cannot_be_strict_for_openai_and_is_kept_apart() {
 }
 
 #[test]
-fn limits_of_openai_are_kept() {
+fn provider_limits_are_enforced() {
     let nested = |levels: usize| (1..levels).fold(of(json!({"type": "string"})), |inner, _| of(inner));
     assert!(strict(&nested(10), Dialect::OpenAi).is_ok());
     assert_eq!(reason(&nested(11), Dialect::OpenAi).1, "more levels than are taken");
@@ -263,7 +263,7 @@ fn limits_of_openai_are_kept() {
 }
 
 #[test]
-fn names_that_are_not_taken_are_given_back() {
+fn invalid_property_names_are_aliased_and_restored() {
     let schema = json!({"type": "object", "properties": {
         "$filter": {"type": "string", "description": "An expression."},
         "filter[id]": {"type": "integer"},
@@ -290,7 +290,7 @@ fn names_that_are_not_taken_are_given_back() {
 }
 
 #[test]
-fn keywords_as_names_are_data() {
+fn property_names_that_equal_keywords_are_data() {
     let names = ["required", "properties", "type", "$ref", "default", "enum", "additionalProperties", "null", "$defs"];
     let properties: Value = names.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
     let schema = json!({"type": "object", "properties": properties, "required": ["type"]});
@@ -307,7 +307,7 @@ fn keywords_as_names_are_data() {
 }
 
 #[test]
-fn whatever_it_is_the_root_is_an_object() {
+fn root_schema_is_always_an_object() {
     for schema in [
         json!(true),
         json!(false),
@@ -335,7 +335,7 @@ fn whatever_it_is_the_root_is_an_object() {
 }
 
 #[test]
-fn alternatives_of_the_root_become_one_object_that_tells_them() {
+fn root_alternatives_become_one_described_object() {
     let schema = json!({
         "description": "Opens one.",
         "oneOf": [
@@ -361,7 +361,7 @@ fn alternatives_of_the_root_become_one_object_that_tells_them() {
 }
 
 #[test]
-fn nulls_are_taken_out_at_every_depth_by_the_original() {
+fn nulls_are_removed_at_every_depth_by_the_original_schema() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -414,7 +414,7 @@ fn nulls_are_taken_out_at_every_depth_by_the_original() {
 }
 
 #[test]
-fn what_fits_nothing_is_left_as_it_is() {
+fn values_that_match_no_schema_are_unchanged() {
     let nulls = Nulls::of(&of(json!({"type": "string"})));
     for value in [json!(null), json!([null]), json!("x"), json!({"a": null}), json!({"b": null})] {
         let mut sent = value.clone();
@@ -424,7 +424,7 @@ fn what_fits_nothing_is_left_as_it_is() {
 }
 
 #[test]
-fn the_order_of_keys_is_that_of_the_schema_every_time() {
+fn key_order_follows_the_schema_deterministically() {
     let schema = json!({"type": "object", "properties": {"z": {"$ref": "#/$defs/B"}, "a": {"$ref": "#/$defs/A"}, "y": {"$ref": "#/$defs/B"}, "b": {"$ref": "#/$defs/A"}},
         "$defs": {"B": {"type": "object", "properties": {"b": {"type": "string"}}}, "A": {"type": "object", "properties": {"a": {"type": "string"}}}}});
     let first = strict(&schema, Dialect::OpenAi).unwrap().schema.to_string();
@@ -443,7 +443,7 @@ fn taken(schema: &Value, mut sent: Value) -> Value {
 }
 
 #[test]
-fn tags_that_are_not_taken_are_given_back() {
+fn invalid_tag_names_are_aliased_and_restored() {
     let branch = |tag: &str, kind: &str, key: &str| {
         json!({"type": "object", "required": [tag], "properties": {
             tag: {"const": kind, "description": "Which."}, key: {"type": "string"},
@@ -479,7 +479,7 @@ fn tags_that_are_not_taken_are_given_back() {
 }
 
 #[test]
-fn many_names_that_are_not_taken_cost_no_more_than_each_of_them() {
+fn aliasing_time_is_linear_in_the_number_of_names() {
     let count = 10_000;
     let property = || json!({"type": "string", "minLength": 1});
     let properties: Value = (0..count).map(|number| (format!("$p{number}"), property())).collect();
@@ -496,7 +496,7 @@ fn many_names_that_are_not_taken_cost_no_more_than_each_of_them() {
 }
 
 #[test]
-fn an_object_that_declares_nothing_is_not_closed() {
+fn object_without_declared_properties_stays_open() {
     let declared = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     for free in [
         json!({"type": "object"}),
@@ -515,7 +515,7 @@ fn an_object_that_declares_nothing_is_not_closed() {
 }
 
 #[test]
-fn nulls_that_an_open_alternative_has_stay() {
+fn nulls_that_an_open_alternative_accepts_are_preserved() {
     let declared = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     for open in [
         json!({"type": "object"}),
@@ -540,7 +540,7 @@ fn nulls_that_an_open_alternative_has_stay() {
 }
 
 #[test]
-fn a_key_that_is_no_alias_keeps_its_name() {
+fn key_that_is_not_an_alias_is_unchanged() {
     let open = json!({"type": "object", "properties": {"$filter": {"type": "string"}}, "additionalProperties": true});
     assert_eq!(taken(&open, json!({"_filter": "a"})), json!({"_filter": "a"}));
     let rewrite = loose(&open, Dialect::Anthropic);
@@ -577,7 +577,7 @@ fn a_key_that_is_no_alias_keeps_its_name() {
 }
 
 #[test]
-fn the_length_of_a_tuple_is_said_where_no_keyword_says_it() {
+fn tuple_length_is_described_if_no_keyword_expresses_it() {
     let pair = json!({"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}], "items": false, "minItems": 2});
     let rewrite = strict(&of(pair.clone()), Dialect::Anthropic).unwrap();
     assert_eq!(property(&rewrite)["items"], json!({"type": "number"}));
@@ -600,7 +600,7 @@ fn the_length_of_a_tuple_is_said_where_no_keyword_says_it() {
 }
 
 #[test]
-fn what_is_said_twice_is_printed_once() {
+fn duplicate_alternatives_are_printed_once() {
     let one = |keys: [&str; 1]| json!({"type": "object", "properties": {keys[0]: {"type": "string"}, "x": {"type": "string"}}, "required": keys});
     let schema = json!({"anyOf": [one(["a"]), one(["b"]), one(["a"])]});
     let words = loose(&schema, Dialect::OpenAi).schema["description"].to_string();
@@ -610,7 +610,7 @@ fn what_is_said_twice_is_printed_once() {
 }
 
 #[test]
-fn a_loose_root_takes_what_an_open_branch_takes_under_every_key() {
+fn loose_root_accepts_additional_properties_of_open_branches() {
     let declared = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let branch =
         |open: Value| json!({"type": "object", "properties": {"b": {"type": "boolean"}}, "additionalProperties": open});

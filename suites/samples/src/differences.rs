@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn null_may_be_left_out_only_where_it_is_the_default_of_a_nullable_property() {
+    fn null_may_be_omitted_only_as_a_default_of_a_nullable_property() {
         let schema = json!({
             "$defs": { "node": { "properties": {
                 "next": { "anyOf": [{ "$ref": "#/$defs/node" }, { "type": "null" }], "default": null },
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_that_differs_is_found_with_its_property() {
+    fn every_difference_is_found_with_its_property() {
         let schema = json!({ "properties": { "a": { "items": { "type": "integer" } } } });
         let found = differences(&schema, &json!({ "a": [1, 2.0], "b": 1 }), &json!({ "a": [3, 2], "c/d": 1 }));
         let places: Vec<_> = found.iter().map(|found| (found.pointer.as_str(), found.is_declared())).collect();

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nulls_are_needless_only_for_declared_properties_that_cannot_be_null() {
+    fn null_is_needless_only_for_declared_non_nullable_properties() {
         let schema = json!({
             "properties": {
                 "name": { "type": "string" },

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_numbers_everywhere() {
+    fn seed_determines_the_random_numbers() {
         let mut random = Random::new(1);
         assert_eq!([0; 4].map(|_| random.below(1000)), [718, 128, 535, 152]);
         assert_eq!(random.below(0), 0);

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_lead_to_pointers_anchors_and_ids() {
+    fn references_resolve_to_pointers_anchors_and_ids() {
         let root = json!({
             "$id": "https://example.com/root",
             "$defs": {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_planted_where_properties_are_declared_and_nothing_is_said_of_others() {
+    fn keys_are_planted_only_beside_declared_properties() {
         let schema = json!({ "properties": {
             "open": { "properties": { "a": { "items": { "properties": { "b": {} } } } } },
             "closed": { "properties": { "a": {} }, "additionalProperties": false },

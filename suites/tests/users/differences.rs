@@ -27,30 +27,30 @@ where
 }
 
 #[test]
-fn null_is_not_absent() {
+fn null_is_distinct_from_absent() {
     differ::<ThreeWays, ByHandThreeWays>(r#"{"a":null}"#, Some(r#"{"a":null}"#), Some("{}"));
 }
 
 #[test]
-fn an_integral_number_is_an_integer_and_the_other_way_round() {
+fn integral_floats_decode_as_integers_and_print_as_integers() {
     differ::<Count, by_hand::Count>(r#"{"plain":5.0}"#, Some(r#"{"plain":5}"#), None);
     let issue = r#"{"owner":"o","repo":"r","title":"t","milestone":3}"#;
     differ::<CreateIssue, by_hand::CreateIssue>(issue, Some(issue), Some(&issue.replace('3', "3.0")));
 }
 
 #[test]
-fn an_integer_that_a_double_rounds_is_refused() {
+fn integer_that_a_float_would_round_is_refused() {
     let text = r#"{"plain":1,"or_number":9007199254740993}"#;
     differ::<Count, by_hand::Count>(text, None, Some(r#"{"plain":1,"or_number":9007199254740992.0}"#));
 }
 
 #[test]
-fn one_of_several_sets_of_keys_has_to_be_there() {
+fn one_of_several_key_sets_is_required() {
     differ::<Closed, by_hand::Closed>("{}", None, Some("{}"));
 }
 
 #[test]
-fn a_union_keeps_what_its_first_branch_would_lose() {
+fn union_keeps_keys_that_its_first_branch_would_lose() {
     let text = r#"{"path":"p","line":1}"#;
     assert_eq!(reprinted::<ByHandObjects>(text).as_deref(), Some(r#"{"path":"p"}"#));
     let either: Either = read(&format!(r#"{{"text_or_number":1,"objects":{text}}}"#));
@@ -58,20 +58,20 @@ fn a_union_keeps_what_its_first_branch_would_lose() {
 }
 
 #[test]
-fn an_object_is_no_list_of_its_fields() {
+fn array_is_not_decoded_as_an_object() {
     let printed = Some(r#"{"owner":"o","repo":"r","title":"t"}"#);
     differ::<CreateIssue, by_hand::CreateIssue>(r#"["o","r","t",null,null,null,null]"#, None, printed);
 }
 
 #[test]
-fn a_double_below_a_tag_is_read_where_numbers_are_kept_as_text() {
+fn float_below_a_tag_is_decoded_with_arbitrary_precision() {
     let text = r#"{"radius":1.5,"kind":"circle"}"#;
     let printed = Some(r#"{"kind":"circle","radius":1.5}"#);
     differ::<Shape, by_hand::Shape>(text, printed, printed.filter(|_| !keeps_numbers_as_text()));
 }
 
 #[test]
-fn fields_that_are_left_out_shift_no_others_in_compact_messagepack() {
+fn omitted_fields_do_not_shift_others_in_compact_messagepack() {
     let text = r#"{"owner":"o","repo":"r","title":"t","milestone":1.5}"#;
     let ours: CreateIssue = read(text);
     assert_eq!(rmp_serde::from_slice::<CreateIssue>(&rmp_serde::to_vec(&ours).unwrap()).unwrap(), ours);

@@ -45,7 +45,7 @@ const FULL: &str = r#"{"id":1,"owner":"o","repo":"r","title":"t","labels":[],"mi
     "priority":2,"trace":"x","unknown":{"a":[1,null]},"more":null}"#;
 
 #[test]
-fn beside_a_struct_and_a_map_of_the_rest() {
+fn flattened_struct_works_beside_a_map() {
     let texts = [
         FULL,
         r#"{"id":1,"owner":"o","repo":"r","title":"t","priority":2}"#,
@@ -62,7 +62,7 @@ fn beside_a_struct_and_a_map_of_the_rest() {
 }
 
 #[test]
-fn each_key_is_written_once_and_the_rest_holds_no_declared_one() {
+fn flattened_keys_are_written_once_and_not_in_the_map() {
     let request: Request<CreateIssue> = read(FULL);
     assert_eq!(request.rest.keys().collect::<Vec<_>>(), ["more", "unknown"]);
     assert_eq!(request.params.labels.as_deref(), Some(&[][..]));
@@ -74,7 +74,7 @@ fn each_key_is_written_once_and_the_rest_holds_no_declared_one() {
 }
 
 #[test]
-fn behind_an_option_it_is_there_or_not() {
+fn optional_flattened_struct_is_present_or_absent() {
     let texts = [
         r#"{"id":1,"owner":"o","repo":"r","title":"t","more":1}"#,
         r#"{"id":1,"more":1}"#,
@@ -86,7 +86,7 @@ fn behind_an_option_it_is_there_or_not() {
 }
 
 #[test]
-fn a_struct_that_refuses_unknown_keys_sees_its_own() {
+fn flattened_closed_struct_sees_only_its_own_keys() {
     let texts = [
         r#"{"id":1,"name":"n"}"#,
         r#"{"id":1,"name":"n","priority":3,"priority_of":1}"#,
@@ -97,7 +97,7 @@ fn a_struct_that_refuses_unknown_keys_sees_its_own() {
 }
 
 #[test]
-fn a_struct_with_every_other_key_takes_them() {
+fn flattened_open_struct_takes_all_other_keys() {
     let texts = [
         r#"{"id":1,"label":"l","size":2,"a":"x","b":"y"}"#,
         r#"{"id":1,"label":"l","size":"2"}"#,
@@ -107,7 +107,7 @@ fn a_struct_with_every_other_key_takes_them() {
 }
 
 #[test]
-fn a_tagged_union_reads_and_prints_its_branch() {
+fn flattened_tagged_union_round_trips() {
     let texts = [
         r#"{"id":1,"kind":"circle","radius":2.5}"#,
         r#"{"radius":2.5,"id":1,"kind":"circle"}"#,
@@ -122,7 +122,7 @@ fn a_tagged_union_reads_and_prints_its_branch() {
 }
 
 #[test]
-fn nested_types_of_a_flattened_one_are_read_whole() {
+fn nested_types_of_a_flattened_struct_are_decoded() {
     let texts = [
         r#"{"id":1,"tree":{"value":"a","children":[{"value":"b","children":[]},{"value":"c"}]},"priority":1}"#,
         r#"{"id":1,"tree":{"value":"a"},"expression":{"op":"and","all":[{"op":"not","of":{"op":"is","name":"x"}}]},"priority":1,"z":0}"#,
@@ -133,7 +133,7 @@ fn nested_types_of_a_flattened_one_are_read_whole() {
 }
 
 #[test]
-fn numbers_survive_what_flatten_keeps_in_between() {
+fn numbers_survive_flatten() {
     for number in [json!(i64::MIN), json!(u64::MAX), json!(-0.0), json!(1e300), json!(0.1), json!(5)] {
         let text = format!(r#"{{"id":1,"owner":"o","repo":"r","title":"t","priority":1,"rest":{number}}}"#);
         assert_eq!(json(&reprinted::<Request<CreateIssue>>(&text).unwrap()), json(&text));

@@ -95,14 +95,14 @@ const ISSUE: &str =
 
 /// A call has the form of MCP, by its keys, in every format.
 #[test]
-fn calls_survive() {
+fn calls_round_trip_in_every_format() {
     survives::<crate::create::github::GithubCall>(
         r#"{"name":"create_issue","arguments":{"owner":"o","repo":"r","title":"t","labels":[]}}"#,
     );
 }
 
 #[test]
-fn values_survive_every_format() {
+fn values_round_trip_in_every_format() {
     survives::<CreateIssue>(ISSUE);
     survives::<CreateIssue>(r#"{"owner":"null","repo":"true","title":"","body":"a\n\nb\n","milestone":0.1}"#);
     survives::<Draw>(r#"{"shape":{"kind":"circle","radius":2.5},"two_tags":{"type":"a","version":2,"y":-3}}"#);
@@ -124,7 +124,7 @@ fn values_survive_every_format() {
 }
 
 #[test]
-fn null_and_absent_survive_where_the_format_has_null() {
+fn null_and_absent_round_trip_in_formats_with_null() {
     for given in [r#"{"a":null,"c":null}"#, "{}", r#"{"a":"null","b":0,"c":[]}"#] {
         survives::<ThreeWays>(given);
     }
@@ -133,7 +133,7 @@ fn null_and_absent_survive_where_the_format_has_null() {
 }
 
 #[test]
-fn either_side_reads_what_the_other_printed() {
+fn bindings_and_handwritten_types_are_interchangeable() {
     interchange::<CreateIssue, by_hand::CreateIssue>(ISSUE);
     interchange::<Shape, by_hand::Shape>(r#"{"kind":"circle","radius":2.5}"#);
     interchange::<Shape, by_hand::Shape>(r#"{"kind":"point"}"#);
@@ -154,7 +154,7 @@ struct Config<P, S> {
 }
 
 #[test]
-fn inside_a_configuration_file() {
+fn flattened_parameters_work_in_a_configuration_file() {
     let given = r#"{"name":"n","shapes":[{"kind":"point"},{"kind":"square","side":0.5}],"owner":"o","repo":"r","title":"t","milestone":2}"#;
     survives::<Config<CreateIssue, Shape>>(given);
     interchange::<Config<CreateIssue, Shape>, Config<by_hand::CreateIssue, by_hand::Shape>>(given);

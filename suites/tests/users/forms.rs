@@ -40,7 +40,7 @@ fn every_way<T: Serialize + DeserializeOwned>(text: &str) {
 }
 
 #[test]
-fn every_way_in_and_out_is_the_same() {
+fn every_serde_entry_point_gives_the_same_result() {
     let escapes = r#"{"owner":"a\n\t\"\\\/\u00e9\ud83d\ude00\u0000","\u0072epo":"r","title":"\u0022","body":""}"#;
     for text in [
         escapes,
@@ -76,7 +76,7 @@ fn every_way_in_and_out_is_the_same() {
 }
 
 #[test]
-fn escapes_in_texts_and_keys_are_read_as_by_hand() {
+fn escapes_decode_equally_in_bindings_and_handwritten_types() {
     let texts = [
         r#"{"owner":"a\n\t\"\\\/\u00e9\ud83d\ude00\u0000","\u0072epo":"r","title":"\u0022","body":""}"#,
         r#"{"owner":"\ud83d","repo":"r","title":"t"}"#,
@@ -96,7 +96,7 @@ struct Borrows<'a, P> {
 }
 
 #[test]
-fn beside_a_borrowed_text() {
+fn borrowed_text_works_beside_parameters() {
     let text = r#"{"name":"plain","params":{"owner":"o\n","repo":"r","title":"t"}}"#;
     let read: Borrows<'_, CreateIssue> = serde_json::from_str(text).unwrap();
     assert_eq!((read.name, read.params.owner.as_str()), ("plain", "o\n"));
@@ -104,21 +104,21 @@ fn beside_a_borrowed_text() {
 }
 
 #[test]
-fn absent_and_null_and_empty_stay_what_they_were() {
+fn absent_null_and_empty_round_trip() {
     for text in ["{}", r#"{"a":null}"#, r#"{"a":""}"#, r#"{"c":[],"d":false,"b":0}"#, r#"{"b":null,"e":null}"#] {
         assert_eq!(json(&reprinted::<ThreeWays>(text).unwrap()), json(text));
     }
 }
 
 #[test]
-fn errors_name_the_place() {
+fn decode_error_contains_the_pointer() {
     let error = serde_json::from_str::<Vec<CreateIssue>>(r#"[{"owner":"o","repo":1,"title":"t"}]"#).unwrap_err();
     assert!(error.is_data(), "{error}");
     assert!(error.to_string().starts_with("expected a string, found an integer at `/repo`"), "{error}");
 }
 
 #[test]
-fn deep_values_are_refused_and_not_followed() {
+fn deeply_nested_values_are_refused() {
     let deep = format!(r#"{{"text_or_number":1,"maps":{}1{}}}"#, r#"{"n":"#.repeat(5000), "}".repeat(5000));
     assert!(serde_json::from_str::<Either>(&deep).is_err());
     let mut tree = json!({ "value": "leaf" });

@@ -13,7 +13,7 @@ const ISSUE: &str = r#"{"owner":"o","repo":"r","title":"t","labels":["a"],"miles
 const POINT: &str = r#"{"kind":"point"}"#;
 
 #[test]
-fn in_containers() {
+fn bindings_work_in_containers() {
     let of = |before: &str, after: &str| format!("{before}{ISSUE}{after}");
     let lists = [of("[", "]"), "[]".to_owned(), format!("[{ISSUE},{ISSUE}]"), of("[", ",null]"), of("", "")];
     let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
@@ -43,7 +43,7 @@ struct Job<P, S> {
 }
 
 #[test]
-fn in_a_struct_with_derives() {
+fn bindings_work_in_derived_structs() {
     let texts = [
         format!(r#"{{"jobName":"j","allParams":[{ISSUE}],"form":{POINT},"last":{ISSUE}}}"#),
         format!(r#"{{"jobName":"j","shape":null,"last":{ISSUE}}}"#),
@@ -90,7 +90,7 @@ enum Untagged<P, C, S> {
 }
 
 #[test]
-fn in_an_enum_of_every_representation() {
+fn bindings_work_in_enums_of_every_representation() {
     let inner = ISSUE.trim_matches(['{', '}']);
     let texts = [
         format!(r#"{{"Create":{ISSUE}}}"#),

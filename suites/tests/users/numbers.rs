@@ -43,7 +43,7 @@ fn not_null<E: Debug>(read: Result<Count, E>, is: fn(f64) -> bool) {
 }
 
 #[test]
-fn what_is_no_number_never_becomes_null() {
+fn nan_and_infinity_never_become_null() {
     for (name, number, is) in [
         (".nan", f64::NAN, f64::is_nan as fn(f64) -> bool),
         (".inf", f64::INFINITY, |number| number == f64::INFINITY),
@@ -67,7 +67,7 @@ fn what_is_no_number_never_becomes_null() {
 }
 
 #[test]
-fn the_ends_of_64_bits_survive_every_format() {
+fn limits_of_64_bit_integers_round_trip_in_every_format() {
     for plain in [i64::MIN, i64::MIN + 1, -1, 0, (1 << 53) + 1, i64::MAX] {
         for unsigned in [0, (1 << 53) + 1, i64::MAX.unsigned_abs(), u64::MAX] {
             let text = format!(r#"{{"plain":{plain},"unsigned_64":{unsigned}}}"#);
@@ -95,7 +95,7 @@ fn the_ends_of_64_bits_survive_every_format() {
 }
 
 #[test]
-fn doubles_survive_every_format() {
+fn floats_round_trip_in_every_format() {
     for text in ["5", "-0.0", "1e300", "5e-324", "0.1", "1.7976931348623157e308", "31.245270191439438", "-1e19"] {
         let given = format!(r#"{{"plain":1,"or_number":{text}}}"#);
         let count: Count = serde_json::from_str(&given).unwrap();
@@ -112,7 +112,7 @@ fn doubles_survive_every_format() {
 }
 
 #[test]
-fn integers_come_as_doubles_too() {
+fn integral_floats_decode_as_integers() {
     for text in ["5.0", "-9007199254740992.0", "1e3"] {
         let given = format!("plain: {text}\n");
         assert_eq!(yaml(&given).unwrap().plain as f64, text.parse::<f64>().unwrap());
@@ -128,7 +128,7 @@ fn integers_come_as_doubles_too() {
 }
 
 #[test]
-fn integers_of_128_bits_are_refused_where_64_hold_them_not() {
+fn integers_beyond_64_bits_are_refused() {
     let wide = |number: i128, key: &'static str| {
         let plain = BTreeMap::from([("plain", 1), (key, number)]);
         Count::deserialize(MapDeserializer::<_, Error>::new(plain.into_iter()))
@@ -161,7 +161,7 @@ fn integers_of_128_bits_are_refused_where_64_hold_them_not() {
 }
 
 #[test]
-fn untyped_numbers_survive_every_format() {
+fn untyped_numbers_round_trip_in_every_format() {
     let texts = ["0", "-1", "18446744073709551615", "-9223372036854775808", "0.1", "1e300", "-0.0", "5.0"];
     for text in texts {
         let given = format!(r#"{{"labels":{{}},"free":{{"n":{text},"in":[{{"n":{text}}}]}}}}"#);

@@ -130,7 +130,7 @@ fn fragments() -> impl Strategy<Value = String> {
 
 /// Templates that random ones found.
 #[test]
-fn found_texts_say_the_same_as_in_minijinja() {
+fn found_regressions_render_as_in_minijinja() {
     for text in [
         "{#--#}\t\n{# c #} {% raw %}\t{%- endraw -%}{{- a }}y }} z#}",
         " {% raw %}{% endraw %}{{- a }}",
@@ -142,7 +142,7 @@ fn found_texts_say_the_same_as_in_minijinja() {
 }
 
 #[test]
-fn texts_say_the_same_as_in_minijinja() {
+fn random_templates_render_as_in_minijinja() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(4000));
     let compared = std::cell::Cell::new(0);
     runner

@@ -80,7 +80,7 @@ fn checked(tools: &Tools, template: &Template) -> Vec<Fault> {
 }
 
 #[test]
-fn what_fits_is_fine() {
+fn matching_arguments_are_accepted() {
     let fine = [
         "limit=1",
         "limit=-1",
@@ -154,7 +154,7 @@ fn what_fits_is_fine() {
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn mismatched_arguments_are_errors() {
     let faults = [
         ("limit=\"10\"", "`limit` of `github_list_issues` is an integer, not the text \"10\""),
         ("limit=1.5", "`limit` of `github_list_issues` is an integer, not 1.5"),
@@ -230,7 +230,7 @@ fn what_does_not_fit_is_said() {
 }
 
 #[test]
-fn faults_point_at_arguments() {
+fn faults_point_at_the_argument() {
     let text = "Hello\n\n[[@github_list_issues:x|\n  owner=1,\n  repo=\"r\", lmit=2\n]] [[@nope]]";
     let faults = checked(&tools(), &Template::parse(text).unwrap());
     let places: Vec<String> = faults.iter().map(|fault| fault.place.to_string()).collect();
@@ -245,7 +245,7 @@ fn action(template: &Template) -> &Action {
 }
 
 #[test]
-fn variables_have_the_type_of_their_place() {
+fn variables_have_the_type_that_their_argument_expects() {
     let tools = tools();
     let template = Template::parse(
         "[[@github_list_issues|owner=a, limit=b, page=c, ratio=d, draft=e, state=f, labels=g, either=h, \
@@ -279,7 +279,7 @@ fn variables_have_the_type_of_their_place() {
 }
 
 #[test]
-fn texts_become_what_the_schema_takes() {
+fn interpolated_text_is_converted_to_the_type_in_the_schema() {
     let tools = tools();
     let cases = [
         ("limit=\"{{x}}\"", json!("10"), json!(10)),
@@ -315,7 +315,7 @@ fn texts_become_what_the_schema_takes() {
 
 /// Choices within choices, each open: the question is put once for each part, not once for each way to it.
 #[test]
-fn hostile_schemas_are_judged_in_time() {
+fn hostile_schemas_are_checked_in_bounded_time() {
     let branches: Vec<Value> = (0..40)
         .map(|number| {
             json!({"type": "object", "required": [format!("r{number}")], "properties": {

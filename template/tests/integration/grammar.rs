@@ -152,7 +152,7 @@ const FORMS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn forms_are_read() {
+fn every_syntax_form_is_parsed() {
     for (text, expected) in FORMS {
         assert_eq!(pieces(text), *expected, "{text}");
         assert!(harness::check(text), "{text}");
@@ -161,7 +161,7 @@ fn forms_are_read() {
 }
 
 #[test]
-fn places_count_lines_and_characters() {
+fn positions_count_lines_and_characters() {
     let template = parsed("\u{feff}é [[a]]\r\n課課 [[@b|c=1,\n  d=2]]<checkpoint>\n{{ e }}");
     let of_piece = |segment: usize, piece: usize| template.segments[segment].pieces[piece].place.to_string();
     assert_eq!([of_piece(0, 0), of_piece(0, 1), of_piece(0, 2), of_piece(0, 3)], ["1:1", "1:3", "1:8", "2:4"]);
@@ -173,7 +173,7 @@ fn places_count_lines_and_characters() {
 }
 
 #[test]
-fn several_faults_are_said_at_once() {
+fn all_faults_are_reported_together() {
     let faults = Template::parse("[[@x|1]]\n[[ok]]\n[[@y|a=]] {% endif %}\n{{ b ; c }}").unwrap_err();
     let places: Vec<String> = faults.iter().map(|fault| fault.place.to_string()).collect();
     assert_eq!(places, ["1:6", "3:8", "3:11", "4:6"]);
@@ -181,7 +181,7 @@ fn several_faults_are_said_at_once() {
 }
 
 #[test]
-fn slots_are_in_the_order_of_the_text() {
+fn slots_are_in_text_order() {
     let text = "[[a]]{% if x %}[[b]]{% for y in z %}{%- if w -%}[[@c|d=1]]{% endif %}{% else %}{% endfor %}\
                 {% set v = 1 %}{% endif %}<checkpoint>{% with q = 1 %}[[e]]{% endwith %}";
     let template = parsed(text);
@@ -191,7 +191,7 @@ fn slots_are_in_the_order_of_the_text() {
 }
 
 #[test]
-fn names_that_are_used_before_their_slots_are_late() {
+fn names_used_before_their_slots_are_detected() {
     let undeclared = ["x", "y"].map(str::to_owned).into();
     for (text, late) in [
         ("{{ x }}[[@a:x]]", &[("x", 1)][..]),
@@ -212,7 +212,7 @@ fn names_that_are_used_before_their_slots_are_late() {
 }
 
 #[test]
-fn names_with_expressions_are_recognised() {
+fn names_with_expressions_match_as_patterns() {
     let text = |text: &str| match &parsed(&format!("[[@a|b=\"{text}\"]]")).segments[0].pieces[0].kind {
         PieceKind::Action(Action { arguments, .. }) => match &arguments[0].value {
             Term::Text(text) => text.clone(),
@@ -283,27 +283,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn no_text_panics(text in "\\PC{0,60}") {
+    fn parser_never_panics(text in "\\PC{0,60}") {
         harness::check(&text);
     }
 
     #[test]
-    fn what_is_read_says_the_same_again(text in fragment()) {
+    fn printed_template_parses_to_the_same_template(text in fragment()) {
         harness::check(&text);
     }
 
     #[test]
-    fn texts_without_openers_are_themselves(text in "[^\\[{<]{0,80}") {
+    fn text_without_delimiters_is_unchanged(text in "[^\\[{<]{0,80}") {
         let whole = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let expected: Vec<String> = if whole.is_empty() { Vec::new() } else { vec![format!("text {whole}")] };
         prop_assert_eq!(pieces(&text), expected);
     }
 
     #[test]
-    fn values_are_read(_value in value(4)) {}
+    fn values_are_parsed(_value in value(4)) {}
 
     #[test]
-    fn json_is_what_it_says(number in any::<i64>(), fraction in -1e300..1e300_f64, text in "\\PC{0,20}") {
+    fn json_arguments_round_trip(number in any::<i64>(), fraction in -1e300..1e300_f64, text in "\\PC{0,20}") {
         let text = text.replace('{', "(");
         let json = serde_json::json!({"n": number, "f": fraction, "t": text, "l": [number, text]});
         let template = parsed(&format!("[[@a|b={json}]]"));

@@ -8,7 +8,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/templates/m
 
 /// `TEMPLATES=overwrite` writes what is said now, to be read in the difference.
 #[test]
-fn each_is_refused_with_its_place() {
+fn malformed_templates_are_errors_with_their_position() {
     let text = std::fs::read_to_string(FILE).unwrap();
     let mut said = String::new();
     let mut count = 0;

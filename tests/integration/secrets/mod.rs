@@ -78,7 +78,7 @@ fn look_through(config: &Config, secrets: &[String]) -> Result<usize, TestCaseEr
 }
 
 #[test]
-fn nothing_shows_a_secret_that_is_written_out() {
+fn literal_secrets_are_hidden_in_every_output() {
     let count: RefCell<BTreeMap<String, usize>> = RefCell::default();
     let seen = |what: String| *count.borrow_mut().entry(what).or_default() += 1;
     let cases = ProptestConfig::default().cases.max(CASES);
@@ -178,7 +178,7 @@ fn anything() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn only_secrets_are_taken_out_of_any_text() {
+fn only_text_with_secrets_is_changed() {
     let cases = ProptestConfig::default().cases.max(800);
     let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
     let outcome =
@@ -213,7 +213,7 @@ fn exact(server: &ServerConfig) -> Value {
 }
 
 #[test]
-fn the_doors_show_none_either() {
+fn macro_and_build_script_show_no_secrets() {
     for (number, spot) in SPOTS.into_iter().cycle().take(FORMS.len() * 2).enumerate() {
         let plant = Plant { spot, form: number % FORMS.len(), secret: "qW3hunter2Zx9".to_owned(), name: "DB_PASSWORD" };
         let (entries, secrets) = servers(&[plant]);
@@ -242,7 +242,7 @@ fn the_doors_show_none_either() {
 }
 
 #[test]
-fn a_library_has_nothing_of_the_file_in_its_metadata() {
+fn library_metadata_contains_no_configuration_text() {
     let folder = tempfile::tempdir().unwrap();
     let config = "[servers.a]\ncommand = \"x\"\nenv = { TOKEN = \"qW3hunter2Zx9\" }\n";
     for (file, text) in [("mcp.toml", config), ("mcp/a.json", LIST)] {

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fall_into_words() {
+    fn names_are_split_into_words() {
         assert_eq!(words("github_listPullRequests2"), ["github", "list", "pull", "requests2"]);
         assert_eq!(words("Repositories, classes; a/b's"), ["repository", "classe", "a", "b", "s"]);
         assert_eq!(words("检索 issues"), ["检", "索", "issue"]);

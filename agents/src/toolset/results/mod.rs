@@ -408,7 +408,7 @@ fn of_text(text: &str, asked: &Asked, room: usize) -> Page {
 mod tests {
     #[cfg(feature = "tokens")]
     #[tokio::test]
-    async fn a_limit_in_tokens_holds_for_any_text() {
+    async fn token_limit_holds_for_any_text() {
         use super::super::cost::tokens_of;
 
         #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -88,7 +88,7 @@ async fn searched(query_of: impl Fn(&str) -> String) -> (usize, usize, usize) {
 
 #[tokio::test]
 #[ignore = "reads the whole corpus"]
-async fn tools_are_found_by_words_of_their_own() {
+async fn tools_are_found_by_words_of_their_description() {
     let half = |sentence: &str| sentence.split_whitespace().step_by(2).collect::<Vec<_>>().join(" ");
     let all = searched(str::to_owned).await;
     for (words, (asked, first, among), least) in
@@ -125,7 +125,7 @@ fn left_out(sample: &Value, sent: &Value) -> Option<usize> {
 /// Whatever a schema allows reaches the server as it is; of the rest, what is refused is said with its place.
 #[tokio::test]
 #[ignore = "reads the whole corpus"]
-async fn sample_values_reach_the_server_or_are_refused_in_words() {
+async fn sample_values_reach_the_server_or_are_explained() {
     let lists = mcp_samples::corpus::lists_with_samples(&corpus(), |_| true).expect("the corpus is there");
     let (mut valid, mut nulls, mut refused, mut mended) = (0, 0, 0, 0);
     for list in &lists {
@@ -171,7 +171,7 @@ async fn sample_values_reach_the_server_or_are_refused_in_words() {
 #[cfg(feature = "tokens")]
 #[test]
 #[ignore = "reads the whole corpus"]
-fn types_of_results_cost_little() {
+fn output_types_cost_few_tokens() {
     use crate::Provider;
 
     let providers = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
@@ -226,7 +226,7 @@ fn inlined(schema: &Value, root: &Value) -> Value {
 #[cfg(feature = "tokens")]
 #[test]
 #[ignore = "reads the whole corpus"]
-fn repeated_schemas_are_said_once() {
+fn repeated_schemas_are_declared_once() {
     use crate::Provider;
     use crate::toolset::cost::tokens_of;
 

@@ -34,7 +34,7 @@ async fn told(set: &Toolset, arguments: impl Into<crate::Arguments>) -> String {
 }
 
 #[tokio::test]
-async fn what_the_model_sent_reaches_the_server() {
+async fn arguments_reach_the_server_unchanged() {
     let sent = json!({"zulu": {"k": [1, 2.5, null]}, "title": "It broke", "$odd key": 1e300, "limit": 5});
     for text in [sent.to_string().into(), crate::Arguments::from(sent.clone())] {
         let server = Server::saying("done");
@@ -49,7 +49,7 @@ async fn what_the_model_sent_reaches_the_server() {
 }
 
 #[tokio::test]
-async fn bindings_make_the_call_where_there_are_some() {
+async fn bound_tool_is_called_with_its_spec() {
     static TOOLS: [ToolSpec; 1] = [ToolSpec::new("create_issue", r#"{"type":"object"}"#)];
     static GITHUB: ServerSpec = ServerSpec::new("github").tools(&TOOLS);
     let server = Server::saying("done");
@@ -59,7 +59,7 @@ async fn bindings_make_the_call_where_there_are_some() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_in_the_set_is_answered_with_the_nearest_of_all() {
+async fn unknown_tool_error_suggests_the_nearest_name() {
     let server = Server::saying("done");
     let set = issues(on_server(server.clone()));
     for (name, near) in [
@@ -82,7 +82,7 @@ async fn a_name_that_is_not_in_the_set_is_answered_with_the_nearest_of_all() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_withheld_from_this_model_is_refused_by_its_name() {
+async fn tool_outside_the_subset_is_refused() {
     let server = Server::saying("done");
     let part = toolset([entry("github", "create_issue", issue_schema(), on_server(server.clone()))]);
     // The server has it, and would carry it out.
@@ -92,7 +92,7 @@ async fn a_tool_that_is_withheld_from_this_model_is_refused_by_its_name() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_not_sent_and_say_what_to_mend() {
+async fn invalid_arguments_are_explained_and_not_sent() {
     let server = Server::saying("done");
     let set = issues(on_server(server.clone()));
     let wrong = told(&set, json!({"title": "t", "state": "opne"})).await;
@@ -115,7 +115,7 @@ async fn arguments_that_do_not_fit_are_not_sent_and_say_what_to_mend() {
 }
 
 #[tokio::test]
-async fn values_in_other_case_are_sent_as_declared() {
+async fn values_in_other_letter_case_are_sent_as_declared() {
     let server = Server::saying("done");
     let set = issues(on_server(server.clone()));
     assert!(set.dispatch("github_create_issue", json!({"title": "OPEN", "state": "OPEN"})).await.success);
@@ -125,7 +125,7 @@ async fn values_in_other_case_are_sent_as_declared() {
 }
 
 #[tokio::test]
-async fn what_is_valid_is_not_mended() {
+async fn valid_values_are_not_corrected() {
     let schema = json!({"properties": {
         "q": {"anyOf": [{"type": "string"}, {"const": "ALL"}]},
         "state": {"enum": ["open"]}, "kind": {"enum": ["bug"]},
@@ -137,7 +137,7 @@ async fn what_is_valid_is_not_mended() {
 }
 
 #[tokio::test]
-async fn nulls_stay_where_the_schema_does_not_hold_without_them() {
+async fn null_is_sent_if_the_schema_requires_the_property() {
     let nullable = json!({"type": ["string", "null"], "default": null});
     let properties = json!({"a": nullable, "b": nullable});
     for (schema, sent) in [
@@ -160,7 +160,7 @@ async fn nulls_stay_where_the_schema_does_not_hold_without_them() {
 }
 
 #[tokio::test]
-async fn a_schema_that_nobody_can_use_does_not_hold_up_calls() {
+async fn unusable_schema_does_not_prevent_calls() {
     for schema in
         [json!({"$ref": "#/nowhere"}), json!({"properties": {"a": {"$ref": "https://example.com/x"}}}), json!(7)]
     {
@@ -172,7 +172,7 @@ async fn a_schema_that_nobody_can_use_does_not_hold_up_calls() {
 }
 
 #[tokio::test]
-async fn every_error_of_a_call_is_a_reply_in_words() {
+async fn every_call_error_becomes_a_readable_reply() {
     let (server, tool) = ("github", "create_issue");
     let unknown = "check before you repeat it";
     let after = Duration::from_secs(30);
@@ -196,7 +196,7 @@ async fn every_error_of_a_call_is_a_reply_in_words() {
 }
 
 #[tokio::test]
-async fn results_come_as_the_server_sent_them() {
+async fn results_are_returned_unchanged() {
     let failed = json!({"content": [{"type": "text", "text": "no such label"}], "isError": true, "_meta": {"k": 1}});
     let answer = failed.clone();
     let set = issues(on_server(Server::new(move |_| Ok(answer.clone()))));
@@ -208,7 +208,7 @@ async fn results_come_as_the_server_sent_them() {
 }
 
 #[tokio::test]
-async fn policies_below_hold() {
+async fn policies_of_the_caller_apply() {
     let server = Server::saying("done");
     let stack = Stack::new(server.clone()).policy(Policy::deny(["create_*"]));
     let said = told(&issues(on_server(stack)), json!({"title": "t"})).await;
@@ -224,7 +224,7 @@ fn of_function(run: impl Fn(Map<String, Value>) -> Result<Value, String> + Clone
 }
 
 #[tokio::test]
-async fn functions_of_the_program_are_called_in_the_same_way() {
+async fn functions_are_dispatched_like_server_tools() {
     async fn reply(set: Toolset) -> ToolReply {
         set.dispatch("github_create_issue", json!({"title": "t"})).await
     }
@@ -240,7 +240,7 @@ async fn functions_of_the_program_are_called_in_the_same_way() {
 }
 
 #[tokio::test]
-async fn panics_go_no_further_and_say_nothing() {
+async fn panics_become_errors_without_their_message() {
     let late = of_function(|_| panic!("hunter22"));
     let at_once = issues(function(|_| panic!("hunter22")));
     let server = issues(on_server(Server::new(|_| panic!("hunter22"))));

@@ -61,7 +61,7 @@ fn not_found() -> mcp_bindgen_runtime::CallError {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_gone_is_looked_for_once() {
+async fn missing_tool_causes_one_list_request() {
     let caller = Server::failing(not_found());
     let Live { set, lists } = live(&["add_notes", "unknown_to_the_set"], caller.clone());
     let reply = set.dispatch("notes_add_note", json!({})).await;
@@ -71,7 +71,7 @@ async fn a_tool_that_is_gone_is_looked_for_once() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_there_after_all_is_called_once_more() {
+async fn tool_that_still_exists_is_called_once_more() {
     let tries = Arc::<AtomicUsize>::default();
     let counted = tries.clone();
     let caller = Server::new(move |_| match counted.fetch_add(1, Ordering::SeqCst) {
@@ -91,7 +91,7 @@ async fn a_tool_that_is_there_after_all_is_called_once_more() {
 }
 
 #[tokio::test]
-async fn a_list_that_does_not_come_is_said() {
+async fn failed_tool_list_is_reported() {
     let (near, far) = duplex(64);
     drop(far);
     let (read, write) = split(near);

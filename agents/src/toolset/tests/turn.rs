@@ -60,7 +60,7 @@ fn call(id: &str, name: &str, n: u32) -> ModelCall {
 }
 
 #[tokio::test]
-async fn reads_go_side_by_side_and_writes_in_order() {
+async fn reads_run_concurrently_and_writes_in_order() {
     let slow = Slow::default();
     let calls = vec![
         ModelCall::new("1", "a_write", json!({"n": 1, "pause": 60})),
@@ -81,7 +81,7 @@ async fn reads_go_side_by_side_and_writes_in_order() {
 }
 
 #[tokio::test]
-async fn what_was_put_last_remains() {
+async fn idempotent_calls_of_one_tool_run_in_order() {
     let slow = Slow::default();
     let first = ModelCall::new("1", "a_put", json!({"n": 1, "pause": 60}));
     let answers = set(&slow).turn(vec![first, call("2", "a_put", 2), call("3", "a_write", 3)]).await;
@@ -92,7 +92,7 @@ async fn what_was_put_last_remains() {
 }
 
 #[tokio::test]
-async fn not_everything_is_under_way_at_once() {
+async fn concurrent_calls_of_a_turn_are_bounded() {
     let slow = Slow::default();
     let calls = (0..100).map(|n| call(&n.to_string(), "a_read", n)).collect();
     let answers = set(&slow).turn(calls).await;
@@ -102,7 +102,7 @@ async fn not_everything_is_under_way_at_once() {
 }
 
 #[tokio::test]
-async fn a_repeated_call_is_carried_out_once_and_answered_twice() {
+async fn repeated_call_runs_once_and_is_answered_twice() {
     let server = Server::saying("done");
     let set = toolset([entry("a", "write", json!({"type": "object"}), on_server(server.clone()))]);
     let calls = vec![
@@ -122,7 +122,7 @@ async fn a_repeated_call_is_carried_out_once_and_answered_twice() {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_for_is_answered() {
+async fn every_call_of_a_turn_is_answered() {
     let slow = Slow::default();
     let mut cut = call("4", "a_write", 4);
     cut.is_unfinished = true;
@@ -143,7 +143,7 @@ async fn whatever_is_asked_for_is_answered() {
 }
 
 #[tokio::test]
-async fn a_reply_that_was_cut_runs_what_is_whole() {
+async fn complete_calls_of_a_truncated_reply_run() {
     let slow = Slow::default();
     let reply = json!({"stop_reason": "max_tokens", "content": [
         {"type": "tool_use", "id": "1", "name": "a_write", "input": {"n": 1}},
@@ -155,7 +155,7 @@ async fn a_reply_that_was_cut_runs_what_is_whole() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_cut_anywhere_calls_nothing_and_is_answered() {
+async fn truncated_calls_are_answered_and_never_run() {
     let server = Server::saying("done");
     let set = toolset([entry("a", "write", json!({"type": "object"}), on_server(server.clone()))]);
     let whole = r#"{"path": "/tmp/ä\\", "deep": {"n": [1, 2]}}"#;
@@ -191,7 +191,7 @@ async fn a_reply_that_is_cut_anywhere_calls_nothing_and_is_answered() {
 }
 
 #[tokio::test]
-async fn dropping_a_turn_cancels_it() {
+async fn dropped_turn_is_cancelled() {
     let slow = Slow::default();
     let long = |id: &str, name: &str| ModelCall::new(id, name, json!({"n": 1, "pause": 60_000}));
     let calls = vec![long("1", "a_read"), long("2", "a_write"), long("3", "a_write")];

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn loops_without_end_and_much_text_are_limited() {
+async fn endless_loops_and_large_output_are_limited() {
     let begun = Instant::now();
     let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}[[@fs_list:x]]";
     let files = Files::default();
@@ -26,7 +26,7 @@ async fn loops_without_end_and_much_text_are_limited() {
 }
 
 #[tokio::test]
-async fn ten_megabytes_of_text() {
+async fn ten_megabytes_of_text_are_rendered() {
     let begun = Instant::now();
     let filler = "No slot [here], {nor} here: it is text. ".repeat(5 * 1024 * 1024 / 40);
     let source = format!("{filler}[[@fs_read:x|path=\"p\"]]{{{{ x }}}}{filler}[[end]]");
@@ -36,7 +36,7 @@ async fn ten_megabytes_of_text() {
 }
 
 #[tokio::test]
-async fn policies_and_events_hold_for_actions() {
+async fn policies_and_events_apply_to_actions() {
     let files = Files::default();
     let policy = Policy::new(|call| match (call.tool, call.arguments.contains_key("path")) {
         ("read", true) => Verdict::deny("not read"),
@@ -62,7 +62,7 @@ async fn policies_and_events_hold_for_actions() {
 }
 
 #[tokio::test]
-async fn the_same_gives_the_same() {
+async fn equal_runs_give_equal_results() {
     let source = "{% for p in range(30) %}[[@fs_read:x|path=\"{{p}}\"]]{{ x }}{% endfor %}[[@fs_stat:s]]{{ s }}";
     let first = run(source).await.unwrap();
     for _ in 0..5 {
@@ -71,7 +71,7 @@ async fn the_same_gives_the_same() {
 }
 
 #[tokio::test]
-async fn values_are_in_no_error_and_no_debug() {
+async fn values_are_hidden_in_errors_and_debug_output() {
     let secret = "s3cr3t-value";
     let toolset = set(&Files::default());
     let given = |source: &str| template(source).run(&toolset).with("key", secret).completer(Asked::default());
@@ -101,7 +101,7 @@ async fn values_are_in_no_error_and_no_debug() {
 }
 
 #[tokio::test]
-async fn dropping_a_run_ends_it() {
+async fn dropped_run_is_cancelled() {
     let files = Files { pause: Duration::from_millis(300), ..Files::default() };
     let source = "[[@fs_list:a]][[@fs_take:b|any=a]]{{ b }}";
     let begins = async {
@@ -119,7 +119,7 @@ async fn dropping_a_run_ends_it() {
 }
 
 #[tokio::test]
-async fn small_templates_make_no_large_values() {
+async fn small_templates_cannot_create_large_values() {
     let grows = format!(
         "{{% set a=\"x\"*99999999 %}}{{% set b={} %}}{{% set c={} %}}",
         ["a"; 10].join("~"),

@@ -131,7 +131,7 @@ impl Asked {
 }
 
 #[tokio::test]
-async fn a_call_a_variable_and_a_completion() {
+async fn template_makes_a_call_and_a_completion() {
     let asked = Asked::default();
     let template = template(
         "[[@mcp:readme|server=\"fs\", tool=\"read\", path=\"README.md\"]]\nBased on the README:\n{{ readme }}\nSummarise: [[summary]]\n",
@@ -146,7 +146,7 @@ async fn a_call_a_variable_and_a_completion() {
 }
 
 #[tokio::test]
-async fn by_the_name_of_the_set_and_with_variables() {
+async fn action_uses_the_prefixed_name_and_variables() {
     let template = template(
         "[[@fs_read:x|path=dir]]{{ x }} [[json:facts|depth=2]] {% for t in facts.topics %}{{ t }},{% endfor %}",
     );
@@ -159,7 +159,7 @@ async fn by_the_name_of_the_set_and_with_variables() {
 }
 
 #[tokio::test]
-async fn results_are_data() {
+async fn results_are_not_interpreted_as_templates() {
     let hostile = "{{ 7 * 7 }} {% for x in y %} [[@fs_read:z|path=\"x\"]] [[fill]] <checkpoint> {# #}";
     let files = Files::default();
     let rendered = template("[[@fs_hostile:h]]{{ h }}|[[@fs_take:t|any=h]]{{ t }}").run(&set(&files)).await.unwrap();
@@ -171,7 +171,7 @@ async fn results_are_data() {
 }
 
 #[tokio::test]
-async fn structured_results_print_as_text_and_are_data() {
+async fn structured_results_print_as_text_and_pass_as_data() {
     assert_eq!(text("[[@fs_file:f]]Based on: {{ f }}|{{ f.content }}").await, "Based on: alpha doc\n|alpha doc\n");
     // An argument is the data where that fits, or else the text.
     assert_eq!(text("[[@fs_file:f]][[@fs_take:t|any=f]]{{ t }}").await, r#"{"any":{"content":"alpha doc\n"}}"#);
@@ -179,7 +179,7 @@ async fn structured_results_print_as_text_and_are_data() {
 }
 
 #[tokio::test]
-async fn values_print_as_json_and_come_back_as_they_were() {
+async fn values_print_as_json_and_round_trip() {
     assert_eq!(text("[[@fs_stat:s]]{{ s }}").await, r#"{"size":5.0,"tags":["x",null,true],"mode":{"z":1,"a":2}}"#);
     assert_eq!(
         text("[[@fs_stat:s]]{{ s.size }} {{ s.tags[0] }} {{ s.tags[2] }} {{ s.tags[1] }}").await,
@@ -206,7 +206,7 @@ async fn values_print_as_json_and_come_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn what_is_set_stays_over_checkpoints() {
+async fn variables_survive_checkpoints() {
     let source =
         "{% set x = 1 %}{% set d %}/docs/{{ x }}{% endset %}[[@fs_read:r|path=d]]<checkpoint>{{ x }} {{ d }} {{ r }}";
     let rendered = run(source).await.unwrap();
@@ -217,7 +217,7 @@ async fn what_is_set_stays_over_checkpoints() {
 }
 
 #[tokio::test]
-async fn failures_do_what_the_action_says() {
+async fn on_error_decides_the_effect_of_a_failure() {
     let error = run("Text\n  [[@fs_fails:x|path=\"p\"]]").await.unwrap_err();
     assert_eq!(error.to_string(), "test.md:2:3: fs: `fails` returned an error: no such file");
     let problem = &error.problems()[0];
@@ -240,7 +240,7 @@ async fn failures_do_what_the_action_says() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_an_error_before_anything_is_called() {
+async fn undefined_variable_is_an_error_before_any_call() {
     let files = Files::default();
     let source = "[[@fs_list:files]]\n{{ flies }}\n[[@fs_read:x|path=where]]";
     let error = template(source).run(&set(&files)).await.unwrap_err();
@@ -264,7 +264,7 @@ async fn what_is_not_there_is_an_error_before_anything_is_called() {
 }
 
 #[test]
-fn tools_and_arguments_are_checked_before() {
+fn tools_and_arguments_are_checked_before_the_run() {
     let toolset = set(&Files::default());
     let check = |source: &str| template(source).check(&toolset).unwrap_err().to_string();
     assert!(check("[[@fs_raed:x|path=\"p\"]]").contains("unknown tool `fs_raed`; did you mean `fs_read`?"));
@@ -280,7 +280,7 @@ fn tools_and_arguments_are_checked_before() {
 }
 
 #[test]
-fn malformed_templates_have_a_line() {
+fn malformed_template_error_has_a_line() {
     for source in [
         "a\n[[@fs_read:x|path=\"p\"",
         "a\n{{ x",
@@ -302,7 +302,7 @@ fn malformed_templates_have_a_line() {
 }
 
 #[tokio::test]
-async fn completers_may_fail_and_must_be_there() {
+async fn missing_or_failed_completer_is_an_error() {
     let set = set(&Files::default());
     let error = template("a [[x]]").run(&set).await.unwrap_err();
     assert!(error.to_string().starts_with("test.md:1:3: this slot needs a completer"), "{error}");
@@ -318,7 +318,7 @@ struct Order {
 }
 
 #[tokio::test]
-async fn functions_of_the_program_are_tools_but_not_for_strangers() {
+async fn remote_templates_require_permission_for_functions() {
     let toolset = Toolset::builder()
         .function("find_order", "Finds an order.", async |order: Order| {
             if order.number == 7 { Ok(json!({ "state": "sent" })) } else { Err("no such order") }
@@ -337,7 +337,7 @@ async fn functions_of_the_program_are_tools_but_not_for_strangers() {
 }
 
 #[tokio::test]
-async fn templates_from_elsewhere_call_what_the_configuration_names() {
+async fn remote_templates_call_only_tools_in_remote_use() {
     let config =
         |globs: &[&str]| ServerConfig::stdio("fs", "/nonexistent/never-started").remote_use(globs.iter().copied());
     let set = |globs: &[&str]| {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn calls_in_a_loop_over_a_result() {
+async fn loop_over_a_result_makes_calls() {
     let source = "[[@mcp:files|server=\"fs\", tool=\"list\"]]\n<checkpoint>\n{% for file in files %}\
         [[@mcp:content_{{loop.index}}|server=\"fs\", tool=\"read\", path=\"{{file}}\"]]{% endfor %}{{ content_2 }}\n<checkpoint>\n\
         {{ content_1 }}{{ content_3 }} Summarise all: [[summary]]";
@@ -18,7 +18,7 @@ async fn calls_in_a_loop_over_a_result() {
 }
 
 #[tokio::test]
-async fn names_are_used_behind_their_slots() {
+async fn name_used_before_its_slot_is_an_error() {
     for source in [
         "\n{{ b }}[[@fs_read:b|path=\"1\"]]",
         "\n[[@fs_take:c|any=b]][[@fs_read:b|path=\"1\"]]",
@@ -37,7 +37,7 @@ async fn names_are_used_behind_their_slots() {
 }
 
 #[tokio::test]
-async fn calls_go_in_the_order_of_the_text() {
+async fn calls_run_in_text_order() {
     let files = Files { pause: Duration::from_millis(20), ..Files::default() };
     let source = "[[@fs_write:a|path=\"1\"]][[@fs_read:b|path=\"2\"]][[@fs_write:c|path=b]]";
     template(source).run(&set(&files)).await.unwrap();
@@ -47,7 +47,7 @@ async fn calls_go_in_the_order_of_the_text() {
 }
 
 #[tokio::test]
-async fn each_turn_of_a_loop_has_its_own_result() {
+async fn every_loop_iteration_has_its_own_result() {
     let files = Files::default();
     let source = "{% for p in [\"a\", \"b\", \"a\", \"c\"] %}[[@fs_read:x|path=p]][[@fs_take:y|any=x]]{{ x }}{{ y }};{% endfor %}{{ x }}";
     let rendered = template(source).run(&set(&files)).await.unwrap();
@@ -59,7 +59,7 @@ async fn each_turn_of_a_loop_has_its_own_result() {
 }
 
 #[tokio::test]
-async fn completions_in_loops_and_conditions() {
+async fn completions_work_in_loops_and_conditions() {
     let asked = Asked::default();
     let source = "{% for p in [1, 2] %}{{ p }}: [[word]] then [[@fs_take:echo|any=word]]{{ echo }}; {% endfor %}\
         [[bool:more]]{% if more %} [[@fs_read:x|path=\"late\"]]{{ x }} [[last]]{% else %}never [[other]]{% endif %}";
@@ -118,7 +118,7 @@ async fn control_flow_reads_results() {
 }
 
 #[tokio::test]
-async fn names_with_expressions_take_no_others() {
+async fn computed_names_must_be_valid_and_unused() {
     for (source, count) in [
         ("{% set k=\"a\" %}[[@fs_read:v_{{k}}|path=\"1\"]][[@fs_read:y|path=v_a]][[@fs_read:v_{{k}}|path=y]]", 3),
         ("{% for k in [1, 2] %}[[@fs_read:v_{{k}}|path=\"{{k}}\"]]{% endfor %}<checkpoint>{{ v_1 }}{{ v_2 }}", 2),
@@ -143,7 +143,7 @@ async fn names_with_expressions_take_no_others() {
 }
 
 #[tokio::test]
-async fn behind_a_loop_a_name_is_what_it_was_last() {
+async fn name_after_a_loop_has_its_last_value() {
     for (source, text) in [
         (
             "{% for p in [\"1\", \"2\"] %}[[@fs_read:x|path=p]]{% if x %}{% endif %}{% endfor %}{{ x }}[[@fs_read:z|path=x]]{{ z }}",
@@ -170,7 +170,7 @@ async fn behind_a_loop_a_name_is_what_it_was_last() {
 }
 
 #[tokio::test]
-async fn what_was_called_is_known_whatever_ends_the_run() {
+async fn error_lists_the_calls_made() {
     let told = |error: &TemplateError| -> Vec<(String, bool)> {
         error.calls().iter().map(|call| (call.tool.clone(), call.failure.is_none())).collect()
     };
@@ -186,7 +186,7 @@ async fn what_was_called_is_known_whatever_ends_the_run() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_to_be_json_is() {
+async fn completion_that_is_not_json_is_an_error() {
     let run = template("a\n[[json:x]]").run(&set(&Files::default()));
     let error = run.completer(async |_: CompletionRequest| Ok(Value::from("not json"))).await.unwrap_err();
     assert!(error.to_string().starts_with("test.md:2:1: the answer to `x` is not JSON"), "{error}");

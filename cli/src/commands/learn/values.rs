@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn keys_with_secrets_are_no_names() {
+    fn keys_with_secrets_become_map_entries() {
         let map = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
         assert_eq!(schema(&[text(&[r#"{ "x 8d0f2a4c6e80": 1, "y": 2 }"#])]), map);
         assert_eq!(schema(&[text(&[r#"{ "of [redacted]": 1 }"#])]), map);
     }
 
     #[test]
-    fn values_are_where_the_runtime_finds_them() {
+    fn values_are_extracted_as_the_runtime_decodes_them() {
         let integer = json!({ "type": "integer" });
         let list = json!({ "type": "array", "items": integer });
         let structured = ToolResult::from_json("s", "t", json!({ "content": [], "structuredContent": 1 }));

@@ -121,7 +121,7 @@ fn every_key_has_a_row() {
 }
 
 #[test]
-fn every_key_is_obeyed_or_refused() {
+fn every_key_has_an_effect_or_is_refused() {
     let _ = fixture_server();
     // Most of the time they wait for processes.
     let failed: Vec<&str> = thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn every_key_is_obeyed_or_refused() {
 }
 
 #[test]
-fn a_key_that_nobody_knows_is_refused_in_every_table() {
+fn unknown_key_is_refused_in_every_table() {
     for (key, near, table) in [
         ("default", "defaults", ""),
         ("snapshot", "snapshots", "[defaults]"),

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_is_looked_for_where_both_standards_put_it() {
+    fn metadata_urls_follow_both_standards() {
         assert_eq!(
             places("https://a.example/realms/x"),
             [
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_is_reached_without_tls() {
+    fn plain_http_is_accepted_only_on_loopback() {
         for (url, expected) in [
             ("https://a.example", true),
             ("http://127.0.0.1:80/x", true),

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_the_token_itself_is_right() {
+    async fn only_the_exact_token_is_accepted() {
         let authentication = Authentication::Bearer(Bearer::new("s3cret").expect("the token is fine"));
         let check = async |headers: &HeaderMap| authentication.authenticate(headers).await;
         assert_eq!(check(&HeaderMap::new()).await, Err(NotAuthenticated::Nothing));

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_file_takes_effect_and_a_faulty_one_does_not() {
+    fn changed_token_file_is_reloaded_unless_invalid() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.json");
         let groups = ["build".to_owned()];

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_slow_is_told_how_much_is_lost_and_who_has_gone_costs_nothing() {
+    async fn slow_listener_receives_lagged_and_dropped_listener_is_removed() {
         let bus = Bus::default();
         bus.publish(|| unreachable!("nobody listens"));
         let (mut slow, gone) = (listen([&bus].into_iter()), listen([&bus].into_iter()));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_listener_hears_several_until_the_last_of_them_has_gone() {
+    async fn one_listener_receives_events_of_several_buses_until_all_close() {
         let (one, two) = (Bus::default(), Bus::default());
         let mut events = listen([&one, &two].into_iter());
         one.publish(|| event(1));

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_by_key_by_form_or_by_value_is_hidden_and_nothing_else() {
+    fn secrets_are_redacted_by_key_by_format_and_by_value() {
         let token = format!("{}_{}", "ghp", "a1B2".repeat(9));
         let value = json!({
             "title": "It broke", "number": 5, "phone": 8_675_309, "draft": true, "max_tokens": 100, "password": null,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_wide_or_deep_is_cut_and_never_in_a_secret() {
+    fn large_content_is_truncated_but_never_inside_a_secret() {
         let long = format!("{}hunter22{}", "a ".repeat(LONGEST_TEXT / 2 - 2), "b".repeat(1_000_000));
         let token = format!("{}{}_{} more", "c ".repeat(LONGEST_TEXT / 2 - 5), "ghp", "a1B2".repeat(9));
         let mut deep = json!("hunter22");

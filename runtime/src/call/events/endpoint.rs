@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_host_and_a_port_and_no_secret() {
+    fn endpoint_contains_host_and_port_but_no_secrets() {
         let place = |url: &str| {
             let Endpoint { transport, address, port } = Endpoint::of(&ServerConfig::http("s", url));
             assert_eq!(transport, Some("tcp"));

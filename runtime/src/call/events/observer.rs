@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn drift_is_told_without_secrets_and_in_bounds() {
+    async fn drift_event_is_redacted_and_bounded() {
         let config = ServerConfig::stdio("s", "x").env("API_KEY", "hunter22-5a7c9e1b");
         let observer = Observer::new(&config, false);
         let mut events = observer.subscribe();

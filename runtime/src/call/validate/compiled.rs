@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_is_compiled_once_and_survives_a_poisoned_lock() {
+    fn schema_is_compiled_once_and_survives_a_poisoned_lock() {
         let schema = r#"{"type": "integer"}"#;
         assert!(check("count", schema, &json!(5), &Redactor::default()).is_ok());
         let first = compiled("count", schema);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_schema_is_refused_every_time() {
+    fn malformed_schema_is_refused_every_time() {
         for _ in 0..2 {
             let refusal = check("broken", "{", &json!({}), &Redactor::default()).unwrap_err();
             assert!(matches!(refusal, Refusal::UnusableSchema(_)), "{refusal}");

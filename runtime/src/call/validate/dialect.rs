@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_by_their_uri() {
+    fn schema_draft_is_selected_by_its_uri() {
         for (uri, draft) in [
             ("http://json-schema.org/draft-07/schema", Draft::Draft7),
             ("https://json-schema.org/draft-07/schema#", Draft::Draft7),

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn pauses_grow_until_an_attempt_lasts() {
+    async fn pauses_grow_until_an_attempt_lasts_a_minute() {
         let mut pauses = Pauses::default();
         let mut waited = Vec::new();
         for lasted in [0, 0, 0, 0, 0, 0, 0, 61, 0] {

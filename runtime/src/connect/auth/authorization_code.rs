@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_has_to_be_the_one_that_was_asked() {
+    fn redirect_from_another_issuer_is_refused() {
         let (says, silent) =
             (server(json!({"authorization_response_iss_parameter_supported": true})), server(json!({})));
         let right = "http://127.0.0.1:1/callback?code=c&state=s&iss=https%3A%2F%2Fauth.example";
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_of_somebody_else_or_with_a_no_gives_no_code() {
+    fn redirect_with_wrong_state_or_an_error_yields_no_code() {
         let server = server(json!({}));
         for (query, expected) in [
             ("code=c&state=other", "`state`"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_says_what_it_is_for() {
+    fn authorization_url_contains_all_parameters_and_requires_s256() {
         let scopes = ["read".to_owned(), "offline_access".to_owned()];
         let request = AuthorizationRequest {
             client_id: "me",

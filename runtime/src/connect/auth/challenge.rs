@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_parameters_of_a_bearer_challenge() {
+    fn bearer_challenge_parameters_are_parsed() {
         let challenge =
             parse(&[r#"bearer realm="a, \"b\"", error="insufficient_scope", scope="files:read  files:write""#]);
         assert_eq!(challenge.error.as_deref(), Some("insufficient_scope"));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_it_among_others_and_in_several_headers() {
+    fn bearer_challenge_is_found_among_other_schemes_and_headers() {
         let wanted = Some("https://a.example/.well-known/x".to_owned());
         for values in [
             &[r#"Basic realm="x", Bearer resource_metadata="https://a.example/.well-known/x""#][..],
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_challenge_says_nothing() {
+    fn malformed_challenge_yields_no_scopes() {
         for value in ["", ",,,", "Bearer", "=", "Bearer scope=\"", r#"Basic scope="x""#, "\"", "\\"] {
             assert_eq!(parse(&[value]).scopes(), None, "{value}");
         }

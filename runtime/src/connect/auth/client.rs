@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_proves_itself_as_the_server_takes_it() {
+    fn client_authenticates_with_the_selected_method() {
         let (parameters, header) = client(AuthMethod::Basic).proof();
         assert_eq!((parameters.len(), header.as_deref()), (0, Some("Basic YSUzQWI6cCt3JTJG")));
         let (parameters, header) = client(AuthMethod::Post).proof();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_method_is_one_that_the_server_takes() {
+    fn auth_method_is_one_the_server_supports() {
         let choose = |supported: &[&str], has_secret| {
             let supported: Vec<String> = supported.iter().map(|name| (*name).to_owned()).collect();
             AuthMethod::choose(Some(&supported), has_secret)

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_looked_for_in_the_order_of_the_protocol() {
+    fn metadata_urls_follow_the_order_of_the_protocol() {
         assert_eq!(
             texts(&resource_places(&url("https://a.example/v1/mcp/?key=x#y"))),
             [
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_is_the_server_or_above_it() {
+    fn resource_must_match_the_server_or_a_parent_path() {
         let server = url("https://a.example/v1/mcp");
         for resource in
             ["https://a.example/v1/mcp", "https://a.example", "https://a.example/v1/", "https://A.example:443/v1"]
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_issuer_is_taken_from_the_list_or_not_at_all() {
+    fn pinned_issuer_must_be_in_the_list() {
         let issuers = ["https://a.example".to_owned(), "https://b.example".to_owned()];
         let pinned_or = |pinned, issuers: &[String]| pinned_or(pinned, issuers, &Redactor::default());
         assert_eq!(pinned_or(None, &issuers).expect("the first"), "https://a.example");

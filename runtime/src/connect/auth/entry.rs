@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn survives_being_kept_and_is_not_shown() {
+    fn stored_entry_round_trips_and_debug_output_hides_secrets() {
         let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
         *entry.issued("https://auth.example") = Issued {
             client: Some(Client {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_nothing() {
+    fn unreadable_entry_loads_as_empty() {
         for text in ["", "{", "[]", r#"{"format": 2, "current": "x"}"#, r#"{"issuers": 5}"#] {
             assert_eq!(Entry::parse(&StoredTokens::new(text)), Entry::default(), "{text}");
         }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_that_cannot_be_read_costs_itself_alone() {
+    fn unreadable_issuer_does_not_affect_other_issuers() {
         let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
         entry.issued("https://auth.example").tokens = Some(tokens(None));
         let mut kept: Value = serde_json::from_str(entry.print().expose()).expect("JSON");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_stale_before_it_ends() {
+    fn token_is_stale_before_it_expires() {
         assert!(tokens(None).is_fresh());
         assert!(tokens(Some(now() + 60)).is_fresh());
         assert!(!tokens(Some(now() + 10)).is_fresh() && tokens(Some(now() + 10)).is_usable());

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_far_away_sends_us_to_what_is_near() {
+    fn public_server_cannot_direct_requests_to_private_addresses() {
         let allowed = |server, url| fetch(server).expect(server).allowed(url, "it").is_ok();
         let far = "https://mcp.example.com/mcp";
         assert!(allowed(far, "https://auth.example.com/"));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_travel_encrypted_or_not_at_all() {
+    fn oauth_requires_https_except_on_loopback() {
         for server in ["http://mcp.example.com/mcp", "http://10.0.0.1/mcp", "ftp://localhost.example"] {
             assert!(fetch(server).is_err(), "{server}");
         }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_answer_does_not_say_is_what_was_asked_for() {
+    fn requested_scopes_apply_if_the_response_omits_them() {
         let tokens = read(json!({"access_token": "t", "token_type": "bearer", "expires_in": "60"})).expect("tokens");
         assert_eq!(tokens.scopes, ["read"]);
         assert!(tokens.expires.is_some_and(|expires| expires > now() + 50));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_usable_token_is_refused_and_not_shown() {
+    fn response_without_a_usable_token_is_refused_and_redacted() {
         for body in [
             json!(null),
             json!({"token_type": "Bearer"}),

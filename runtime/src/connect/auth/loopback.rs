@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_redirect_is_taken_and_others_are_turned_away() {
+    async fn loopback_accepts_one_redirect_and_rejects_others() {
         let loopback = Loopback::open(None, None).await.expect("a port");
         let redirect = loopback.redirect.clone();
         assert!(redirect.starts_with("http://127.0.0.1:"), "{redirect}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_port_that_was_registered_is_taken_again_where_it_is_free() {
+    async fn registered_port_is_reused_if_it_is_free() {
         let first = Loopback::open(None, None).await.expect("a port");
         let mut registered = first.redirect.clone();
         let other = Loopback::open(None, Some(&registered)).await.expect("another port");

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenant_with_a_slash_is_another_tenant() {
+    fn trailing_slash_distinguishes_tenants() {
         assert!(!is_same_issuer("https://a.example/t", "https://a.example/t/"));
         assert!(is_same_issuer("http://localhost:80/", "http://localhost:80"));
     }

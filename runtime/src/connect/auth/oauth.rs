@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_hold_is_refused_before_anything_is_sent() {
+    fn invalid_oauth_settings_are_refused_before_any_request() {
         let url = "https://mcp.example/mcp";
         let key =
             "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END";
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_secret_is_shown() {
+    fn debug_output_hides_oauth_secrets() {
         let provider =
             IdentityProvider::new("https://idp.example/token", "me", async || Ok::<_, String>("sk-1".to_owned()));
         let shown =
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_share_a_session_and_other_settings_do_not() {
+    fn clones_share_a_session_but_other_settings_do_not() {
         let oauth = OAuth::new();
         let get = |oauth: &OAuth, url: &str| session(oauth, url).expect("a session");
         let first = get(&oauth, "https://a.example/mcp");

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_proves_itself_as_it_was_registered() {
+    fn registered_auth_method_is_used() {
         let read = |methods: &[&str], body| read(&body, &server(methods), "r").expect("a client").method;
         let with_secret = json!({"client_id": "x", "client_secret": "s"});
         assert_eq!(read(&["none"], with_secret.clone()), AuthMethod::None);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_says_what_kind_of_program_it_is() {
+    fn registration_request_states_the_application_type() {
         let settings = Settings::default();
         let native = request(&settings, &server(&["client_secret_basic"]), "http://127.0.0.1:9/callback");
         assert_eq!(native["application_type"], "native");

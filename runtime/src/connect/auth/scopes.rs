@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_challenge_comes_before_the_resource_and_nothing_is_nothing() {
+    fn configured_scopes_precede_challenge_which_precedes_resource() {
         let resource = list("read write");
         let known = || Known { of_resource: Some(&resource), ..Known::default() };
         assert_eq!(select(Known { challenged: Some(list("basic")), ..known() }), list("basic"));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_up_keeps_what_was_granted() {
+    fn step_up_retains_granted_scopes() {
         let granted = list("basic");
         assert_eq!(
             select(Known { challenged: Some(list("write basic")), granted: &granted, ..Known::default() }),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn offline_access_is_asked_for_where_the_server_has_it() {
+    fn offline_access_is_requested_if_the_server_supports_it() {
         let (of_server, without) = (list("basic offline_access"), list("basic"));
         let asked = |of_server| Known { challenged: Some(list("basic")), of_server, ..Known::default() };
         assert_eq!(select(asked(Some(&of_server))), list("basic offline_access"));

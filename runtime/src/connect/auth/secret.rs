@@ -64,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_challenge_is_that_of_rfc_7636() {
+    fn pkce_challenge_matches_rfc_7636() {
         let pkce = Pkce::of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned());
         assert_eq!(pkce.challenge, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
         assert_eq!(pkce.verifier.expose().len(), 43);
     }
 
     #[test]
-    fn verifiers_are_new_each_time_and_long_enough() {
+    fn pkce_verifiers_are_unique_and_long_enough() {
         let (a, b) = (Pkce::new().expect("random"), Pkce::new().expect("random"));
         assert_ne!(a.verifier, b.verifier);
         assert!((43..=128).contains(&a.verifier.expose().len()));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_sign_as_their_kind_does() {
+    fn assertion_is_signed_with_the_algorithm_of_the_key() {
         let random = SystemRandom::new();
         let ecdsa = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
         let (message, signature, header, claims) = signed(&pem(ecdsa.as_ref()));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_said_without_showing_it() {
+    fn invalid_key_is_an_error_that_does_not_show_the_key() {
         for text in [
             "",
             "sk-secret",

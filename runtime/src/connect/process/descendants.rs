@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_multiply_are_killed() {
+    fn forking_processes_are_killed() {
         let mark = Mark::new();
         let script = "trap '' TERM; while :; do setsid sleep 1000 & echo; sleep 0.005; done";
         let mut shell = Command::new("setsid");

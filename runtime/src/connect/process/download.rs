@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn isolation_of_home_files_or_network_allows_no_download() {
+    fn isolation_of_home_files_or_network_disables_the_download() {
         assert!(allows_download(&Isolation::new()));
         for isolation in [
             Isolation::new().temp_home(),

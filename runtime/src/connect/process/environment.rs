@@ -201,7 +201,7 @@ mod tests {
     use super::mentions;
 
     #[test]
-    fn long_names_are_mentioned_as_words() {
+    fn long_variable_names_are_matched_as_whole_words() {
         assert!(mentions("TOKEN is not set", "TOKEN") && mentions("(TOKEN)", "TOKEN"));
         assert!(!mentions("MY_TOKEN is not set", "TOKEN") && !mentions("TOKENS", "TOKEN"));
         assert!(!mentions("HOME is not set", "HOME"), "too short to mean the variable");

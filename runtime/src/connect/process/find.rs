@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_found_on_the_path_that_the_child_has() {
+    fn program_is_searched_on_the_path_of_the_child() {
         let name = if cfg!(windows) { "a-server.cmd" } else { "a-server" };
         let (folder, file) = installed(name);
         let folder = folder.path().to_str().expect("a path");
@@ -74,7 +74,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_cannot_be_run_is_no_program() {
+    fn non_executable_file_is_not_found_as_a_program() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::File::create(folder.path().join("a-server")).expect("a file");
         assert!(find("a-server", None, folder.path().to_str()).is_err());

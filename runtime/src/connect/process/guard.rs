@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_ends_with_whoever_started_it() {
+    fn guard_kills_the_group_when_its_parent_dies() {
         let mut group = stubborn();
         let mut guard = Guard::start(&Mark::new()).unwrap();
         guard.watch(group.id()).unwrap();
@@ -118,7 +118,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn processes_that_left_the_group_end_with_whoever_started_it() {
+    fn guard_kills_processes_that_left_the_group() {
         use crate::connect::process::descendants::VARIABLE;
         use std::os::unix::process::ExitStatusExt;
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_is_dropped_ends_nothing_and_itself() {
+    fn dropped_guard_exits_without_killing_the_group() {
         for watched in [true, false] {
             let mut group = stubborn();
             let mut guard = Guard::start(&Mark::new()).unwrap();

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoder_is_followed() {
+    fn forms_cover_every_encoder() {
         let found = of("a\"/é<&\u{7} ~'=Z");
         for form in [
             "a\"/é<&\u{7} ~'=Z",
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_known_wherever_it_stands() {
+    fn base64_is_recognized_at_any_offset() {
         let forms = of("hunter2-hunter2");
         for (before, after) in [("", ""), ("user:", ""), ("{\"k\":\"", "\"}"), ("xy", "z")] {
             for engine in [&BASE64_STANDARD_NO_PAD, &BASE64_URL_SAFE_NO_PAD] {

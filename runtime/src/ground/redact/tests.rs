@@ -16,7 +16,7 @@ fn of(config: &ServerConfig) -> Redactor {
 }
 
 #[test]
-fn the_longest_goes_first_and_nothing_is_left_where_some_overlap() {
+fn overlapping_secrets_are_redacted_as_one() {
     let redactor = knowing(&["abcdef", "abcdefgh", "fghijk", "ijkxyz-ijkxyz"]);
     for (text, shown) in [
         ("a abcdef b", "a [redacted] b"),
@@ -35,7 +35,7 @@ fn the_longest_goes_first_and_nothing_is_left_where_some_overlap() {
 }
 
 #[test]
-fn nothing_is_cut_before_it_is_redacted() {
+fn text_is_redacted_before_it_is_truncated() {
     let secret = "correct-horse-battery";
     let redactor = knowing(&[secret]);
     for before in 0..30 {
@@ -52,7 +52,7 @@ fn nothing_is_cut_before_it_is_redacted() {
 }
 
 #[test]
-fn ordinary_words_stay() {
+fn ordinary_words_are_not_redacted() {
     let config = ServerConfig::stdio("s", "python3")
         .args(["--mode", "production", "@scope/server-everything@1.2.3", "gpt-4o-mini", "/home/me/project"])
         .env("NODE_ENV", "production")
@@ -82,7 +82,7 @@ fn ordinary_words_stay() {
 }
 
 #[test]
-fn every_place_of_a_configuration_is_known() {
+fn secrets_in_every_field_of_a_configuration_are_redacted() {
     let basic = "bWU6c3dvcmRmaXNo"; // me:swordfish
     let local = ServerConfig::stdio("s", "server")
         .args(["--token", "arg-token-1", "--x=q7w8e9r0t1", "postgres://u:pg-pass-1@h/db"])
@@ -134,7 +134,7 @@ fn every_place_of_a_configuration_is_known() {
 }
 
 #[test]
-fn descriptions_lose_only_what_is_surely_secret() {
+fn descriptions_lose_only_certain_secrets() {
     let config = ServerConfig::stdio("s", "server")
         .env("API_KEY", "unique-api-key")
         .env("MODEL", "claude-sonnet-4-5")
@@ -161,7 +161,7 @@ fn descriptions_lose_only_what_is_surely_secret() {
 
 /// A thousand secrets in a mebibyte, also where all begin alike and the text is nothing but such beginnings.
 #[test]
-fn many_secrets_in_a_long_text_take_no_longer_than_it_is_long() {
+fn redaction_time_is_linear_in_the_text_length() {
     let secrets: Vec<String> = (0..1000).map(|n| format!("sk-proj-/{:032x}", n * 7919)).collect();
     let redactor = knowing(&secrets.iter().map(String::as_str).collect::<Vec<_>>());
     let ordinary = "the quick brown fox jumps over sk-proj and the lazy dog; ".repeat(18_400);
@@ -179,7 +179,7 @@ fn many_secrets_in_a_long_text_take_no_longer_than_it_is_long() {
 
 /// The quick search finds the same as a search for everything everywhere.
 #[test]
-fn nothing_is_overlooked() {
+fn fast_search_finds_the_same_secrets_as_exhaustive_search() {
     let mut state = 7u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -226,7 +226,7 @@ fn nothing_is_overlooked() {
 
 #[cfg(feature = "http")]
 #[test]
-fn what_is_learned_later_is_secret_for_whoever_shares_the_redactor() {
+fn learned_secrets_are_shared_by_clones_of_the_redactor() {
     let redactor = Redactor::default();
     let shared = redactor.clone();
     (0..=MOST_LEARNED).for_each(|number| redactor.learn(&format!("granted-token-{number}")));
@@ -236,7 +236,7 @@ fn what_is_learned_later_is_secret_for_whoever_shares_the_redactor() {
 
 #[cfg(feature = "http")]
 #[test]
-fn secrets_of_another_redactor_are_learned_in_place_of_its_older_ones() {
+fn secrets_learned_from_another_redactor_replace_its_older_ones() {
     let (redactor, other) = (knowing(&["configured-1"]), knowing(&["configured-2"]));
     redactor.learn("granted-token-1");
     for secret in (0..=MOST_LEARNED).map(|number| format!("other-token-{number}")) {

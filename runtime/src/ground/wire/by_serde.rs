@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_as_they_were() {
+    fn values_round_trip() {
         for value in [
             json!({"title": "t", "labels": [], "scores": {}, "place": null, "shape": null}),
             json!({"title": "t", "votes": u64::MAX, "labels": ["bug"], "scores": {"task": -1}, "place": [0.5, 1],
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn integral_numbers_are_integers() {
+    fn integral_floats_decode_as_integers() {
         let issue: Issue = from_value(&json!({"title": "t", "votes": 5.0, "scores": {"bug": -5.0}})).unwrap();
         assert_eq!((issue.votes, issue.scores[&Label::Bug]), (Some(5), -5));
         refused(&json!({"title": "t", "votes": 5.5}), "/votes", "expected u64, found a number");
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_that_a_number_would_round_is_refused() {
+    fn integer_that_f64_would_round_is_refused() {
         let exact =
             json!({"title": "t", "labels": [], "scores": {}, "place": [9_007_199_254_740_994_u64, 1], "shape": null});
         assert_eq!(to_value(&from_value::<Issue>(&exact).unwrap()).unwrap(), exact);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn mismatches_say_where_and_never_what() {
+    fn mismatch_error_shows_the_path_but_not_the_value() {
         let title = "t";
         refused(&json!(["secret"]), "", "expected an object, found an array");
         refused(&json!("secret"), "", "expected an object, found a string");

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_come_from_integral_numbers_that_fit() {
+    fn integers_decode_from_integral_numbers_in_range() {
         for (value, expected) in [
             (json!(5.0), 5),
             (json!(-0.0), 0),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_that_a_number_would_round_is_refused() {
+    fn integer_that_f64_would_round_is_refused() {
         for exact in [json!(1_u64 << 53), json!(9_007_199_254_740_994_u64), json!(i64::MIN), json!(1_u64 << 63)] {
             assert_eq!(to_value(&from_value::<f64>(&exact).unwrap()).unwrap(), exact);
         }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_print_as_they_came() {
+    fn numbers_print_unchanged() {
         for text in ["5", "5.5", "0.1", "1e300", "-0.0", "31.245270191439438", "121.48791951161945", "5e-324"] {
             let value: Value = serde_json::from_str(text).unwrap();
             assert_eq!(to_value(&from_value::<f64>(&value).unwrap()).unwrap().to_string(), text.replace("e3", "e+3"));

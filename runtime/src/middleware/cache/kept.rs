@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_a_write_overtook_is_not_kept() {
+    fn read_overtaken_by_a_write_is_not_cached() {
         let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         let before = lead(&shared, "1");
         drop(shared.write("s"));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_joins_a_read_that_began_before_a_write() {
+    fn read_started_before_a_write_is_not_joined() {
         let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         let _before = lead(&shared, "1");
         assert!(matches!(shared.find(&key("1")), Found::UnderWay(_)));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_forgotten_in_time() {
+    fn cache_entries_are_bounded_and_expire() {
         let shared = Shared::new(NonZeroUsize::new(2).expect("two"), usize::MAX);
         for arguments in ["1", "2", "3"] {
             lead(&shared, arguments).land(&answer(), TTL, true);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_kept_are_bounded_and_the_oldest_go_first() {
+    fn cache_bytes_are_bounded_and_least_recently_used_are_evicted() {
         let of = |length: usize| {
             Ok(ToolResult { content: vec![Content::text("x".repeat(length))], ..ToolResult::default() })
         };
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_fill_the_bound_exactly_are_kept() {
+    fn entries_that_fill_the_byte_limit_exactly_stay_cached() {
         let shared = Shared::new(NonZeroUsize::new(100).expect("a number"), usize::MAX);
         lead(&shared, "1").land(&answer(), TTL, true);
         lead(&shared, "2").land(&answer(), TTL, true);
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_not_kept() {
+    fn errors_are_not_cached() {
         let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         lead(&shared, "1").land(&Err(CallError::transport("s", "t", "gone")), TTL, true);
         lead(&shared, "1").land(&Ok(ToolResult::error("no")), TTL, true);

@@ -77,7 +77,7 @@ fn failure_of(ticket: &Ticket) -> Failure {
 }
 
 #[test]
-fn what_was_given_up_before_its_first_byte_is_not_written() {
+fn request_abandoned_before_its_first_byte_is_not_written() {
     let ledger = ledger();
     let (ticket, outgoing) = queued(&ledger);
     assert_eq!(ledger.give_up(&ticket), Dispatched::No);
@@ -91,7 +91,7 @@ fn what_was_given_up_before_its_first_byte_is_not_written() {
 }
 
 #[test]
-fn what_is_late_is_not_written() {
+fn request_past_its_deadline_is_not_written() {
     let ledger = ledger();
     let ticket = ledger.admit(100, TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() });
     let ticket = ticket.expect("there is room");
@@ -103,7 +103,7 @@ fn what_is_late_is_not_written() {
 }
 
 #[test]
-fn what_was_given_up_after_its_first_byte_is_unknown() {
+fn request_abandoned_after_its_first_byte_has_an_unknown_outcome() {
     let ledger = ledger();
     let (ticket, outgoing) = queued(&ledger);
     assert!(outgoing.begin_write(None));
@@ -115,7 +115,7 @@ fn what_was_given_up_after_its_first_byte_is_unknown() {
 }
 
 #[test]
-fn an_answer_settles_a_request_once() {
+fn response_completes_a_request_once() {
     let ledger = ledger();
     let ticket = written(&ledger);
     assert!(takes(&ledger, answer(1), None));
@@ -128,7 +128,7 @@ fn an_answer_settles_a_request_once() {
 }
 
 #[test]
-fn a_late_answer_never_answers_another_request() {
+fn late_response_never_completes_another_request() {
     let ledger = ledger();
     let late = written(&ledger);
     ledger.give_up(&late);
@@ -143,7 +143,7 @@ fn a_late_answer_never_answers_another_request() {
 }
 
 #[test]
-fn nothing_answers_what_has_not_left() {
+fn response_before_the_request_is_sent_is_ignored() {
     let ledger = ledger();
     let (ticket, _outgoing) = queued(&ledger);
     assert!(!takes(&ledger, answer(1), None));
@@ -152,7 +152,7 @@ fn nothing_answers_what_has_not_left() {
 }
 
 #[test]
-fn a_stop_fails_what_has_not_left_and_leaves_the_rest_its_chance() {
+fn stop_fails_unsent_requests_and_leaves_sent_ones_pending() {
     let ledger = ledger();
     let sent = written(&ledger);
     let (waiting, outgoing) = queued(&ledger);
@@ -171,7 +171,7 @@ fn a_stop_fails_what_has_not_left_and_leaves_the_rest_its_chance() {
 }
 
 #[test]
-fn an_end_tells_what_was_read_from_what_was_not() {
+fn bytes_read_by_the_server_decide_the_outcome_on_close() {
     let ledger = ledger();
     let tickets = [(); 3].map(|()| written(&ledger));
     // The second lacks its last byte, which may be a mere line's end; the third lacks more.
@@ -186,7 +186,7 @@ fn an_end_tells_what_was_read_from_what_was_not() {
 }
 
 #[test]
-fn the_backlog_is_bounded() {
+fn pending_requests_are_bounded() {
     let ledger = Ledger::new(Limits { requests: 2, bytes: 1000 }, Duration::from_secs(30), Redactor::default());
     let large = ledger.admit(5000, TicketTerms::default()).expect("nothing else waits");
     let refused = ledger.admit(1, TicketTerms::default()).map(drop).expect_err("too many bytes");
@@ -201,7 +201,7 @@ fn the_backlog_is_bounded() {
 }
 
 #[test]
-fn what_a_transport_drops_has_failed() {
+fn message_dropped_by_the_transport_fails_its_request() {
     let ledger = ledger();
     let (ticket, outgoing) = queued(&ledger);
     drop(outgoing);
@@ -215,7 +215,7 @@ fn what_a_transport_drops_has_failed() {
 
 #[cfg(feature = "http")]
 #[test]
-fn what_a_server_refused_unseen_can_be_handed_over_again() {
+fn refused_message_can_be_queued_again() {
     let ledger = ledger();
     let (ticket, outgoing) = queued(&ledger);
     assert!(outgoing.begin_write(None));
@@ -229,7 +229,7 @@ fn what_a_server_refused_unseen_can_be_handed_over_again() {
 }
 
 #[test]
-fn a_server_without_a_sign_for_several_timeouts_is_given_up() {
+fn ledger_closes_after_several_timeouts_without_any_message() {
     let timeout = Duration::from_millis(3);
     let ledger = Ledger::new(NO_LIMITS, timeout, Redactor::default());
     for round in 1..=TIMEOUTS_WITHOUT_A_SIGN {
@@ -246,7 +246,7 @@ fn a_server_without_a_sign_for_several_timeouts_is_given_up() {
 }
 
 #[test]
-fn a_server_that_says_anything_is_kept() {
+fn any_message_resets_the_count_of_timeouts() {
     let ledger = Ledger::new(NO_LIMITS, Duration::from_millis(1), Redactor::default());
     for _ in 1..9 {
         let ticket = written(&ledger);
@@ -265,7 +265,7 @@ fn a_server_that_says_anything_is_kept() {
 }
 
 #[test]
-fn progress_is_that_of_its_request() {
+fn progress_belongs_to_its_request() {
     let ledger = ledger();
     let tickets = [(); 2].map(|()| written(&ledger));
     let progress =
@@ -275,7 +275,7 @@ fn progress_is_that_of_its_request() {
 }
 
 #[test]
-fn acknowledged_subscription_hears_what_the_server_tells_of() {
+fn acknowledged_subscription_receives_notifications_until_cancelled() {
     let ledger = ledger();
     let open = || {
         let (acknowledged, told) = tokio::sync::oneshot::channel();
@@ -307,14 +307,14 @@ fn acknowledged_subscription_hears_what_the_server_tells_of() {
 }
 
 #[test]
-fn servers_cancel_subscriptions_and_no_calls() {
+fn servers_cancel_subscriptions_but_not_calls() {
     let (ledger, ticket) = awaiting();
     ledger.received(json!({"method": "notifications/cancelled", "params": {"requestId": 1}}), None);
     assert!(matches!(ticket.state(), State::Written { .. }));
 }
 
 #[test]
-fn a_result_passes_through_untouched() {
+fn result_passes_through_unchanged() {
     let sent = json!({"content": [], "tools": 5, "b": 1, "a": null});
     for id in [json!(1), json!("1")] {
         assert_eq!(outcome_of(json!({"jsonrpc": "2.0", "id": id, "result": sent})), Some(Ok(sent.clone())));
@@ -322,7 +322,7 @@ fn a_result_passes_through_untouched() {
 }
 
 #[test]
-fn what_cannot_be_read_costs_its_place_in_a_list_and_the_whole_of_a_result() {
+fn unreadable_value_drops_a_list_item_or_a_whole_result() {
     let list = br#"{"id": 1, "result": {"tools": [{"name": "a", "maximum": 1e400}, {"name": "\ud800"}]}}"#;
     let list = outcome_of(messages::parse(list).expect("it is mended")).expect("it is answered").expect("a result");
     assert_eq!(list["tools"][1]["name"], "\u{fffd}");
@@ -339,7 +339,7 @@ fn what_cannot_be_read_costs_its_place_in_a_list_and_the_whole_of_a_result() {
 }
 
 #[test]
-fn texts_that_are_no_unicode_cost_no_result() {
+fn invalid_unicode_is_replaced_in_results() {
     for text in [
         &br#"{"id": 1, "result": {"content": ["a\udfffb"]}}"#[..],
         b"{\"id\": 1, \"result\": {\"content\": [\"a\xffb\"]}}",
@@ -350,7 +350,7 @@ fn texts_that_are_no_unicode_cost_no_result() {
 }
 
 #[test]
-fn an_error_without_an_id_belongs_to_the_only_request() {
+fn error_without_an_id_fails_the_only_pending_request() {
     let error = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
     let (ledger, ticket) = awaiting();
     assert!(takes(&ledger, error.clone(), None));
@@ -362,7 +362,7 @@ fn an_error_without_an_id_belongs_to_the_only_request() {
 }
 
 #[test]
-fn an_error_without_an_id_that_may_answer_a_notification_ends_no_request() {
+fn error_without_an_id_is_ignored_if_a_notification_may_be_meant() {
     let nameless = |code: i64| json!({"id": null, "error": {"code": code, "message": "whose?"}});
     for code in [-32601, -32603, -32000, 1] {
         let (ledger, _) = awaiting();
@@ -387,7 +387,7 @@ fn an_error_without_an_id_that_may_answer_a_notification_ends_no_request() {
 }
 
 #[test]
-fn a_response_to_nothing_is_ignored() {
+fn unmatched_response_is_ignored() {
     for message in [json!({"id": 2, "result": {}}), json!([1]), json!({"id": 2})] {
         assert_eq!(outcome_of(message), None);
     }
@@ -404,14 +404,14 @@ fn request_of_the_server_is_taken_up_to_a_length_of_its_id_and_method() {
 }
 
 #[test]
-fn an_answer_with_neither_result_nor_error_ends_its_request() {
+fn response_without_result_or_error_fails_its_request() {
     let (ledger, ticket) = awaiting();
     assert!(takes(&ledger, json!({"id": 1}), None));
     assert!(failure_of(&ticket).message.contains("neither"));
 }
 
 #[test]
-fn an_id_that_the_server_made_up_is_that_of_the_exchange() {
+fn response_with_an_invented_id_completes_the_exchange() {
     let message = json!({"id": "server-error", "error": {"code": -32600, "message": "no"}});
     let (ledger, _) = awaiting();
     assert!(!takes(&ledger, message.clone(), None));

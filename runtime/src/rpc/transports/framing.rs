@@ -281,7 +281,7 @@ mod tests {
     const B: &str = r#"{"jsonrpc":"2.0","method":"m","params":[[],{}]}"#;
 
     #[test]
-    fn a_message_may_span_lines_stand_in_a_batch_or_share_a_line() {
+    fn messages_may_span_lines_form_a_batch_or_share_a_line() {
         let pretty = |text: &str| format!("{:#}", serde_json::from_str::<Value>(text).expect("it is JSON"));
         let texts = [
             format!("{A}\n{B}\n"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_banner_costs_no_message_even_where_it_begins_like_one() {
+    fn banner_does_not_lose_messages_even_if_it_resembles_json() {
         let banners = [
             "Listening on 3000",
             "[INFO] ready",
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_costs_itself_and_is_known_by_its_id() {
+    fn oversized_message_is_dropped_and_reported_with_its_id() {
         let large = "x".repeat(1000);
         for message in [
             json!({"id": 7, "result": large}),
@@ -358,7 +358,7 @@ mod tests {
 
     /// The first bytes of what is too large are kept, also where the limit falls between two reads.
     #[test]
-    fn noise_does_not_depend_on_the_split() {
+    fn noise_is_independent_of_chunk_boundaries() {
         let text = concat!(r#"{"":"#, "\n", r#"[{"jsonrpc":"2.0","result":{"text":"","n":[1.5,null]},"id":0}]"#);
         for text in [text.to_owned(), format!("{{\"\":[{}", "1,\n".repeat(NOISE_KEPT))] {
             let whole = frames(60, &[text.as_bytes()]);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_read_in_bounded_memory_and_linear_time() {
+    fn flood_is_read_in_bounded_memory_and_linear_time() {
         let start = std::time::Instant::now();
         let floods: [&[u8]; 6] =
             [b"x", b"{\"a\":\n", b"{\n", b"[{\"a\":[\n", b"{\"a\":[1,\n1,\n{},\n", b"{\"a\":{}}{\"a\"\n"];
@@ -409,7 +409,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_the_same(
+        fn frames_are_independent_of_chunk_boundaries(
             lines in proptest::collection::vec(line(), 0..8),
             cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
         ) {
@@ -434,7 +434,7 @@ mod tests {
         }
 
         #[test]
-        fn every_object_is_found_between_lines_that_begin_like_none(
+        fn objects_are_found_between_banner_lines(
             lines in proptest::collection::vec((line(), "[a-z(<#*=][ -~]{0,12}"), 0..6),
         ) {
             let mut text = String::new();

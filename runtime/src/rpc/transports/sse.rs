@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_stays_at_its_origin() {
+    fn sse_endpoint_must_have_the_same_origin() {
         let base = Url::parse("https://h.example/mcp/sse?key=1").expect("a URL");
         let found = |said| endpoint(&base, said).map(|url| url.to_string());
         assert_eq!(found("/messages?session=1").as_deref(), Ok("https://h.example/messages?session=1"));

@@ -33,7 +33,7 @@ async fn refused(server: &Server, oauth: &OAuth) -> String {
 }
 
 #[tokio::test]
-async fn a_user_is_asked_once_for_all_connections() {
+async fn user_authorizes_once_for_all_connections() {
     let server = Server::start().await;
     let oauth = OAuth::new().client_name("Tester").on_url(agree);
     let first = client(&server, &oauth);
@@ -54,7 +54,7 @@ async fn a_user_is_asked_once_for_all_connections() {
 }
 
 #[tokio::test]
-async fn requests_side_by_side_ask_and_renew_once() {
+async fn concurrent_requests_share_one_authorization_and_one_refresh() {
     let server = Server::start().await;
     // The first token ends at once.
     server.state().lifetimes = vec![1];
@@ -79,7 +79,7 @@ async fn requests_side_by_side_ask_and_renew_once() {
 }
 
 #[tokio::test]
-async fn processes_that_share_a_folder_renew_once() {
+async fn processes_sharing_a_token_store_refresh_once() {
     let server = Server::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     // As another process has it: nothing is shared but the folder.
@@ -97,7 +97,7 @@ async fn processes_that_share_a_folder_renew_once() {
 }
 
 #[tokio::test]
-async fn tokens_that_end_soon_are_used_all_the_same() {
+async fn short_lived_tokens_are_refreshed_and_used() {
     let server = Server::start().await;
     server.state().lifetimes = vec![20; 9];
     let client = client(&server, &OAuth::new().on_url(agree));
@@ -109,7 +109,7 @@ async fn tokens_that_end_soon_are_used_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_renewed_and_the_call_repeated() {
+async fn revoked_token_is_refreshed_and_the_call_is_retried() {
     let server = Server::start().await;
     let client = client(&server, &OAuth::new().on_url(agree));
     client.connect().await.expect("a connection");
@@ -128,7 +128,7 @@ async fn a_revoked_token_is_renewed_and_the_call_repeated() {
 }
 
 #[tokio::test]
-async fn a_call_that_needs_more_gets_more_but_not_for_ever() {
+async fn insufficient_scope_triggers_a_bounded_number_of_step_ups() {
     let server = Server::start().await;
     server.state().scope_of_calls = Some("write".to_owned());
     let client = client(&server, &OAuth::new().on_url(agree));
@@ -159,7 +159,7 @@ async fn forgotten_tokens_are_requested_again() {
 }
 
 #[tokio::test]
-async fn a_program_without_a_way_to_ask_is_told_what_to_do() {
+async fn missing_authorization_handler_is_an_error_with_alternatives() {
     let server = Server::start().await;
     let error = refused(&server, &OAuth::new()).await;
     for way in ["OAuth::on_url", "OAuth::open_browser", "OAuth::store", "OAuth::client_credentials"] {
@@ -173,7 +173,7 @@ async fn a_program_without_a_way_to_ask_is_told_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_user_who_says_no_or_nothing_ends_it() {
+async fn denied_or_timed_out_authorization_is_an_error() {
     let server = Server::start().await;
     server.state().refuses_user = true;
     let error = refused(&server, &OAuth::new().on_url(agree)).await;
@@ -184,7 +184,7 @@ async fn a_user_who_says_no_or_nothing_ends_it() {
 }
 
 #[tokio::test]
-async fn a_user_may_take_longer_than_connecting() {
+async fn authorization_may_outlast_the_connect_timeout() {
     let server = Server::start().await;
     let shown = Arc::new(Mutex::new(Vec::new()));
     let urls = shown.clone();
@@ -204,7 +204,7 @@ async fn a_user_may_take_longer_than_connecting() {
 }
 
 #[tokio::test]
-async fn metadata_of_another_issuer_gets_nothing() {
+async fn client_sends_no_requests_after_metadata_of_another_issuer() {
     let server = Server::start().await;
     server.state().names_issuer = Some("https://auth.example");
     let error = refused(&server, &OAuth::new().on_url(agree)).await;
@@ -218,7 +218,7 @@ async fn metadata_of_another_issuer_gets_nothing() {
 }
 
 #[tokio::test]
-async fn another_authorization_server_sees_nothing_of_the_first() {
+async fn new_authorization_server_receives_no_tokens_of_the_previous_one() {
     let server = Server::start().await;
     let client = client(&server, &OAuth::new().on_url(agree));
     client.connect().await.expect("a connection");
@@ -234,7 +234,7 @@ async fn another_authorization_server_sees_nothing_of_the_first() {
 }
 
 #[tokio::test]
-async fn no_message_shows_a_token() {
+async fn errors_and_debug_output_hide_tokens() {
     let server = Server::start().await;
     let oauth = OAuth::new().on_url(agree);
     let client = client(&server, &oauth);
@@ -276,7 +276,7 @@ async fn authorization_server_cannot_repeat_a_secret_in_an_error() {
 }
 
 #[tokio::test]
-async fn secret_without_an_issuer_is_refused_before_anything_is_sent() {
+async fn secret_without_an_issuer_is_refused_before_any_request() {
     let server = Server::start().await;
     let id_token = async || Ok::<_, String>("id-token-1".to_owned());
     let provider = IdentityProvider::new("https://idp.example/token", "me", id_token);
@@ -294,7 +294,7 @@ async fn secret_without_an_issuer_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn metadata_without_the_right_resource_is_refused() {
+async fn metadata_without_the_expected_resource_is_refused() {
     let server = Server::start().await;
     let other = format!("{}/another", server.base);
     for (resource, expected) in [(json!(null), "`resource`"), (json!(""), "`resource`"), (json!(other), "/another")] {
@@ -307,7 +307,7 @@ async fn metadata_without_the_right_resource_is_refused() {
 }
 
 #[tokio::test]
-async fn metadata_is_read_from_the_next_place_after_a_failure_or_a_redirect() {
+async fn metadata_falls_back_to_the_next_url_after_an_error_or_redirect() {
     for status in [302, 500, 503] {
         let server = Server::start().await;
         let first = ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"];
@@ -323,7 +323,7 @@ async fn metadata_is_read_from_the_next_place_after_a_failure_or_a_redirect() {
 }
 
 #[tokio::test]
-async fn failed_renewal_fails_no_call_while_the_token_is_good() {
+async fn failed_refresh_does_not_fail_calls_while_the_token_is_valid() {
     for status in [503, 0] {
         let server = Server::start().await;
         server.state().lifetimes = vec![20; 9];
@@ -337,7 +337,7 @@ async fn failed_renewal_fails_no_call_while_the_token_is_good() {
 }
 
 #[tokio::test]
-async fn refused_renewal_leaves_the_token_that_is_good() {
+async fn refused_refresh_retains_a_valid_token() {
     let server = Server::start().await;
     server.state().lifetimes = vec![20];
     server.state().refuses_refresh = true;
@@ -350,7 +350,7 @@ async fn refused_renewal_leaves_the_token_that_is_good() {
 }
 
 #[tokio::test]
-async fn accounts_share_no_stored_tokens() {
+async fn accounts_do_not_share_stored_tokens() {
     let server = Server::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     for _ in 0..2 {
@@ -368,7 +368,7 @@ async fn accounts_share_no_stored_tokens() {
 }
 
 #[tokio::test]
-async fn queries_share_no_stored_tokens() {
+async fn urls_with_different_queries_do_not_share_stored_tokens() {
     let server = Server::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     for query in ["", "?tenant=1", "?tenant=2"].repeat(2) {
@@ -381,7 +381,7 @@ async fn queries_share_no_stored_tokens() {
 }
 
 #[tokio::test]
-async fn a_program_on_its_own_needs_no_user() {
+async fn client_credentials_require_no_user() {
     let server = Server::start().await;
     let oauth = OAuth::client_credentials("me", "client-secret-2").issuer(&server.base).scopes(["work"]);
     let client = client(&server, &oauth);
@@ -395,7 +395,7 @@ async fn a_program_on_its_own_needs_no_user() {
 }
 
 #[tokio::test]
-async fn a_program_may_take_the_redirect_itself() {
+async fn custom_redirect_handler_is_used_and_its_state_is_checked() {
     let server = Server::start().await;
     let oauth = OAuth::new()
         .client("web-app")
@@ -413,7 +413,7 @@ async fn a_program_may_take_the_redirect_itself() {
 }
 
 #[tokio::test]
-async fn where_oauth_cannot_be_used_it_is_refused() {
+async fn oauth_is_refused_for_stdio_plain_http_or_a_configured_header() {
     let options = || ClientOptions::new().authorization(OAuth::new().on_url(agree));
     let child = ServerConfig::stdio("child", "no-such-program");
     let key = ServerConfig::http("remote", "https://mcp.example/mcp").header("authorization", "Bearer sk-very-secret");
@@ -450,7 +450,7 @@ impl TokenStore for Breaking {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_told_of_and_costs_no_second_question() {
+async fn store_error_is_reported_and_authorization_is_not_repeated() {
     let server = Server::start().await;
     let store = Breaking { inside: MemoryTokenStore::new(), saves: AtomicUsize::new(0) };
     let oauth = OAuth::new().store(store).on_url(agree);

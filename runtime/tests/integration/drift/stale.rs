@@ -162,14 +162,14 @@ async fn change_while_a_call_waits(
 }
 
 #[tokio::test]
-async fn tool_that_changes_while_its_call_waits_for_a_slot_is_refused() {
+async fn tool_changed_while_its_call_waits_is_refused() {
     let (server, outcome) = change_while_a_call_waits(small().1).await;
     assert_refused(outcome, "grows", WORDS);
     assert_eq!(server.calls_of_grows(), 1);
 }
 
 #[tokio::test]
-async fn tool_that_stays_as_it_was_is_called_though_the_list_changes_while_its_call_waits() {
+async fn unchanged_tool_is_called_even_if_the_list_changes_meanwhile() {
     let (before, mut now) = small();
     now[0] = before[0].clone();
     now.push(json!({"name": "new", "inputSchema": {}}));
@@ -179,7 +179,7 @@ async fn tool_that_stays_as_it_was_is_called_though_the_list_changes_while_its_c
 }
 
 #[tokio::test]
-async fn list_is_stale_once_the_stream_of_the_server_has_ended() {
+async fn tool_list_is_stale_after_the_event_stream_ends() {
     let (server, client, tools) = Server::start("retry: 60000\n\n").await;
     client.call_tool(bound(&tools[0])).await.expect("it is as it was bound");
     server.closes_the_stream().await;
@@ -190,7 +190,7 @@ async fn list_is_stale_once_the_stream_of_the_server_has_ended() {
 }
 
 #[tokio::test]
-async fn list_is_stale_once_the_stream_of_the_server_is_open_again() {
+async fn tool_list_is_stale_after_the_event_stream_reopens() {
     let (server, client, tools) = Server::start("retry: 1000\n\n").await;
     client.call_tool(bound(&tools[0])).await.expect("it is as it was bound");
     server.closes_the_stream().await;

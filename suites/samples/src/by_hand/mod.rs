@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn structs_say_what_their_tables_say() {
+    fn structs_have_the_serde_attributes_of_their_tables() {
         let source = written(&quote! {
             #[derive(Clone)]
             pub struct A { pub r#type: String, pub a_b: Option<String>, pub c: Option<Nullable<i64>>, pub d: Option<bool> }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_have_the_names_of_the_wire() {
+    fn enums_have_their_wire_names() {
         let source = written(&quote! {
             pub enum Open { A, Other(String) }
             ::mcp_bindgen::__private::__string_enum!(Open { A = "<=", } open Other);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_no_known_form_is_an_error() {
+    fn unknown_table_form_is_an_error() {
         let error = by_hand("mod m { ::mcp_bindgen::__private::__object!(A [1]); }").unwrap_err().to_string();
         assert!(error.contains("__object"), "{error}");
     }

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_focus_is_varied_behind_references() {
+    fn focused_schema_is_varied_through_references() {
         let schema = json!({
             "properties": { "a": { "items": { "$ref": "#/$defs/x" } }, "b": { "type": "string" } },
             "$defs": { "x": { "type": "object", "properties": { "n": { "type": "integer", "maximum": 50 } } } },

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn undeclared_keys_are_sent_only_where_types_have_a_place_for_them() {
+    fn undeclared_keys_are_sendable_only_if_the_type_stores_them() {
         let given = json!({ "a": { "b": 1 } });
         let of = |inner: Value| sendable(&json!({ "type": "object", "properties": { "a": inner } }), &given);
         assert_eq!(of(json!({ "type": "object" })), Sendable::Yes);

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn comparing_the_tools_of_a_list_keeps_its_budget() {
+    async fn comparison_of_a_tool_list_stays_within_its_budget() {
         let demand = Demand { drift: Drift::Deny, pin: Pin::Schema, rules: DriftRules::default() };
         let tool = |properties: Value| json!({ "name": "find", "inputSchema": { "type": "object", "properties": properties } });
         let (bound, wider) = (tool(json!({})), tool(json!({ "q": {} })));

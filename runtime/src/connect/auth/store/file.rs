@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_replaces_and_forgets() {
+    fn tokens_are_saved_replaced_and_removed() {
         let (_folder, store) = store();
         assert_eq!(store.load("https://a.example").expect("nothing"), None);
         store.remove("https://a.example").expect("nothing to remove");
@@ -154,7 +154,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_its_owner_can_read_it() {
+    fn token_file_is_readable_only_by_its_owner() {
         use std::os::unix::fs::PermissionsExt;
         let (_folder, store) = store();
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
@@ -171,7 +171,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_is_replaced_as_a_whole() {
+    fn token_file_is_replaced_atomically() {
         use std::os::unix::fs::MetadataExt;
         let (_folder, store) = store();
         store.save("key", &StoredTokens::new("first")).expect("kept");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_renews_at_a_time() {
+    fn refresh_lock_is_exclusive_per_key() {
         let (_folder, store) = store();
         // Each opens the file anew, as another process does.
         let first = store.try_lock("key").expect("a lock").expect("free");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_ends_with_its_owner_though_another_process_has_the_file_open() {
+    fn lock_ends_with_its_owner_even_if_a_child_holds_the_file_open() {
         let (_folder, store) = store();
         drop(store.try_lock("key").expect("a lock").expect("free"));
         let file = File::options().write(true).open(store.path("key", "lock")).expect("the file");

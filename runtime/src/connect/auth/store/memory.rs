@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_renews_at_a_time() {
+    fn refresh_lock_is_exclusive_per_key() {
         let store = MemoryTokenStore::new();
         let first = store.try_lock("key").expect("a lock").expect("free");
         assert!(store.try_lock("key").expect("an answer").is_none());

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_bubblewrap_names_the_folders_and_what_to_install() {
+    fn missing_bubblewrap_error_names_the_folders_and_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("one/bwrap"), folder.path().join("two/bwrap"));
         let (kind, message) = find_in(&[&one, &two], &BUBBLEWRAP, &[]).unwrap_err();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn program_of_the_system_is_found_behind_a_missing_one() {
+    fn system_program_is_found_after_a_missing_one() {
         let real = Path::new(SHELL).canonicalize().unwrap();
         assert_eq!(find_in(&[Path::new("/gone/sh"), Path::new(SHELL)], &BUBBLEWRAP, &[]), Ok(real));
     }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn program_that_others_than_root_can_replace_is_refused() {
+    fn program_writable_by_users_other_than_root_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let bin = root.join("bin");

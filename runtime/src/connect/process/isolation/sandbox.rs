@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_changes_the_options() {
+    fn each_isolation_key_changes_the_options() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap().to_str().unwrap().to_owned();
         let any = options(&Isolation::new());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn bubblewrap_is_given_no_library_of_the_server() {
+    fn bubblewrap_does_not_load_libraries_of_the_server() {
         let library = ("LD_PRELOAD", "/srv/data/lib.so");
         let sandbox = sandbox(&Isolation::new(), &[library, ("KEY", "secret")], "/usr/bin/bwrap");
         let mut command = sandbox.command();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusal_of_bubblewrap_says_what_to_change() {
+    async fn refusal_by_bubblewrap_includes_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let bwrap = folder.path().join("bwrap");
         let script = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n";
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bubblewrap_says_comes_with_what_to_do() {
+    fn known_bubblewrap_errors_have_hints() {
         let says = |said: &str, hint: &str| {
             let explained = explained(said);
             assert!(explained.contains(said) && explained.contains(hint), "{explained}");

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_come_before_what_is_in_them_and_the_nearest_counts() {
+    fn parent_directories_come_first_and_the_nearest_rule_wins() {
         let mut view = View::default();
         view.put("/home/u/--bind", Place::Read);
         view.put("/home/u", Place::Empty);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_made_where_it_would_be_missing_and_shows_nothing_by_itself() {
+    fn missing_link_is_created_without_showing_its_siblings() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("real/in")).unwrap();

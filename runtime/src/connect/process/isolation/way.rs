@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_link_on_the_way_is_known() {
+    fn all_links_of_a_path_are_resolved() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("real/deep")).unwrap();

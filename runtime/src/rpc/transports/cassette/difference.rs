@@ -94,7 +94,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn differences_name_their_places_and_both_values() {
+    fn differences_show_the_pointer_and_both_values() {
         let recorded = json!({"a": [1, {"b/c": "x"}], "gone": null, "same": {"k": [1.5, true]}});
         let now = json!({"a": [1, {"b/c": "y"}, 3], "same": {"k": [1.5, true]}, "new": {"n": 1}});
         let said: Vec<String> = differences(&recorded, &now).iter().map(ToString::to_string).collect();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_redacted_may_be_anything() {
+    fn redacted_part_matches_any_text() {
         let same = |recorded: &str, now: Value| differences(&recorded.into(), &now).is_empty();
         assert!(same("[redacted]", json!("k-1")) && same("[redacted]", json!(5)) && same("[redacted]", json!("")));
         assert!(same("Bearer [redacted]!", json!("Bearer x!")) && same("a[redacted]b[redacted]c", json!("a1b2c")));

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_server_says_brings_a_secret_into_the_file() {
+    fn cassette_file_contains_no_secrets_from_server_messages() {
         let mut values = PrivateValues::default();
         values.secret(SECRET);
         let folder = tempfile::tempdir().expect("a folder");

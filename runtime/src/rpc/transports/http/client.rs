@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_client_for_all_who_hold_it_and_nothing_for_the_process() {
+    async fn http_client_is_shared_by_equal_settings_and_dropped_with_its_users() {
         let client = |url: &str, config: &ServerConfig| {
             shared(url, &Network::of(config, None).expect("a way")).expect("a client")
         };

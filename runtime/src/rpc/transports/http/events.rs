@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_as_they_like_and_what_is_unknown_is_ignored() {
+    fn all_line_endings_are_parsed_and_unknown_fields_are_ignored() {
         let text = "\u{feff}data: a\r\ndata:b\rdata\n\n:comment\n\n\r\nid: 7\nretry: 20\nretry: x\nevent: e\nnew: 1\nodd\n\ndata: cut";
         let expected = [
             message("a\nb\n"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_beyond_the_limit_costs_itself() {
+    fn event_beyond_the_limit_does_not_affect_others() {
         let text =
             format!("data: a\n\ndata: {}\ndata: x\n\ndata: b\n\n:{}\n\ndata: c\n\n", "x".repeat(50), "x".repeat(20));
         let found = events(40, &[text.as_bytes()]);
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_the_same(
+        fn events_are_independent_of_chunk_boundaries(
             text in "(data: ?[a-z]{0,9}|:[a-z]{0,3}|id: [0-9]|retry: [0-9]|[\\r\\n]|\\n\\n|\\r\\n){0,30}",
             cut in any::<proptest::sample::Index>(),
         ) {

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tilde_is_the_home_of_the_user() {
+    fn tilde_expands_to_the_home_directory() {
         let home = || Some(PathBuf::from("/home/me"));
         assert_eq!(located("~/certs/ca.pem", home()), PathBuf::from("/home/me/certs/ca.pem"));
         assert_eq!(located("/etc/ca.pem", home()), PathBuf::from("/etc/ca.pem"));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn mirrors_arguments_at_any_depth() {
+    fn annotated_arguments_become_headers_at_any_depth() {
         let schema = json!({"properties": {
             "region": {"type": "string", "x-mcp-header": "Region"},
             "page": {"type": "object", "properties": {"size": {"type": "integer", "x-mcp-header": "Size"}}},
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn encodes_what_a_header_cannot_carry() {
+    fn header_values_outside_ascii_are_encoded_in_base64() {
         assert_eq!(encode("plain text"), "plain text");
         assert_eq!(encode(" padded"), "=?base64?IHBhZGRlZA==?=");
         assert_eq!(encode("a\r\nb"), "=?base64?YQ0KYg==?=");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_annotations_that_cannot_be_followed() {
+    fn invalid_annotations_are_refused() {
         let refused = [
             json!({"x-mcp-header": "Root"}),
             json!({"properties": {"a": {"type": "string", "x-mcp-header": ""}}}),

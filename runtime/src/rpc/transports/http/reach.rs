@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secret_headers_are_exposed_over_plain_http_to_another_machine() {
+    fn secret_headers_over_plain_http_to_another_host_are_detected() {
         let exposes =
             |url: &str, name: &str, value: &str| exposes_headers(&ServerConfig::http("s", url).header(name, value));
         for url in [
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn proxy_has_the_port_of_its_scheme_unless_it_names_one() {
+    fn proxy_port_defaults_to_that_of_its_scheme() {
         for (proxy, expected) in [
             ("http://proxy.example", "proxy.example:80"),
             ("https://proxy.example", "proxy.example:443"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn gateway_errors_of_a_proxy_say_nothing_about_the_origin() {
+    fn gateway_error_of_a_proxy_leaves_the_origin_unknown() {
         let proxy = Some("http://proxy.example");
         for status in [502, 503, 504] {
             let status = StatusCode::from_u16(status).expect("a status");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn plain_origin_is_opened_by_a_connection_alone() {
+    async fn direct_route_is_probed_by_a_connection_only() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let route = route(&format!("http://{address}"), None);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_shows_places_and_nothing_else_of_urls() {
+    fn debug_output_of_a_route_shows_only_host_and_port() {
         let config = ServerConfig::http("s", "https://a.example/mcp");
         let route = Route::to("https://me:hunter22@a.example/mcp?key=hunter22", &config).expect("a route");
         assert_eq!(route.place(), "a.example:443");

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn when_to_ask_again_is_told_in_seconds_or_as_a_date() {
+    fn retry_after_is_parsed_from_seconds_or_a_date() {
         let told = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, HeaderValue::from_str(value).expect("a value"));
@@ -216,7 +216,7 @@ mod tests {
 
     /// A call that is not dispatched may be sent again, and then runs twice where the server had begun.
     #[test]
-    fn outcome_is_known_only_where_nothing_can_have_run() {
+    fn outcome_is_known_only_if_the_call_cannot_have_run() {
         let status = |code| {
             let status = StatusCode::from_u16(code).expect("a status");
             refusal(status, &HeaderMap::new(), "", None)
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_lost_where_the_server_says_so_of_no_request() {
+    fn session_is_lost_only_if_the_error_refers_to_no_request() {
         assert!(is_lost_session(br#"{"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#));
         assert!(is_lost_session(b"Invalid session"));
         assert!(!is_lost_session(br#"{"id":3,"error":{"code":-32602,"message":"no session with this name"}}"#));

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn tunnels_and_urls_name_a_host_and_a_port() {
+    fn host_and_port_are_parsed_from_connect_and_absolute_urls() {
         let tunnel = Request { host: "api.example.com".to_owned(), port: 443, head: None };
         assert_eq!(parse("CONNECT API.example.com.:443 HTTP/1.1\nHost: evil.org\n\n"), Ok(tunnel));
         let head = "GET http://api.example.com:8080?x=1 HTTP/1.1\nHost: evil.org\nAccept: */*\nProxy-Connection: x\nConnection: keep-alive\n\n";
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_hosts_is_refused() {
+    fn ambiguous_host_is_refused() {
         for head in [
             "CONNECT api.example.com HTTP/1.1\n\n",
             "CONNECT api.example.com:443@evil.org:443 HTTP/1.1\n\n",

@@ -77,7 +77,7 @@ async fn asked(gate: &Gate, request: &str) -> String {
 }
 
 #[tokio::test]
-async fn only_the_domains_are_reached_at_the_address_that_was_checked() {
+async fn proxy_connects_only_to_allowed_domains_at_the_checked_address() {
     let listener = TcpListener::bind("127.0.0.2:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -109,7 +109,7 @@ async fn only_the_domains_are_reached_at_the_address_that_was_checked() {
 
 /// Ways out by requests to the proxy, none of which reaches the server on the loopback address.
 #[tokio::test]
-async fn every_way_around_the_domains_is_refused() {
+async fn proxy_refuses_every_bypass_of_the_allowed_domains() {
     let (port, reached) = destination().await;
     let gate = Gate::with(
         proxy(&["*.example.com", &format!("*.example.com:{port}")], Arc::default()),
@@ -145,7 +145,7 @@ async fn every_way_around_the_domains_is_refused() {
 }
 
 #[tokio::test]
-async fn the_socket_goes_with_the_server_and_is_for_its_user_alone() {
+async fn proxy_socket_is_private_and_removed_with_the_server() {
     use std::os::unix::fs::PermissionsExt;
     let gate = Gate::with(proxy(&["x.org"], Arc::default()), "/usr/bin/socat".into()).unwrap();
     let folder = gate.folder.clone();
