@@ -46,7 +46,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         } else {
             servers.push(server);
         }
-        let said: Vec<Diagnostic> = planned.diagnostics().iter().cloned().collect();
+        let said: Vec<Diagnostic> = planned.diagnostics().to_vec();
         if diagnostics::show(&said, &bound.levels, &bound.texts(), output) {
             exits.push(Exit::Failed);
         }
