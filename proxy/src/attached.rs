@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::linked::Linked;
+use super::list_changes::{Kind, ListChanges, notification};
 use super::lock::lock;
-use super::news::{Kind, News, notification};
 use super::upstream::{Calls, Upstream};
 
 /// Slower servers are listed later, so that others are not delayed.
@@ -96,7 +96,7 @@ pub(super) struct Attached {
     pub(super) linked: Linked,
     pub(super) upstream: Arc<Upstream>,
     lists: Mutex<HashMap<Kind, List>>,
-    news: Arc<watch::Sender<News>>,
+    news: Arc<watch::Sender<ListChanges>>,
     changes: Changes,
     /// Ends with this, and so holds nothing but what it needs.
     watching: Mutex<Option<JoinSet<()>>>,
@@ -107,7 +107,7 @@ impl Attached {
         upstream: Arc<Upstream>,
         (client, calls): (Client, Calls),
         open: Open,
-        news: Arc<watch::Sender<News>>,
+        news: Arc<watch::Sender<ListChanges>>,
         changes: Changes,
     ) -> Self {
         let (linked, lists, watching) = (Linked::default(), Mutex::default(), Mutex::default());

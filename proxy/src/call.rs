@@ -17,7 +17,7 @@ use super::attached::Attached;
 use super::client_state::ClientState;
 use super::context::{CAPABILITIES, Context};
 use super::downstream::{is_yes, passed_on, question, takes_forms};
-use super::news::Kind;
+use super::list_changes::Kind;
 use super::outcome::{of_call, unknown};
 use super::record::Records;
 

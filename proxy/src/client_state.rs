@@ -15,8 +15,8 @@ use super::attached::Attached;
 use super::context::{Context, Visit, Visits};
 use super::downstream::Downstream;
 use super::scope::Scope;
-use super::sees::Sees;
 use super::shared::Shared;
+use super::visible_tools::VisibleTools;
 
 /// The key of a request that has the client's name.
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
@@ -69,7 +69,7 @@ impl ClientState {
     }
 
     /// Returns the servers and tools that the caller of a request sees.
-    pub(super) fn sees(&self, context: &Context) -> Sees {
+    pub(super) fn sees(&self, context: &Context) -> VisibleTools {
         self.proxy.sees(&context.visit.caller)
     }
 

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::attached::{FIRST_PAUSE, LONGEST_PAUSE};
 use super::client_state::ClientState;
 use super::context::{Context, SERVER_INFO};
-use super::news::{Kind, Newsreader, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use super::list_changes::{Kind, ListChangeReader, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use super::outcome::{no_resource, of_request};
 use super::scope::Scope;
-use super::sees::Sees;
 use super::shared::Shared;
+use super::visible_tools::VisibleTools;
 
 /// The key of a notification that has its subscription.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -91,7 +91,7 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
     tell(context, "notifications/subscriptions/acknowledged", json!({ "notifications": accepted })).await?;
     let (caller, sees) = (client.caller(context), client.sees(context));
     let scope = client.proxy.pool().await;
-    let mut news = Newsreader::new(scope.news.subscribe());
+    let mut news = ListChangeReader::new(scope.news.subscribe());
     let wanted = [
         (TOOLS_CHANGED, accepted.tools_list_changed),
         (PROMPTS_CHANGED, accepted.prompts_list_changed),
@@ -148,7 +148,7 @@ pub(super) async fn listen(client: &ClientState, params: Listen, context: &Conte
 }
 
 /// Watches a resource as soon as it can be.
-async fn watch(scope: &Scope, uri: &str, (caller, sees): (&Caller, &Sees)) -> Result<Watched, ErrorData> {
+async fn watch(scope: &Scope, uri: &str, (caller, sees): (&Caller, &VisibleTools)) -> Result<Watched, ErrorData> {
     let attached = scope.owner(uri, caller, sees).await.ok_or_else(|| no_resource(uri))?;
     let mut pause = FIRST_PAUSE;
     loop {

@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::attached::Attached;
-use super::news::{Kind, News, Newsreader, PROMPTS_CHANGED, RESOURCES_CHANGED};
+use super::list_changes::{Kind, ListChangeReader, ListChanges, PROMPTS_CHANGED, RESOURCES_CHANGED};
 
 const LOGGED: &str = "notifications/message";
 
 /// Handles the notifications of a server: requests changed lists, and passes log messages to the client of the connection.
 /// Both run concurrently, so that no notification is lost during a listing.
 pub(super) async fn hear(attached: Weak<Attached>, told: Notifications, session: Option<Session>) {
-    let (announced, changes) = watch::channel(News::default());
-    let changes = Newsreader::new(changes);
+    let (announced, changes) = watch::channel(ListChanges::default());
+    let changes = ListChangeReader::new(changes);
     tokio::select! {
         () = take(&attached, told, session, &announced) => {}
         () = list_anew(&attached, changes) => {}
@@ -28,14 +28,14 @@ async fn take(
     attached: &Weak<Attached>,
     mut told: Notifications,
     session: Option<Session>,
-    announced: &watch::Sender<News>,
+    announced: &watch::Sender<ListChanges>,
 ) {
     while let Some(Notification { method, params, missed, .. }) = told.next().await {
         if missed > 0 {
             let Some(attached) = attached.upgrade() else { return };
             tracing::warn!(server = &*attached.name, "lost {missed} notifications of the server: the queue was full");
             // They may have reported changes of any list.
-            announced.send_modify(News::note_all);
+            announced.send_modify(ListChanges::note_all);
         }
         match method.as_str() {
             PROMPTS_CHANGED | RESOURCES_CHANGED => {
@@ -54,7 +54,7 @@ async fn take(
     }
 }
 
-async fn list_anew(attached: &Weak<Attached>, mut changes: Newsreader) {
+async fn list_anew(attached: &Weak<Attached>, mut changes: ListChangeReader) {
     while let Some(changed) = changes.next().await {
         let Some(attached) = attached.upgrade() else { return };
         if changed.contains(&PROMPTS_CHANGED) {
@@ -67,7 +67,7 @@ async fn list_anew(attached: &Weak<Attached>, mut changes: Newsreader) {
 }
 
 /// Notifies a client of changed lists.
-pub(super) async fn tell(mut news: Newsreader, session: Session) {
+pub(super) async fn tell(mut news: ListChangeReader, session: Session) {
     while let Some(changed) = news.next().await {
         for method in changed {
             if session.notify(MethodCall::new(method, Map::new())).await.is_err() {

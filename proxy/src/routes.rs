@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::attached::identity;
-use super::news::Kind;
+use super::list_changes::Kind;
 
 /// The items of all lists, each once. What two servers list is that of the first, in their order, and somebody is told.
 pub(super) fn merged<'a>(

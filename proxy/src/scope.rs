@@ -16,12 +16,12 @@ use super::attached::Attached;
 use super::catalog::Catalog;
 use super::joined::Wanted;
 use super::linked::is_shown_by;
+use super::list_changes::{Kind, ListChanges};
 use super::lock::lock;
-use super::news::{Kind, News};
 use super::routes;
-use super::sees::Sees;
 use super::setup::Setup;
 use super::upstream::Upstream;
+use super::visible_tools::VisibleTools;
 use mcp_bindgen_agents::NameStyle;
 
 const PATIENCE_FOR_DECLARATIONS: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ type Attach = dyn Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send +
 pub(super) struct Scope {
     served: Mutex<Arc<Served>>,
     attach: Box<Attach>,
-    pub(super) news: Arc<watch::Sender<News>>,
+    pub(super) news: Arc<watch::Sender<ListChanges>>,
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
     pub(super) level: Arc<watch::Sender<Option<Value>>>,
     tools: Mutex<Catalog>,
@@ -74,7 +74,7 @@ impl Served {
 impl Scope {
     pub(super) fn new(
         setup: &Setup,
-        news: Arc<watch::Sender<News>>,
+        news: Arc<watch::Sender<ListChanges>>,
         level: Arc<watch::Sender<Option<Value>>>,
         attach: impl Fn(&Arc<Upstream>, &mut JoinSet<()>) -> Arc<Attached> + Send + Sync + 'static,
     ) -> Self {
@@ -103,7 +103,7 @@ impl Scope {
         });
         let served = Arc::new(Served::new(setup, attached.collect()));
         *lock(&self.served) = served;
-        self.news.send_modify(News::note_all);
+        self.news.send_modify(ListChanges::note_all);
     }
 
     fn served(&self) -> Arc<Served> {
@@ -123,7 +123,7 @@ impl Scope {
     }
 
     /// Has what of servers is not known listed, side by side.
-    async fn ask(&self, kind: Kind, sees: &Sees, whom: impl Fn(&Attached) -> bool) {
+    async fn ask(&self, kind: Kind, sees: &VisibleTools, whom: impl Fn(&Attached) -> bool) {
         let is_seen = |attached: &&Arc<Attached>| sees.any_of(&attached.name) && whom(attached);
         let served = self.served();
         let asked = served.upstreams.iter().filter(is_seen).filter_map(|attached| {
@@ -144,7 +144,7 @@ impl Scope {
 
     /// Returns a list: tools and prompts under the names that clients of the proxy know; of resources, and their templates, that
     /// two servers have those of the first.
-    pub(super) async fn items(&self, kind: Kind, sees: &Sees) -> Vec<Value> {
+    pub(super) async fn items(&self, kind: Kind, sees: &VisibleTools) -> Vec<Value> {
         self.ask(kind, sees, |_| true).await;
         if matches!(kind, Kind::Tools | Kind::Prompts) {
             let shows = |server: &str, name: &str| shows(sees, kind, server, name);
@@ -158,7 +158,7 @@ impl Scope {
     }
 
     /// How long clients may keep a list, for a caller: as long as all servers let them. What is filtered for callers is private.
-    pub(super) fn terms(&self, kind: Kind, sees: &Sees) -> ListTerms {
+    pub(super) fn terms(&self, kind: Kind, sees: &VisibleTools) -> ListTerms {
         let seen = self.upstreams().into_iter().filter(|attached| sees.any_of(&attached.name));
         let none = ListTerms { ttl: Duration::ZERO, is_public: false };
         let strictest = |one: ListTerms, other: ListTerms| ListTerms {
@@ -183,7 +183,7 @@ impl Scope {
 
     /// The server of a tool or prompt, and what it calls it. Where it is not known, those servers are asked for lists whose
     /// prefix the name has: it waits for no other.
-    pub(super) async fn find(&self, kind: Kind, public: &str, sees: &Sees) -> Option<(Arc<Attached>, String)> {
+    pub(super) async fn find(&self, kind: Kind, public: &str, sees: &VisibleTools) -> Option<(Arc<Attached>, String)> {
         let known = || {
             let found = self.catalog(kind, Attached::known, |catalog| catalog.find(public));
             found.filter(|(attached, name)| shows(sees, kind, &attached.name, name))
@@ -205,7 +205,7 @@ impl Scope {
         &self,
         public: &str,
         arguments: &mut Map<String, Value>,
-        sees: &Sees,
+        sees: &VisibleTools,
     ) -> Result<Option<(Arc<Attached>, String)>, String> {
         let served = self.served();
         self.ask(Kind::Tools, sees, |attached| served.joins(public, &attached.name)).await;
@@ -242,7 +242,7 @@ impl Scope {
     pub(super) async fn with_input_schema<T>(
         &self,
         public: &str,
-        sees: &Sees,
+        sees: &VisibleTools,
         read: impl FnOnce(Option<&Map<String, Value>>) -> T,
     ) -> T {
         let served = self.served();
@@ -266,14 +266,14 @@ impl Scope {
     }
 
     /// The servers that could not be asked for their tools.
-    pub(super) fn failed(&self, sees: &Sees) -> Vec<Arc<str>> {
+    pub(super) fn failed(&self, sees: &VisibleTools) -> Vec<Arc<str>> {
         let failed = |attached: &&Arc<Attached>| attached.has_failed() && sees.any_of(&attached.name);
         self.upstreams().iter().filter(failed).map(|attached| attached.name.clone()).collect()
     }
 
     /// The server that has a resource: the one that lists it, or one of whose templates it fits, or one that named it in a result
     /// or shows it with a tool, or the only one that there is.
-    pub(super) async fn owner(&self, uri: &str, caller: &Caller, sees: &Sees) -> Option<Arc<Attached>> {
+    pub(super) async fn owner(&self, uri: &str, caller: &Caller, sees: &VisibleTools) -> Option<Arc<Attached>> {
         let upstreams = self.upstreams();
         let seen = upstreams.iter().filter(|attached| sees.server(&attached.name));
         let seen: Vec<Arc<Attached>> = seen.cloned().collect();
@@ -299,7 +299,7 @@ impl Scope {
 }
 
 /// Returns `true` if a caller sees a tool or prompt of a server.
-fn shows(sees: &Sees, kind: Kind, server: &str, name: &str) -> bool {
+fn shows(sees: &VisibleTools, kind: Kind, server: &str, name: &str) -> bool {
     if kind == Kind::Tools { sees.tool(server, name) } else { sees.server(server) }
 }
 

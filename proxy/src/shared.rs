@@ -17,17 +17,17 @@ use super::approval_question::ask_client;
 use super::attached::{Attached, Changes, Open};
 use super::downstream::Downstream;
 use super::events::{UNREAD, pass_on};
+use super::list_changes::{Kind, ListChangeReader};
 use super::lock::lock;
-use super::news::{Kind, Newsreader};
 use super::notifications::{hear, keep_level, tell, tell_of_era};
 use super::record::{CallLog, Records};
 #[cfg(feature = "redis")]
 use super::redis::RedisState;
 use super::scope::Scope;
-use super::sees::Sees;
 use super::setup::Setup;
 use super::shares::Shares;
 use super::upstream::Upstream;
+use super::visible_tools::VisibleTools;
 
 /// So many approvals wait for an answer at once.
 const MOST_OPEN_APPROVALS: usize = 4096;
@@ -156,8 +156,8 @@ impl Shared {
     }
 
     /// Returns what a caller sees.
-    pub(super) fn sees(&self, caller: &Caller) -> Sees {
-        Sees::of(self.setup().access.as_ref(), caller)
+    pub(super) fn sees(&self, caller: &Caller) -> VisibleTools {
+        VisibleTools::of(self.setup().access.as_ref(), caller)
     }
 
     /// Returns the capabilities that are declared to clients with a session: all that servers may have. Which of it they do
@@ -218,7 +218,7 @@ impl Shared {
     pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
         let (options, own) = (self.options.clone(), downstream.clone());
         let scope = self.scope(move |open| own.options(&options, open), Some(downstream.session.clone()));
-        scope.spawn(tell(Newsreader::new(scope.news.subscribe()), downstream.session.clone()));
+        scope.spawn(tell(ListChangeReader::new(scope.news.subscribe()), downstream.session.clone()));
         scope
     }
 

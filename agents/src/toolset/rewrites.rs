@@ -60,13 +60,12 @@ impl Rewrites {
     }
 
     fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
-        let dialect = provider.format().dialect;
-        let rewritten = match dialect {
-            Dialect::Anthropic => &self.anthropic,
-            Dialect::Gemini => &self.gemini,
-            _ => &self.open_ai,
+        let rewritten = match provider {
+            Provider::OpenAiChat | Provider::OpenAiResponses => &self.open_ai,
+            Provider::Anthropic => &self.anthropic,
+            Provider::Gemini => &self.gemini,
         };
-        (rewritten, dialect)
+        (rewritten, provider.format().dialect)
     }
 }
 

@@ -6,7 +6,7 @@ use mcp_bindgen_model::{Config, Date, ServerConfig, side_by_side};
 use mcp_bindgen_schema::drift::Change;
 
 use super::since::Base;
-use super::{faults, tell};
+use super::{faults, findings};
 use crate::args::{self, Format};
 use crate::exit::{Exit, Failure};
 use crate::live;
@@ -32,7 +32,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     if wanted.offline {
         for (mut entry, exit) in side_by_side(&servers, 1, |server| offline(&config, server)) {
             entry.faults = found.remove(&entry.server).unwrap_or_default();
-            tell::entry(&entry, output)?;
+            findings::entry(&entry, output)?;
             exits.push(exit);
             entries.push(entry);
         }
@@ -44,7 +44,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
                 exit = wanted.denied.exit(&entry.changes, exit);
             }
             entry.faults = known;
-            tell::entry(&entry, output)?;
+            findings::entry(&entry, output)?;
             exits.push(exit);
             entries.push(entry);
             Ok(())
@@ -217,7 +217,7 @@ fn compare(
                 }
             };
         }
-        tell::since(entry, output);
+        findings::since(entry, output);
     }
     exit
 }

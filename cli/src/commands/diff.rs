@@ -6,7 +6,7 @@ use mcp_bindgen_model::{DriftRules, Snapshot, read_text};
 use mcp_bindgen_runtime::ClientOptions;
 use serde_json::{Value, json};
 
-use super::tell;
+use super::findings;
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::git;
@@ -45,7 +45,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     } else if !is_same {
         output.data(&plan::diff(&old.text, &old.name, &new.text, &new.name))?;
     }
-    tell::changes(&changes, output);
+    findings::changes(&changes, output);
     let said = match (is_same, changes.is_empty()) {
         (true, _) => "no difference".to_owned(),
         // The case in which `check` would rewrite the file.

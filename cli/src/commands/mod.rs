@@ -12,6 +12,7 @@ mod doctor;
 mod edit;
 mod expand;
 mod faults;
+mod findings;
 mod host_config;
 mod import;
 mod init;
@@ -25,7 +26,6 @@ mod set;
 mod since;
 mod source;
 mod sync;
-mod tell;
 
 use std::future::Future;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{faults, tell};
+use super::{faults, findings};
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
@@ -68,8 +68,8 @@ fn told(plan: &Plan, misfits: &[Fault], output: &mut Output) -> Value {
     };
     let (path, tools) = (plan.path.display().to_string(), plan.tools);
     output.status(word, &format!("{path} ({} of {})", counted(tools, "tool"), plan.server));
-    tell::changes(plan.changes(), output);
-    tell::misfits(&plan.server, misfits, output);
+    findings::changes(plan.changes(), output);
+    findings::misfits(&plan.server, misfits, output);
     let changes: Value = plan.changes().iter().map(report::change_json).collect();
     let entry = json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
     let misfits = (!misfits.is_empty()).then(|| misfits.iter().map(|misfit| json!(misfit.text)).collect());

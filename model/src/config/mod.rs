@@ -5,7 +5,7 @@ mod auth;
 mod drift;
 mod find;
 mod isolation;
-mod joined;
+mod joined_tools;
 pub(crate) mod key;
 mod keys;
 pub(crate) mod node;
@@ -28,7 +28,7 @@ use serde_json::Value;
 pub use self::access::{Access, AccessEntry};
 #[doc(hidden)]
 pub use self::find::is_packaged;
-pub use self::joined::JoinedTool;
+pub use self::joined_tools::JoinedTool;
 pub(crate) use self::key::{Key, Reach};
 #[doc(hidden)]
 pub use self::keys::config_keys;
@@ -146,7 +146,7 @@ impl Config {
                 }
                 "tools" => {
                     for tool in reader.table(&entry.value, "`tools`")? {
-                        let read = joined::read(&reader, &tool.key, tool.at, &tool.value)?;
+                        let read = joined_tools::read(&reader, &tool.key, tool.at, &tool.value)?;
                         config.joined.insert(tool.key.clone(), read);
                     }
                 }

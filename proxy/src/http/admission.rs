@@ -43,7 +43,7 @@ impl HttpOptions {
         Ok(())
     }
 
-    /// Takes from a request what says who sent it, so that nothing behind this door can pass it on.
+    /// Takes from a request what says who sent it, so that nothing behind this handler can pass it on.
     ///
     /// # Errors
     /// The answer to one whose sender may not ask.

@@ -17,9 +17,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::door::{Door, Ends};
+use super::handler::{Ends, Handler};
 use super::options::{HttpOptions, Limits};
-use super::patient::Patient;
+use super::stall_timeout::StallTimeout;
 use crate::ServeError;
 use crate::lock::lock;
 use crate::shared::Shared;
@@ -28,7 +28,7 @@ use crate::shared::Shared;
 #[must_use = "dropping it ends it"]
 pub struct HttpServer {
     address: SocketAddr,
-    door: Arc<Door>,
+    handler: Arc<Handler>,
     closing: CancellationToken,
     accepting: JoinHandle<()>,
 }
@@ -41,7 +41,7 @@ impl HttpServer {
 
     /// Returns the URL for clients: `http://127.0.0.1:8080/mcp`.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.door.options.path)
+        format!("http://{}{}", self.address, self.handler.options.path)
     }
 
     /// Stops accepting requests, waits up to [`HttpOptions::drain`](super::HttpOptions::drain) for open ones, and
@@ -61,7 +61,7 @@ impl HttpServer {
 impl Drop for HttpServer {
     fn drop(&mut self) {
         self.closing.cancel();
-        self.door.ending.cancel();
+        self.handler.ending.cancel();
         self.accepting.abort();
     }
 }
@@ -71,7 +71,7 @@ impl fmt::Debug for HttpServer {
         formatter
             .debug_struct("HttpServer")
             .field("address", &self.address)
-            .field("path", &self.door.options.path)
+            .field("path", &self.handler.options.path)
             .finish()
     }
 }
@@ -83,15 +83,15 @@ pub(super) async fn serve(proxy: Arc<Shared>, options: HttpOptions) -> Result<Ht
     let listener = TcpListener::bind(asked).await.map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
     let limits = options.limits;
-    let door = Arc::new(Door::new(proxy, options));
+    let handler = Arc::new(Handler::new(proxy, options));
     let closing = CancellationToken::new();
     #[cfg(feature = "redis")]
-    tokio::spawn(door.clone().work_for_others());
-    let accepting = tokio::spawn(accept(listener, door.clone(), closing.clone(), limits));
-    Ok(HttpServer { address, door, closing, accepting })
+    tokio::spawn(handler.clone().work_for_others());
+    let accepting = tokio::spawn(accept(listener, handler.clone(), closing.clone(), limits));
+    Ok(HttpServer { address, handler, closing, accepting })
 }
 
-async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationToken, limits: Limits) {
+async fn accept(listener: TcpListener, handler: Arc<Handler>, closing: CancellationToken, limits: Limits) {
     let room = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let graceful = GracefulShutdown::new();
     let strangers = Strangers::default();
@@ -115,22 +115,22 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let ending = door.ending.child_token();
+        let ending = handler.ending.child_token();
         lock(&strangers).insert(number, ending.clone());
         let stranger = Stranger { number, strangers: strangers.clone() };
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok().map(|address| address.ip());
         let remote = stream.peer_addr().ok().map(|address| address.ip().to_canonical());
-        let (ends, door) = (Ends { local, remote }, door.clone());
+        let (ends, handler) = (Ends { local, remote }, handler.clone());
         let service = service_fn(move |request| {
-            let door = door.clone();
+            let handler = handler.clone();
             stranger.asks();
-            async move { Ok::<_, Infallible>(door.answer(request, ends).await) }
+            async move { Ok::<_, Infallible>(handler.answer(request, ends).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head)
-            .serve_connection(TokioIo::new(Patient::new(stream, limits.taken)), service);
+            .serve_connection(TokioIo::new(StallTimeout::new(stream, limits.taken)), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             let _held = permit;
@@ -142,9 +142,9 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
         });
     }
     drop(listener);
-    door.closing.cancel();
+    handler.closing.cancel();
     let _ = tokio::time::timeout(limits.drain, graceful.shutdown()).await;
-    door.ending.cancel();
+    handler.ending.cancel();
 }
 
 /// Connections on which nobody has asked for anything yet, by the order in which they came.

@@ -1,19 +1,20 @@
 //! A proxy over streamable HTTP.
 //!
 //! ```text
-//! connections   accepts, within its limits, and closes gracefully
-//! door          what becomes of a request
-//! admission     which requests are let in: host, origin
-//! auth          who sends them: tokens
-//! pages         what operators ask: health, readiness, metrics
-//! headers       which era a request is of, and whether its headers say what its body says
-//! replicas      this instance among others: `elsewhere` forwards requests of their sessions, and answers theirs
-//! sessions      those of clients up to 2025-11-25
-//! posted        what kind of message a client sends
-//! streams       what one client is sent, in streams that can be resumed
-//! channel       the events of one stream
-//! body          what is read and what is written
-//! patient       ends connections of those who read nothing any more
+//! connections    accepts connections within its limits, and closes them gracefully
+//! handler        handles one request
+//! admission      lets requests in, by host, origin and limits
+//! auth           authenticates callers by their tokens
+//! pages          health, readiness and metrics for operators
+//! headers        the protocol version of a request, and whether its headers agree with its body
+//! replicas       this instance among others
+//! forwarding     forwards requests of sessions that another instance holds, and answers those that others forward
+//! sessions       sessions of clients up to 2025-11-25
+//! posted         the kinds of messages that clients send
+//! streams        streams to one client, which can be resumed
+//! channel        the events of one stream
+//! body           request and response bodies
+//! stall_timeout  closes connections whose client stopped reading
 //! ```
 
 // A refusal is an answer like any other: either way it is moved once, on its way out.
@@ -24,18 +25,18 @@ mod auth;
 mod body;
 mod channel;
 mod connections;
-mod door;
 #[cfg(feature = "redis")]
-mod elsewhere;
+mod forwarding;
+mod handler;
 mod headers;
 mod options;
 mod origin;
 mod pages;
-mod patient;
 mod posted;
 #[cfg(feature = "redis")]
 mod replicas;
 mod sessions;
+mod stall_timeout;
 mod streams;
 
 #[cfg(feature = "jwt")]

@@ -19,8 +19,8 @@ use tokio::task::AbortHandle;
 
 use super::body::{Answer, Payload};
 use super::sessions::SessionId;
+use crate::list_changes::Kind;
 use crate::lock::lock;
-use crate::news::Kind;
 use crate::redis::{KnownChanges, RedisState, RedisStateError, SessionRecord};
 
 /// The record of a session outlives the time after which the session ends by itself by so much.

@@ -116,13 +116,13 @@ impl Connection {
 
     /// How often the server has said that its list of tools changed.
     pub(crate) fn list_changes(&self) -> u64 {
-        *self.link.ledger.list_news.told().borrow()
+        *self.link.ledger.list_changes.reported().borrow()
     }
 
     /// How often a list may have changed since the connection began.
-    pub(crate) fn news_of(&self, listing: Listing) -> u64 {
-        let news = &self.link.ledger.list_news;
-        if matches!(listing, Listing::Tools) { news.count() } else { news.of_others() }
+    pub(crate) fn changes_of(&self, listing: Listing) -> u64 {
+        let changes = &self.link.ledger.list_changes;
+        if matches!(listing, Listing::Tools) { changes.count() } else { changes.other_lists() }
     }
 
     /// Returns the receiving side, once. Dropping it ends the connection.
@@ -169,7 +169,7 @@ impl Connection {
         let mut subscription = self.session.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?;
         let ended = subscription.ended().await;
         // Changes from here on are not heard of.
-        self.link.ledger.list_news.note();
+        self.link.ledger.list_changes.mark_changed();
         ended
     }
 

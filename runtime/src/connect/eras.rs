@@ -20,7 +20,7 @@ use crate::connect::process::download::Download;
 #[cfg(feature = "stdio")]
 use crate::connect::process::environment::missed;
 use crate::connect::resolve::{Resolved, resolve, unresolved};
-use crate::connect::starts::Starts;
+use crate::connect::start_limit::StartLimit;
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::Failure;
@@ -52,7 +52,7 @@ struct FailedAttempt {
 /// still do so.
 pub(crate) async fn establish(
     (config, options): (&ServerConfig, &ClientOptions),
-    (notices, starts): (&Arc<Notices>, &Starts),
+    (notices, starts): (&Arc<Notices>, &StartLimit),
     patience: Duration,
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);

@@ -49,29 +49,29 @@ struct Kept {
     until: Instant,
     is_public: bool,
     /// How often the list had changed.
-    news: u64,
+    changes: u64,
 }
 
 impl KeptLists {
-    /// Returns a list that is still good; `news` is how often it has changed.
-    pub(crate) fn get(&self, method: &str, news: u64) -> Option<Vec<Value>> {
-        lock(&self.0).get(method).filter(|kept| kept.is_good(news)).map(|kept| kept.items.clone())
+    /// Returns a list that is still good; `changes` is how often it has changed.
+    pub(crate) fn get(&self, method: &str, changes: u64) -> Option<Vec<Value>> {
+        lock(&self.0).get(method).filter(|kept| kept.is_good(changes)).map(|kept| kept.items.clone())
     }
 
     /// Returns how long a list may still be kept.
-    pub(crate) fn terms(&self, method: &str, news: u64) -> Option<ListTerms> {
+    pub(crate) fn terms(&self, method: &str, changes: u64) -> Option<ListTerms> {
         let lists = lock(&self.0);
-        let kept = lists.get(method).filter(|kept| kept.is_good(news))?;
+        let kept = lists.get(method).filter(|kept| kept.is_good(changes))?;
         Some(ListTerms { ttl: kept.until.saturating_duration_since(Instant::now()), is_public: kept.is_public })
     }
 
     /// Keeps a list, where its terms allow it.
-    pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, news: u64) {
+    pub(crate) fn put(&self, method: &'static str, items: &[Value], terms: &Terms, changes: u64) {
         let mut lists = lock(&self.0);
         match terms.ttl {
             Some(ttl) => {
                 let (until, is_public) = (terms.begun + ttl, terms.is_public);
-                lists.insert(method, Kept { items: items.to_vec(), until, is_public, news });
+                lists.insert(method, Kept { items: items.to_vec(), until, is_public, changes });
             }
             None => drop(lists.remove(method)),
         }
@@ -79,8 +79,8 @@ impl KeptLists {
 }
 
 impl Kept {
-    fn is_good(&self, news: u64) -> bool {
-        self.news == news && Instant::now() < self.until
+    fn is_good(&self, changes: u64) -> bool {
+        self.changes == changes && Instant::now() < self.until
     }
 }
 

@@ -10,7 +10,7 @@ use lru::LruCache;
 use mcp_bindgen_model::Rate;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::starts::Starts;
+use super::start_limit::StartLimit;
 use crate::ground::limiter::Limiter;
 use crate::ground::recent::{Moments, recent};
 use crate::ground::redact::debug_as;
@@ -45,7 +45,7 @@ impl Default for Limits {
     fn default() -> Self {
         let turns = Mutex::new(recent(MOST_CALLERS));
         let (limiter, places, counter) = Default::default();
-        Self { limiter, places, starts: Starts::default(), counter, turns }
+        Self { limiter, places, starts: StartLimit::default(), counter, turns }
     }
 }
 
@@ -53,7 +53,7 @@ struct Limits {
     limiter: OnceLock<Option<Limiter>>,
     /// One place for each call at a time.
     places: OnceLock<Option<Semaphore>>,
-    starts: Starts,
+    starts: StartLimit,
     /// Counts in place of these limits.
     counter: OnceLock<Box<Counter>>,
     /// The turns that callers took, by rule and principal.
@@ -107,7 +107,7 @@ impl SharedLimits {
         }
     }
 
-    pub(crate) fn starts(&self) -> &Starts {
+    pub(crate) fn starts(&self) -> &StartLimit {
         &self.0.starts
     }
 

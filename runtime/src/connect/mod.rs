@@ -17,5 +17,5 @@ pub(crate) mod process;
 pub(crate) mod resolve;
 mod rounds;
 pub(crate) mod secrets;
-pub(crate) mod starts;
+pub(crate) mod start_limit;
 pub(crate) mod stores;

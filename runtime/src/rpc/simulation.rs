@@ -131,7 +131,7 @@ impl Simulation {
             terms.cancellation = Some(token);
         }
         if self.chance.once_in(4) {
-            terms.list = Some(self.ledger.list_news.count());
+            terms.list = Some(self.ledger.list_changes.count());
         }
         let session = self.session.clone();
         let future = Some(Box::pin(async move { session.request(request, terms).await }));

@@ -14,6 +14,7 @@ mod format;
 mod inclusion;
 mod interface;
 mod memo;
+mod messages;
 mod offers;
 pub(crate) mod pattern;
 mod renamed;
@@ -21,11 +22,10 @@ mod rust;
 mod samples;
 mod schemas;
 mod sent;
+mod text_keywords;
 mod types;
 mod validity;
 mod version;
-mod wording;
-mod words;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -12,7 +12,7 @@ use super::sent::Sent;
 use super::types::printed;
 use super::validity::{Formats, is_valid, is_valid_with};
 use super::version::Version;
-use super::{interface, wording, words};
+use super::{interface, messages, text_keywords};
 use crate::normalize::Kinds;
 use crate::number::same;
 use crate::texts::without_wording;
@@ -32,14 +32,14 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
     if plain_old != plain_new {
         changes = meaning(tool, role, root, old, new);
         if changes.is_empty() {
-            let pointer = format!("{root}{}", wording::narrowest(&plain_old, &plain_new));
+            let pointer = format!("{root}{}", text_keywords::narrowest(&plain_old, &plain_new));
             changes.push(Change::new(tool, Class::Compatible, ChangeKind::Other, pointer, "written differently"));
         }
-    } else if old.get("default") != new.get("default") || !wording::differences(old, new).is_empty() {
+    } else if old.get("default") != new.get("default") || !text_keywords::differences(old, new).is_empty() {
         // A default of `null` decides what absence means.
         changes = meaning(tool, role, root, old, new);
     }
-    for (pointer, mut keywords) in wording::differences(old, new) {
+    for (pointer, mut keywords) in text_keywords::differences(old, new) {
         let pointer = format!("{root}{pointer}");
         let is_told = |change: &Change| change.kind == ChangeKind::Deprecated && change.pointer == pointer;
         if keywords.contains(&"deprecated") && changes.iter().any(is_told) {
@@ -87,8 +87,8 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
     let mut proof = Proof { role, old: &old, new: &new, patterns: Patterns::default(), general: None };
     for failure in failures {
         let (kind, detail) = match role {
-            Role::Input => words::refused(&failure.reason),
-            Role::Output => words::unread(&failure.reason),
+            Role::Input => messages::refused(&failure.reason),
+            Role::Output => messages::unread(&failure.reason),
         };
         let pointer = format!("{root}{}", failure.pointer());
         let witness = proof.of(&failure);
@@ -114,7 +114,7 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
     }
     if role == Role::Input {
         for failure in Inclusion::of(&new, &old).failures(Kinds::OBJECT, &Sent::Anything) {
-            let (kind, detail) = words::accepted(&failure.reason);
+            let (kind, detail) = messages::accepted(&failure.reason);
             let pointer = format!("{root}{}", failure.pointer());
             if !is_told(&changes, &pointer) {
                 changes.push(Change::new(tool, Class::Compatible, kind, pointer, detail));

@@ -99,7 +99,7 @@ impl Client {
 
 /// Notes each change that one connection hears of.
 pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infallible {
-    let mut count = connection.link.ledger.list_news.told();
+    let mut count = connection.link.ledger.list_changes.reported();
     // Changes during the handshake count too.
     count.mark_changed();
     if *count.borrow_and_update() > 0 {

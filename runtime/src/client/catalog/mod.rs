@@ -89,7 +89,7 @@ impl Client {
     pub fn list_terms(&self, method: &str) -> Option<ListTerms> {
         let connection = self.supervisor.open_connection()?;
         let listing = Listing::of_method(method)?;
-        connection.kept.terms(method, connection.news_of(listing))
+        connection.kept.terms(method, connection.changes_of(listing))
     }
 
     /// Takes a snapshot of all that the server offers.
@@ -204,8 +204,8 @@ async fn all(
     };
     let method = listing.method();
     let (key, _) = listing.key();
-    let news = connection.news_of(listing);
-    if let Some(kept) = connection.kept.get(method, news) {
+    let changes = connection.changes_of(listing);
+    if let Some(kept) = connection.kept.get(method, changes) {
         return Ok(kept);
     }
     let mut terms = Terms::new();
@@ -265,7 +265,7 @@ async fn all(
         }
         found.extend(items);
         let Some(next) = next else {
-            connection.kept.put(method, &found, &terms, news);
+            connection.kept.put(method, &found, &terms, changes);
             return Ok(found);
         };
         cursor = Some(next.to_owned());

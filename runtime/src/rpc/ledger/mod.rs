@@ -25,7 +25,7 @@ use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::ground::sync::lock;
 use crate::rpc::failure::Failure;
-use crate::rpc::list_news::ListNews;
+use crate::rpc::list_changes::ListChanges;
 use crate::rpc::messages::{self, Incoming, Question, UNREADABLE};
 use crate::rpc::notices::Notices;
 use crate::rpc::sent::Message;
@@ -60,7 +60,7 @@ pub struct Ledger {
     timeout: Duration,
     redactor: Redactor,
     witness: OnceLock<Arc<dyn Witness>>,
-    pub(crate) list_news: ListNews,
+    pub(crate) list_changes: ListChanges,
     notices: OnceLock<Arc<Notices>>,
     resources: OnceLock<Arc<Subscriptions>>,
     book: Mutex<Book>,
@@ -68,8 +68,8 @@ pub struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
-        let (witness, list_news, notices, resources, book) = Default::default();
-        Arc::new(Self { limits, timeout, redactor, witness, list_news, notices, resources, book })
+        let (witness, list_changes, notices, resources, book) = Default::default();
+        Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, book })
     }
 
     /// Has a witness see what passes from now on; there is one at most.
@@ -130,7 +130,7 @@ impl Ledger {
 
     /// Returns `true` if a request is still to be sent.
     fn may_leave(&self, book: &mut Book, ticket: &Ticket) -> bool {
-        if !ticket.is_for_list(self.list_news.count()) {
+        if !ticket.is_for_list(self.list_changes.count()) {
             book.settle(ticket, State::Failed(Failure::stale()));
         }
         matches!(ticket.state(), State::Queued) && !ticket.is_late() && book.ended.is_none()
@@ -284,7 +284,7 @@ impl Ledger {
                 _ => {}
             }
         }
-        self.list_news.hear(&fields);
+        self.list_changes.record(&fields);
         if method == RESOURCE_UPDATED
             && let (Some(resources), Some(uri)) = (self.resources.get(), params.get("uri").and_then(Value::as_str))
         {

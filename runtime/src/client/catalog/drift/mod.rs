@@ -85,7 +85,7 @@ pub(crate) struct Looked {
 /// The tools as they were listed once.
 struct Listed {
     /// The count of changes when the list was asked for.
-    news: u64,
+    list_changes: u64,
     /// The count when it was there: some servers tell of a change whenever they are asked.
     end: u64,
     tools: HashMap<String, Value>,
@@ -134,7 +134,7 @@ impl LiveTools {
             let verdict = listed.verdict(server, connection, bound, (demand, told));
             let late = || ConnectError::new(server, Kind::Timeout, "its tools are still being compared");
             let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
-            let is_current = listed.news == connection.link.ledger.list_news.count();
+            let is_current = listed.list_changes == connection.link.ledger.list_changes.count();
             if is_current || !std::mem::take(&mut may_look_again) {
                 return Ok(Looked { refusal, list: listed.end });
             }
@@ -148,8 +148,8 @@ impl LiveTools {
         connection: &Connection,
         patience: Patience,
     ) -> Result<Arc<Listed>, ConnectError> {
-        let news = &connection.link.ledger.list_news;
-        let is_current = |listed: &Arc<Listed>| listed.news == news.count();
+        let list_changes = &connection.link.ledger.list_changes;
+        let is_current = |listed: &Arc<Listed>| listed.list_changes == list_changes.count();
         let known = || lock(&self.listed).clone().filter(is_current);
         if let Some(listed) = known() {
             return Ok(listed);
@@ -161,7 +161,7 @@ impl LiveTools {
         if let Some(listed) = known() {
             return Ok(listed);
         }
-        let start = news.count();
+        let start = list_changes.count();
         let mut tools = HashMap::new();
         for mut tool in super::tools(server, connection, patience).await? {
             // As it was when the snapshot was taken.
@@ -171,8 +171,8 @@ impl LiveTools {
             }
         }
         let listed = Arc::new(Listed {
-            news: start,
-            end: news.count(),
+            list_changes: start,
+            end: list_changes.count(),
             tools,
             verdicts: Mutex::default(),
             budget: Budget::default(),
@@ -229,19 +229,19 @@ pub(crate) async fn watch(
 ) -> Infallible {
     let mut bound = live.bound_count.subscribe();
     let mut lists = live.list_count.subscribe();
-    let mut news = connection.link.ledger.list_news.subscribe();
+    let mut list_changes = connection.link.ledger.list_changes.subscribe();
     if !demand.looks() || bound.wait_for(|count| *count > 0).await.is_err() {
         return pending().await;
     }
     let mut pause = HEAD_START;
     sleep(pause).await;
     // Where it tells of changes on request alone, nothing is missed if it is asked first.
-    if changes.ask_for(connection) && !demand.refuses() && news.borrow_and_update().eq(&0) {
-        let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, news.changed()).await;
+    if changes.ask_for(connection) && !demand.refuses() && list_changes.borrow_and_update().eq(&0) {
+        let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, list_changes.changed()).await;
     }
     loop {
         bound.borrow_and_update();
-        news.borrow_and_update();
+        list_changes.borrow_and_update();
         lists.borrow_and_update();
         let listed = match demand.refuses() {
             true => Ok(lock(&live.listed).clone()),
@@ -265,7 +265,7 @@ pub(crate) async fn watch(
         let compared = Instant::now();
         let changed = tokio::select! {
             changed = bound.changed() => changed,
-            changed = news.changed(), if !demand.refuses() => changed,
+            changed = list_changes.changed(), if !demand.refuses() => changed,
             changed = lists.changed(), if demand.refuses() => changed,
         };
         if changed.is_err() {

@@ -33,7 +33,7 @@ impl Requests {
             match self.get(conversation, last_event.as_deref()).await {
                 Ok(Some(mut reader)) => {
                     let opened = Instant::now();
-                    self.http.ledger.list_news.note();
+                    self.http.ledger.list_changes.mark_changed();
                     while let Some(Ok(event)) = reader.next().await {
                         let event = self.take_event(event, None).await;
                         let retry = event.retry.map_or(shortest, Duration::from_millis);
@@ -49,7 +49,7 @@ impl Requests {
                 Ok(None) => return,
                 Err(_) => {}
             }
-            self.http.ledger.list_news.note_silence();
+            self.http.ledger.list_changes.mark_unwatched();
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

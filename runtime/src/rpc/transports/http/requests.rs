@@ -236,7 +236,7 @@ impl Requests {
         self.latest.send_modify(|latest| {
             if latest.number > 0 {
                 // Before anybody can see the session, and send something to it.
-                self.http.ledger.list_news.note();
+                self.http.ledger.list_changes.mark_changed();
             }
             *latest = Conversation { number: latest.number + 1, session, version, is_modern };
         });

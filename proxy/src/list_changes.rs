@@ -10,9 +10,9 @@ const CHANGED: [&str; 3] = [TOOLS_CHANGED, PROMPTS_CHANGED, RESOURCES_CHANGED];
 
 /// How often each of the lists has changed, in the order of [`CHANGED`].
 #[derive(Clone, Copy, Default)]
-pub(super) struct News([u64; CHANGED.len()]);
+pub(super) struct ListChanges([u64; CHANGED.len()]);
 
-impl News {
+impl ListChanges {
     /// Notes that the list of a notification has changed.
     pub(super) fn note(&mut self, method: &str) {
         let counts = CHANGED.into_iter().zip(&mut self.0).filter(|(known, _)| *known == method);
@@ -35,13 +35,13 @@ pub(super) fn notification(kind: Kind) -> &'static str {
 }
 
 /// Reads the news from its creation on.
-pub(super) struct Newsreader {
-    news: watch::Receiver<News>,
-    told: News,
+pub(super) struct ListChangeReader {
+    news: watch::Receiver<ListChanges>,
+    told: ListChanges,
 }
 
-impl Newsreader {
-    pub(super) fn new(mut news: watch::Receiver<News>) -> Self {
+impl ListChangeReader {
+    pub(super) fn new(mut news: watch::Receiver<ListChanges>) -> Self {
         let told = *news.borrow_and_update();
         Self { news, told }
     }

@@ -56,7 +56,7 @@ pub(super) struct Ends {
 }
 
 /// All that requests need.
-pub(super) struct Door {
+pub(super) struct Handler {
     pub(super) proxy: Arc<Shared>,
     pub(super) options: HttpOptions,
     pub(super) requests: Arc<Semaphore>,
@@ -73,7 +73,7 @@ pub(super) struct Door {
     pub(super) ending: CancellationToken,
 }
 
-impl Door {
+impl Handler {
     pub(super) fn new(proxy: Arc<Shared>, options: HttpOptions) -> Self {
         let limits = options.limits;
         let ending = CancellationToken::new();
@@ -159,7 +159,7 @@ impl Door {
         };
         let body = Payload::Left(body);
         #[cfg(feature = "redis")]
-        let body = match self.elsewhere(&parts.method, headers, &caller, body).await? {
+        let body = match self.forward_unless_held(&parts.method, headers, &caller, body).await? {
             Route::Here(body) => body,
             Route::Elsewhere(answer) => {
                 return Ok(until(answer, async move {

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::body::{Answer, Payload, busy, read, refused, unavailable};
-use super::door::{Door, no_session, session, version};
+use super::handler::{Handler, no_session, session, version};
 use super::headers;
 use super::replicas::{Forwarded, Frame, Headers, Message, Replicas, Route};
 use super::sessions::SessionId;
@@ -38,7 +38,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 const BEATS: u32 = 10;
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-impl Door {
+impl Handler {
     /// Records a session that began here.
     pub(super) async fn record(&self, id: &SessionId, caller: &Caller, initialize: Value) -> Result<(), Answer> {
         let Some(replicas) = &self.replicas else { return Ok(()) };
@@ -89,7 +89,7 @@ impl Door {
     }
 
     /// Has the instance answer a request that holds its session.
-    pub(super) async fn elsewhere(
+    pub(super) async fn forward_unless_held(
         &self,
         method: &Method,
         headers: &HeaderMap,
@@ -319,7 +319,7 @@ fn no_state(error: RedisStateError) -> Answer {
     unavailable("the shared state of the proxy is unavailable")
 }
 
-async fn beat(door: &Door, replicas: &Replicas) {
+async fn beat(handler: &Handler, replicas: &Replicas) {
     let (mut own, mut known) = (HashSet::new(), KnownChanges::default());
     for beat in 0_u32.. {
         if let Err(error) = replicas.state.beat().await {
@@ -327,14 +327,14 @@ async fn beat(door: &Door, replicas: &Replicas) {
         }
         if beat % BEATS == 0 {
             for session in replicas.renew().await {
-                door.sessions.end(&session);
+                handler.sessions.end(&session);
             }
         }
-        own.extend(std::mem::take(&mut *lock(&door.proxy.changes)));
+        own.extend(std::mem::take(&mut *lock(&handler.proxy.changes)));
         match replicas.changes(&own, &mut known).await {
             Ok(changed) => {
                 own.clear();
-                let proxy = door.proxy.clone();
+                let proxy = handler.proxy.clone();
                 tokio::spawn(async move {
                     join_all(changed.iter().map(|(kind, server)| proxy.list_anew(server, *kind))).await;
                 });
@@ -345,7 +345,7 @@ async fn beat(door: &Door, replicas: &Replicas) {
     }
 }
 
-async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
+async fn receive(handler: &Arc<Handler>, replicas: &Arc<Replicas>) {
     let mut inbox = replicas.state.inbox();
     let mut tasks = JoinSet::new();
     loop {
@@ -354,10 +354,10 @@ async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
             match serde_json::from_str(&text) {
                 Ok(Message::Request { from, number, request }) => {
                     let key = (from, number);
-                    let (own, door, of) = (replicas.clone(), door.clone(), key.clone());
+                    let (own, handler, of) = (replicas.clone(), handler.clone(), key.clone());
                     replicas.begin(key, || {
                         tasks.spawn(async move {
-                            work(&door, &own, &of, *request).await;
+                            work(&handler, &own, &of, *request).await;
                             own.end(&of);
                         })
                     });
@@ -373,10 +373,10 @@ async fn receive(door: &Arc<Door>, replicas: &Arc<Replicas>) {
 }
 
 /// Answers a request that another instance has forwarded.
-async fn work(door: &Door, replicas: &Replicas, (from, number): &(String, u64), request: Forwarded) {
+async fn work(handler: &Handler, replicas: &Replicas, (from, number): &(String, u64), request: Forwarded) {
     let number = *number;
     let Ok(method) = Method::from_bytes(request.method.as_bytes()) else { return };
-    let (head, mut body) = door.forwarded(&method, request).await.into_parts();
+    let (head, mut body) = handler.forwarded(&method, request).await.into_parts();
     let send = async |frame| replicas.state.send(from, &Message::Answer { number, frame }).await;
     if send(Some(Frame::Head(head.status.as_u16(), Headers::of(&head.headers)))).await.is_err() {
         return;

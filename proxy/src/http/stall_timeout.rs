@@ -10,20 +10,20 @@ use tokio::time::{Sleep, sleep};
 
 /// A stream that fails where nothing of what is written is taken for so long: whoever stops reading holds no place of those
 /// who read.
-pub(super) struct Patient<S> {
+pub(super) struct StallTimeout<S> {
     stream: S,
     patience: Duration,
     /// Since somebody waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> StallTimeout<S> {
     pub(super) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, waiting: None }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for StallTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -33,7 +33,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if let Poll::Ready(written) = Pin::new(&mut self.stream).poll_write(context, bytes) {
             self.waiting = None;
@@ -62,7 +62,7 @@ mod tests {
     #[tokio::test]
     async fn slow_reader_is_tolerated_and_a_stalled_one_times_out() {
         let (mut near, far) = tokio::io::duplex(8);
-        let mut stream = Patient::new(far, Duration::from_millis(600));
+        let mut stream = StallTimeout::new(far, Duration::from_millis(600));
         let reading = async {
             let mut bytes = [0; 8];
             for _ in 0..8 {

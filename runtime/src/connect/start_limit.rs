@@ -13,7 +13,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 /// The starts of a server since it last worked.
 #[derive(Default)]
-pub(crate) struct Starts(Mutex<Failing>);
+pub(crate) struct StartLimit(Mutex<Failing>);
 
 #[derive(Default)]
 struct Failing {
@@ -21,7 +21,7 @@ struct Failing {
     last: Option<ConnectError>,
 }
 
-impl Starts {
+impl StartLimit {
     /// Counts a start.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn starts_stop_after_five_failures_a_minute_with_the_last_error() {
-        let starts = Starts::default();
+        let starts = StartLimit::default();
         let mut counted = Vec::new();
         for second in 0..180 {
             match starts.begin() {

@@ -8,12 +8,12 @@ use mcp_bindgen_runtime::Caller;
 /// The servers and tools that a caller sees, by `[access]` of the configuration; all of them without it. A caller cannot use
 /// the others.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sees {
+pub(super) struct VisibleTools {
     access: Option<Arc<Access>>,
     entries: Vec<String>,
 }
 
-impl Sees {
+impl VisibleTools {
     pub(super) fn of(access: Option<&Arc<Access>>, caller: &Caller) -> Self {
         Self { access: access.cloned(), entries: caller.access.clone() }
     }

@@ -1,0 +1,107 @@
+//! Counts the changes that a server reports of its lists.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
+
+/// Counts how often the list of tools may have changed since the connection began. The count changes as messages arrive, so a
+/// response is read after every change that the server reported before it.
+#[derive(Default)]
+pub(crate) struct ListChanges {
+    count: watch::Sender<u64>,
+    /// How often the server has reported a change.
+    reported: watch::Sender<u64>,
+    /// How often another list has changed.
+    others: AtomicU64,
+}
+
+impl ListChanges {
+    /// Counts the change that a request or notification of the server reports, if any.
+    pub(super) fn record(&self, fields: &Map<String, Value>) {
+        let reports_tools = || {
+            let reported = fields.get("params").and_then(|params| params.pointer("/notifications/toolsListChanged"));
+            reported == Some(&Value::Bool(true))
+        };
+        let is_changed = match fields.get("method").and_then(Value::as_str) {
+            Some("notifications/tools/list_changed") => {
+                self.reported.send_modify(|reported| *reported += 1);
+                true
+            }
+            // The server reports changes from now on; earlier ones were not reported.
+            Some("notifications/subscriptions/acknowledged") => reports_tools(),
+            Some(PROMPTS_CHANGED | RESOURCES_CHANGED) => {
+                self.others.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+            _ => false,
+        };
+        if is_changed {
+            self.mark_changed();
+        }
+    }
+
+    /// Counts a possible change of the list of tools.
+    pub(crate) fn mark_changed(&self) {
+        self.count.send_modify(|count| *count += 1);
+    }
+
+    /// Counts a possible change without waking subscribers: the server no longer reports changes, so earlier lists are stale.
+    pub(crate) fn mark_unwatched(&self) {
+        self.count.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        *self.count.borrow()
+    }
+
+    /// Returns how often a list other than that of tools has changed.
+    pub(crate) fn other_lists(&self) -> u64 {
+        self.others.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of changes that the server has reported.
+    pub(crate) fn reported(&self) -> watch::Receiver<u64> {
+        self.reported.subscribe()
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn list_changes_and_acknowledged_subscriptions_are_counted() {
+        let changes = ListChanges::default();
+        let record = |message: Value| {
+            changes.record(message.as_object().expect("an object"));
+            changes.count()
+        };
+        assert_eq!(record(json!({"method": "notifications/progress", "params": {}})), 0);
+        assert_eq!(record(json!({"method": "notifications/tools/list_changed"})), 1);
+        let acknowledged = |what| json!({"method": "notifications/subscriptions/acknowledged", "params": what});
+        assert_eq!(record(acknowledged(json!({"notifications": {"toolsListChanged": true}}))), 2);
+        assert_eq!(record(acknowledged(json!({"notifications": {"resourceSubscriptions": ["a"]}}))), 2);
+        assert_eq!(record(json!({"method": 5})), 2);
+    }
+
+    #[test]
+    fn changes_of_other_lists_are_counted_apart() {
+        let changes = ListChanges::default();
+        for method in [PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"] {
+            changes.record(json!({ "method": method }).as_object().expect("an object"));
+        }
+        assert_eq!((changes.other_lists(), changes.count()), (2, 0));
+    }
+}
