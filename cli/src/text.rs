@@ -92,6 +92,13 @@ pub(crate) fn wrapped(text: &str, columns: usize, first: usize, rest: usize) -> 
             line.push(' ');
             used += 1;
         }
+        // The parts of one emoji are wider one by one.
+        if used + word.width() <= columns {
+            line.push_str(word);
+            used += word.width();
+            is_empty = false;
+            continue;
+        }
         for char in word.chars() {
             // As in a whole text, where control characters count.
             let wide = char.width().unwrap_or(1);

@@ -30,9 +30,10 @@ impl Scratch {
         Ok(write_if_changed(&self.root.join(path), contents.as_bytes()).map(drop)?)
     }
 
-    /// Writes a package of the workspace, without its sources.
+    /// Writes a package of the workspace, without its sources. Only `runner` is a library.
     pub(crate) fn package(&self, name: &str, dependencies: &str) -> Fallible<()> {
-        let head = format!("[package]\nname = {name:?}\nedition = \"2024\"\npublish = false\n");
+        let autolib = if name == "runner" { "" } else { "autolib = false\n" };
+        let head = format!("[package]\nname = {name:?}\nedition = \"2024\"\npublish = false\n{autolib}");
         self.write(&format!("{name}/Cargo.toml"), &format!("{head}\n[dependencies]\n{dependencies}"))
     }
 

@@ -359,12 +359,6 @@ fn collect_sources(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The Rust files of the repository that git tracks.
-fn rust_files() -> Fallible<Vec<PathBuf>> {
-    let output = Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()).output()?;
-    Ok(String::from_utf8(output.stdout)?.lines().map(|path| root().join(path)).filter(|path| path.exists()).collect())
-}
-
 fn lines_before_tests(source: &str) -> usize {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
     code.lines().count()

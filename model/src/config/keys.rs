@@ -61,6 +61,10 @@ table! {
         /// The folder of the snapshots, relative to the file.
         pub snapshots: PathBuf => "snapshots", "\"mcp\"",
             "folder of the snapshots, relative to the file";
+        /// The number of calls in a time; further calls wait.
+        pub limit: Option<Rate> => "limit", "",
+            "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`"
+            .demand().page("#limits");
         /// The timeout of calls.
         pub timeout: Duration => "timeout", "\"30s\"",
             "`timeout` of servers that set none";
@@ -145,6 +149,9 @@ table! {
         => "url", "",
             "an HTTP endpoint instead of `command`"
             .form(Form::Text);
+        => "transport", "by `command` or `url`",
+            "`\"sse\"` is the HTTP+SSE of 2024; the others are implied"
+            .form(Form::Words(transports));
         => "headers", "{}",
             "headers of every request to `url`"
             .form(Form::TextMap).remote();
@@ -166,9 +173,6 @@ table! {
         pub auth: Option<AuthConfig> => "auth", "",
             "OAuth settings, beyond those that the server announces"
             .remote().page("#oauth");
-        => "transport", "by `command` or `url`",
-            "`\"sse\"` is the HTTP+SSE of 2024; the others are implied"
-            .form(Form::Words(transports));
         /// Globs of the tools to use; `None` for all. The runtime denies calls of other tools. Like `exclude` and
         /// `approve`, this does not affect prompts and resources.
         pub tools: Option<Vec<String>> => "tools", "all",
@@ -227,10 +231,6 @@ table! {
         /// The timeout of calls.
         pub timeout: Option<Duration> => "timeout", "of `[defaults]`",
             "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`";
-        /// The number of calls in a time; further calls wait.
-        pub limit: Option<Rate> => "limit", "",
-            "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`"
-            .demand().page("#limits");
         /// The timeout of connecting.
         pub connect_timeout: Option<Duration> => "connect_timeout", "\"60s\"",
             "limit of connecting, including the download of a package";

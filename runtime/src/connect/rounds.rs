@@ -154,7 +154,7 @@ impl Connection {
                         return result.ok_or_else(|| RequestError::invalid("the task has ended without a result"));
                     }
                     Some("failed") => {
-                        let error = task.get("error").unwrap_or(&Value::Null);
+                        let error = task.get("error").filter(|error| error.is_object()).unwrap_or(&Value::Null);
                         return Err(RequestError::Rpc(error_data(error, "the task failed")));
                     }
                     Some("cancelled") => {

@@ -192,6 +192,15 @@ impl Report {
             }
         }
         self.write_faults(&mut text);
+        if self.figures.iter().any(|figure| figure.missed) {
+            for ((_, list, index, name), (count, value, reason)) in self.let_through.iter().take(TOOLS_IN_TEXT) {
+                let value = excerpt(value);
+                let _ = writeln!(
+                    text,
+                    "{list} {name:?} (tool {index}): {count} invalid values accepted, as {value}: {reason}"
+                );
+            }
+        }
         for failure in &self.failures {
             let _ = writeln!(text, "error: {failure}");
         }

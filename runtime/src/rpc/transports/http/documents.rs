@@ -18,26 +18,31 @@ use super::{bodies, client};
 pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<Value, String> {
     let client = client::shared(url, &Network::default())?;
     let request = client.get(url).header(ACCEPT, super::JSON);
-    let (status, body) = exchange(request, longest, within, describe).await?;
+    let (status, body) = exchange(request, longest, within, StatusCode::is_success, describe).await?;
     if !status.is_success() {
         return Err(format!("HTTP {status}"));
     }
     serde_json::from_slice(&body).map_err(|_| "the response is not JSON".to_owned())
 }
 
-/// Sends a request, and returns the status and the body of the response. Cancel safe.
+/// Sends a request, and returns the status and the body of the response. The body is empty, and is not awaited, if `has_body` is
+/// `false` for the status. Cancel safe.
 ///
 /// # Errors
-/// The reason why there is none; `failed` describes that of the client.
+/// Fails if there is no response in time, or its body is too long; `failed` describes an error of the client.
 pub(crate) async fn exchange(
     request: RequestBuilder,
     longest: usize,
     within: Duration,
+    has_body: fn(&StatusCode) -> bool,
     failed: fn(&reqwest::Error) -> String,
 ) -> Result<(StatusCode, Vec<u8>), String> {
     let exchange = async {
         let response = request.send().await.map_err(|error| failed(&error))?;
         let status = response.status();
+        if !has_body(&status) {
+            return Ok((status, Vec::new()));
+        }
         let body = bodies::within(longest, response).await?.ok_or("the response is too long")?;
         Ok((status, body))
     };
