@@ -38,8 +38,6 @@ pub struct Builder {
     /// The options before the first server.
     every: Overlay,
     servers: Vec<(String, Overlay)>,
-    /// An invalid path of the library.
-    fault: Option<String>,
 }
 
 /// The error of a build script. `Debug` prints the message too, because cargo shows it for an error that `main`
@@ -129,18 +127,10 @@ impl Builder {
     }
 
     /// Sets the path of this library in generated code; `"::mcp_bindgen"` by default.
-    pub fn crate_path(mut self, path: impl Into<String>) -> Self {
+    pub fn crate_path(self, path: impl Into<String>) -> Self {
         let path = path.into();
-        match syn::Path::parse_mod_style.parse_str(&path) {
-            Ok(path) => self.set(|overlay| overlay.crate_path = Some(path.into_token_stream())),
-            Err(_) => {
-                self.fault = Some(format!(
-                    "invalid module path `{}`: expected a path such as `\"::mcp_bindgen\"`",
-                    mcp_bindgen_model::printable(&path)
-                ));
-                self
-            }
-        }
+        let parsed = syn::Path::parse_mod_style.parse_str(&path).map(ToTokens::into_token_stream).map_err(|_| path);
+        self.set(|overlay| overlay.crate_path = Some(parsed))
     }
 
     /// Sets the backend for types, see [`Options::types`](crate::Options::types).
@@ -228,7 +218,8 @@ impl Builder {
         }
         // A pattern that does nothing may be about a server that cannot be read.
         if faults.is_empty() {
-            self.check_patterns(&sources.iter().map(|(_, _, source)| source).collect::<Vec<_>>())?;
+            let checked = self.check_patterns(&sources.iter().map(|(_, _, source)| source).collect::<Vec<_>>());
+            faults.extend(checked.err().map(BuildError::from));
         }
         for (name, overlay, source) in &mut sources {
             if let Some(tools) = &overlay.tools {
@@ -253,9 +244,6 @@ impl Builder {
 
     /// The servers to bind, each with all that is set for it.
     fn resolved(&self, project: &Project) -> Result<Vec<(String, Overlay)>, BuildError> {
-        if let Some(fault) = &self.fault {
-            return Err(BuildError::Usage(fault.clone()));
-        }
         let mut servers = self.servers.clone();
         if servers.is_empty() {
             servers.extend(project.servers().map(|name| (name.to_owned(), Overlay::default())));
@@ -285,6 +273,12 @@ impl Builder {
             if let Some(module) = overlay.module.as_ref().filter(|module| !is_module_name(module)) {
                 let message = format!("invalid module name `{}`", mcp_bindgen_model::printable(module));
                 return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
+            }
+            if let Some(Err(path)) = &overlay.crate_path {
+                return Err(BuildError::Usage(format!(
+                    "invalid module path `{}`: expected a path such as `\"::mcp_bindgen\"`",
+                    mcp_bindgen_model::printable(path)
+                )));
             }
         }
         Ok(servers)

@@ -15,7 +15,8 @@ pub(crate) struct Overlay {
     pub(crate) prefix: Option<Prefix>,
     /// The path of the snapshot.
     pub(crate) path: Option<String>,
-    pub(crate) crate_path: Option<TokenStream>,
+    /// The path of the library, or the text that is none.
+    pub(crate) crate_path: Option<Result<TokenStream, String>>,
     pub(crate) types: Option<Types>,
     pub(crate) unknown: Option<UnknownKeys>,
     pub(crate) rules: Rules,
@@ -57,7 +58,7 @@ impl Overlay {
         let more = self.clone();
         options.module = more.module.or(options.module);
         options.server.prefix = more.prefix.unwrap_or(options.server.prefix);
-        options.crate_path = more.crate_path.unwrap_or(options.crate_path);
+        options.crate_path = more.crate_path.and_then(Result::ok).unwrap_or(options.crate_path);
         options.server.types = more.types.unwrap_or(options.server.types);
         options.server.unknown = more.unknown.unwrap_or(options.server.unknown);
         options.exclude(more.exclude).rules(more.rules)

@@ -168,7 +168,6 @@ impl Toolset {
         &self.left_out
     }
 
-    /// In the order in which models are told of them.
     /// Returns the tools as an MCP server lists them (`tools/list`), with their names in the toolset. What their results
     /// are is left out, because replies to calls of functions have no schema.
     ///
@@ -184,6 +183,7 @@ impl Toolset {
         self.entries.iter().map(|entry| entry.listed(&entry.public)).collect()
     }
 
+    /// Returns the tools in the order in which models get them.
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
     }

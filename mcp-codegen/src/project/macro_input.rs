@@ -138,7 +138,7 @@ impl MacroInput {
                 let origin = Origin::Macro { key: key.span(), value: flag.span() };
                 overlay.rules.switches.push(Rule { key: name, value: flag.value().to_string(), origin });
             }
-            _ => overlay.crate_path = Some(path(input)?),
+            _ => overlay.crate_path = Some(Ok(path(input)?)),
         }
         Ok(())
     }

@@ -61,10 +61,6 @@ table! {
         /// The folder of the snapshots, relative to the file.
         pub snapshots: PathBuf => "snapshots", "\"mcp\"",
             "folder of the snapshots, relative to the file";
-        /// The number of calls in a time; further calls wait.
-        pub limit: Option<Rate> => "limit", "",
-            "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`"
-            .demand().page("#limits");
         /// The timeout of calls.
         pub timeout: Duration => "timeout", "\"30s\"",
             "`timeout` of servers that set none";
@@ -228,6 +224,10 @@ table! {
         /// The purpose of the server.
         pub description: Option<String> => "description", "",
             "purpose of the server: `client.config().description`";
+        /// The number of calls in a time; further calls wait.
+        pub limit: Option<Rate> => "limit", "",
+            "calls in a time; further calls wait: `\"10/s\"`, `\"100/m\"`, `\"1000/h\"`"
+            .demand().page("#limits");
         /// The timeout of calls.
         pub timeout: Option<Duration> => "timeout", "of `[defaults]`",
             "limit of a call on an open connection, restarted by progress: `\"500ms\"`, `\"30s\"`, `\"2m\"`, `\"1h\"`";

@@ -156,7 +156,7 @@ impl Reader<'_> {
     /// A JSON parser keeps the last of two members of one name.
     fn no_key_twice(&self) -> Result<(), FileError> {
         let Ok(file) = from_json(SourceText { text: Some(self.text), path: None }, self.text) else { return Ok(()) };
-        let Some((at, pointer)) = repeated(&file, "") else { return Ok(()) };
+        let Some((at, pointer)) = repeated(&file, &mut String::new()) else { return Ok(()) };
         let (line, column) = line_and_column(self.text, at);
         let key = pointer_key(pointer.rsplit('/').next().unwrap_or_default());
         let error = FileError::new(format!("duplicate key `{}`", printable(&key))).at(line, column);
@@ -167,17 +167,27 @@ impl Reader<'_> {
     }
 }
 
-/// The offset and the pointer of the first key that stands twice. What was read as JSON already is not nested deep.
-fn repeated(node: &Node, pointer: &str) -> Option<(usize, String)> {
+/// Returns the offset and the pointer of the first repeated key below `pointer`. The node was parsed as JSON before, so it is not
+/// nested deep.
+fn repeated(node: &Node, pointer: &mut String) -> Option<(usize, String)> {
+    let end = pointer.len();
     match &node.kind {
-        Kind::List(elements) => {
-            elements.iter().enumerate().find_map(|(place, element)| repeated(element, &format!("{pointer}/{place}")))
-        }
+        Kind::List(elements) => elements.iter().enumerate().find_map(|(place, element)| {
+            pointer.truncate(end);
+            pointer.push_str(&format!("/{place}"));
+            repeated(element, pointer)
+        }),
         Kind::Table(entries) => {
             let mut seen = HashSet::new();
             entries.iter().find_map(|entry| {
-                let below = format!("{pointer}/{}", pointer_segment(&entry.key));
-                if seen.insert(&entry.key) { repeated(&entry.value, &below) } else { Some((entry.at, below)) }
+                pointer.truncate(end);
+                pointer.push('/');
+                pointer.push_str(&pointer_segment(&entry.key));
+                if seen.insert(&entry.key) {
+                    repeated(&entry.value, pointer)
+                } else {
+                    Some((entry.at, pointer.clone()))
+                }
             })
         }
         _ => None,

@@ -102,6 +102,10 @@ impl Handler {
             return Ok(Route::Here(body));
         };
         for _ in 0..MOST_LOOKS {
+            // Another request may have begun the session here in the meantime.
+            if self.sessions.has(&session) {
+                return Ok(Route::Here(body));
+            }
             let held = replicas.state.holder(&session).await.map_err(no_state)?;
             let (record, is_alive) = held.ok_or_else(no_session)?;
             if record.principal != caller.principal || !is_alive && !record.can_move {
@@ -129,9 +133,6 @@ impl Handler {
                 return Ok(Route::Here(body));
             }
             tokio::time::sleep(PAUSE).await;
-            if self.sessions.has(&session) {
-                return Ok(Route::Here(body));
-            }
         }
         Err(no_session())
     }

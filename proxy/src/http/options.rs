@@ -230,9 +230,6 @@ impl HttpOptions {
 
     /// Checks the options.
     pub(super) fn check(mut self) -> Result<Self, ServeError> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
         let Self { address, ref path, limits, .. } = self;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
             let problem = "expected a path of visible ASCII that begins with `/`, without `?` and `#`";
@@ -270,7 +267,10 @@ impl HttpOptions {
                 return Err(ServeError::Unauthenticated { address });
             }
         }
-        Ok(self)
+        match self.fault.take() {
+            Some(fault) => Err(fault),
+            None => Ok(self),
+        }
     }
 }
 

@@ -33,15 +33,38 @@ impl<S: AsyncRead + Unpin> AsyncRead for StallTimeout<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(written) = Pin::new(&mut self.stream).poll_write(context, bytes) {
+impl<S: Unpin> StallTimeout<S> {
+    /// Polls a write, which fails if nothing is written in time.
+    fn within<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if let Poll::Ready(written) = write(Pin::new(&mut self.stream), context) {
             self.waiting = None;
             return Poll::Ready(written);
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
         waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.within(context, |stream, context| stream.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.within(context, |stream, context| stream.poll_write_vectored(context, slices))
+    }
+
+    /// Without it, hyper copies bodies into a buffer that keeps the size of the largest one.
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

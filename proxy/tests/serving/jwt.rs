@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -47,9 +47,13 @@ impl Issuer {
                         _ => (404, json!({})),
                     };
                     let body = body.to_string();
-                    let head =
-                        format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                    // The body of an error never ends: nobody needs it.
+                    let length = if status == 200 { body.len() } else { 1 << 20 };
+                    let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
                     let _ = stream.write_all((head + &body).as_bytes()).await;
+                    if status != 200 {
+                        std::future::pending().await
+                    }
                 });
             }
         });
@@ -109,7 +113,9 @@ impl Signer {
 
 async fn status(server: &HttpServer, token: &str) -> (u16, String) {
     let asking = Asking::modern(1, "tools/list", json!({})).with("Authorization", &format!("Bearer {token}"));
-    let answered = asking.of(server).await;
+    let patience = Duration::from_secs(5);
+    let answered =
+        tokio::time::timeout(patience, asking.of(server)).await.expect("the body of an error is not awaited");
     (answered.status, answered.headers.get("www-authenticate").cloned().unwrap_or_default())
 }
 

@@ -196,8 +196,9 @@ async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
 /// The places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
 fn places(issuer: &str) -> Vec<String> {
     let issuer = issuer.trim_end_matches('/');
-    let url = issuer.parse::<Uri>().unwrap_or_default();
-    let (origin, path) = issuer.strip_suffix(url.path()).map_or((issuer, ""), |origin| (origin, url.path()));
+    let host = issuer.find("://").map_or(0, |at| at + "://".len());
+    let path = issuer.split_at(host).1.find('/').map_or(issuer.len(), |at| host + at);
+    let (origin, path) = issuer.split_at(path);
     let mut places = vec![
         format!("{origin}/.well-known/oauth-authorization-server{path}"),
         format!("{issuer}/.well-known/openid-configuration"),

@@ -17,7 +17,6 @@ use subtle::ConstantTimeEq;
 #[cfg(feature = "jwt")]
 pub use self::jwt::JwtAuth;
 pub use self::tokens::{TokenFile, TokenFileError};
-use super::headers::one;
 use crate::ServeError;
 
 /// Why a request is not let in.
@@ -50,13 +49,14 @@ impl Authentication {
         if matches!(self, Self::None) {
             return Ok(Caller::default());
         }
-        let value = one(headers, AUTHORIZATION.as_str()).map_err(|_| NotAuthenticated::Invalid)?;
-        let (scheme, token) =
-            value.ok_or(NotAuthenticated::Nothing)?.split_once(' ').ok_or(NotAuthenticated::Invalid)?;
-        if !scheme.eq_ignore_ascii_case("Bearer") {
-            return Err(NotAuthenticated::Invalid);
-        }
-        let token = token.trim_ascii().as_bytes();
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let credentials = match (values.next(), values.next()) {
+            (None, _) => return Err(NotAuthenticated::Nothing),
+            (Some(value), None) => value.as_bytes().split_at_checked("Bearer ".len()),
+            _ => None,
+        };
+        let token = credentials.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer ")).map(|(_, token)| token);
+        let token = token.map(<[u8]>::trim_ascii).ok_or(NotAuthenticated::Invalid)?;
         match self {
             Self::None => Ok(Caller::default()),
             Self::Bearer(bearer) if bearer.is(token) => Ok(Caller::default()),
