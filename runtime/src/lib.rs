@@ -1,6 +1,6 @@
 //! Connects to MCP servers and calls their tools.
 //!
-//! Programs use this crate through `mcp-bindgen`, whose generated code stands on it.
+//! Programs use this crate through `mcp-bindgen`, and its generated code depends on it.
 
 // Without one of the transports some of the parts are not used.
 #![cfg_attr(not(all(feature = "stdio", feature = "http")), allow(dead_code))]

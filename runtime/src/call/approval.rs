@@ -37,8 +37,8 @@ pub struct ApprovalRequest {
 const SHORTEST_CUT: usize = 32;
 
 impl ApprovalRequest {
-    /// Returns the arguments for a person, with texts of about `longest` characters together. Every key and every item is there:
-    /// the longest texts are cut first, each with its length.
+    /// Returns the arguments to show to a person, shortened to about `longest` characters of text. All keys and items
+    /// are kept: the longest texts are cut first, each with a note of its length.
     ///
     /// ```
     /// # use mcp_bindgen_runtime::{CallOptions, ToolCall, middleware::{Approval, ApprovalAnswer, ApprovalRequest}};

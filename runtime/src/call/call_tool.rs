@@ -102,10 +102,10 @@ impl<C: CallTool> CallTool for WithOptions<C> {
 /// takes_any(client);
 /// ```
 pub trait DynCallTool: Send + Sync {
-    /// As [`CallTool::call_tool`].
+    /// Calls the tool like [`CallTool::call_tool`].
     fn call_tool_dyn(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolResult, CallError>>;
 
-    /// As [`CallTool::offer`].
+    /// Returns the offer like [`CallTool::offer`].
     #[doc(hidden)]
     fn offer_dyn(&self) -> Offer;
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[non_exhaustive]
 pub struct Caller {
-    /// The name of whoever was authenticated.
+    /// The name of the authenticated user.
     pub principal: Option<String>,
     /// The principal's groups.
     pub groups: Vec<String>,

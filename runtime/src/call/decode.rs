@@ -6,7 +6,7 @@ use crate::ground::redact::LONGEST_MESSAGE;
 use crate::ground::wire::{Mismatch, Wire, from_value};
 use crate::{CallError, Content, ToolResult};
 
-/// The field of the object that FastMCP and the official Python SDK put around a result that is none.
+/// The field of the object that FastMCP and the official Python SDK wrap around a result that is not an object.
 pub(super) const WRAPPER_FIELD: &str = "result";
 
 /// [`Tool::output`](crate::Tool::output) of a tool with a type for its structured content.
@@ -23,10 +23,10 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     read.map_err(|mismatch| unfit(mismatch, result))
 }
 
-/// Like [`decode`], for a value in a wrapper; text may contain it without one.
+/// Decodes a value from its wrapper object; a text block may contain the value without the wrapper.
 ///
 /// # Errors
-/// As of [`decode`].
+/// Fails like [`decode`].
 pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     let result = result.success()?;
     let wrapped = |value: &Value| {
@@ -57,7 +57,8 @@ pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
     values
 }
 
-/// Some servers write `null` where there is none; it is the value where there is no text either.
+/// Returns the structured content. A `null` counts only if the result has no text, because some servers write `null`
+/// for missing content.
 fn structured(result: &ToolResult) -> Option<&Value> {
     let has_text = || result.content.iter().any(|block| block.as_text().is_some());
     result.structured.as_ref().filter(|structured| !structured.is_null() || !has_text())

@@ -6,19 +6,19 @@ use super::decode::WRAPPER_FIELD;
 use super::{CallError, Content, Tool, ToolResult};
 use crate::ground::wire::{Mismatch, Print, to_value};
 
-/// Encodes an output as [`Tool::result`] does.
+/// Encodes an output like [`Tool::result`].
 ///
 /// # Errors
-/// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+/// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
 #[doc(hidden)]
 pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
     Ok(carried::<P>(printed::<P>(output)?))
 }
 
-/// As [`encode`], for an output that the server has in a wrapper.
+/// Encodes an output like [`encode`], for a server that wraps it in an object.
 ///
 /// # Errors
-/// As of [`encode`].
+/// Fails like [`encode`].
 #[doc(hidden)]
 pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
     let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), printed::<P>(output)?)]);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::ToolResult;
 
-/// Whether the server may have acted on a call that failed.
+/// The answer to whether the server may have acted on a failed call.
 ///
 /// ```
 /// use mcp_bindgen_runtime::{CallError, Dispatched};
@@ -98,7 +98,7 @@ pub enum CallError {
         /// The resource's URI.
         uri: String,
     },
-    /// The server does not offer what was asked for.
+    /// The server does not offer the requested item.
     #[error("{server}: `{tool}`: the server does not offer {what}")]
     #[non_exhaustive]
     NotOffered {
@@ -117,12 +117,12 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// Where in the arguments, as a JSON pointer (RFC 6901); empty for the whole.
+        /// A JSON pointer into the arguments (RFC 6901); empty for the whole.
         pointer: String,
         /// The fault in the arguments.
         message: String,
     },
-    /// The configuration, a policy or an approval said no.
+    /// The configuration, a policy or an approval denied the call.
     #[error("{server}: `{tool}` was denied: {reason}{}", after(.help))]
     #[non_exhaustive]
     Denied {
@@ -132,7 +132,7 @@ pub enum CallError {
         tool: String,
         /// Why.
         reason: String,
-        /// The next step for a developer, if there is one. Models are not told.
+        /// The next step for a developer, if there is one. It is hidden from models.
         help: Option<String>,
         /// How long to wait until the call may be made, if a rate denied it.
         retry_after: Option<Duration>,
@@ -147,7 +147,7 @@ pub enum CallError {
         tool: String,
         /// How long was waited.
         after: Duration,
-        /// Whether the server may have acted on it.
+        /// Shows whether the server may have acted on the call.
         dispatched: Dispatched,
     },
     /// The caller's token was cancelled (see [`CallOptions::cancelled_by`](crate::CallOptions::cancelled_by)).
@@ -158,7 +158,7 @@ pub enum CallError {
         server: String,
         /// The tool's wire name.
         tool: String,
-        /// Whether the server may have acted on it.
+        /// Shows whether the server may have acted on the call.
         dispatched: Dispatched,
     },
     /// The call was not carried out: the connection failed before it was on the wire, or what carries it refused it, as by
@@ -172,7 +172,7 @@ pub enum CallError {
         tool: String,
         /// The fault.
         message: String,
-        /// When the server wants to be asked again, where it said so.
+        /// The delay that the server requested before the next attempt, if any.
         retry_after: Option<Duration>,
         /// The error below.
         #[source]
@@ -188,7 +188,7 @@ pub enum CallError {
         tool: String,
         /// The fault.
         message: String,
-        /// When the server wants to be asked again, where it said so.
+        /// The delay that the server requested before the next attempt, if any.
         retry_after: Option<Duration>,
         /// The error below.
         #[source]
@@ -228,7 +228,7 @@ pub enum CallError {
     #[error("{}: the result of `{}` does not match its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
     #[non_exhaustive]
     Decode {
-        /// Where in the structured result, as a JSON pointer (RFC 6901); empty for the whole.
+        /// A JSON pointer into the structured result (RFC 6901); empty for the whole.
         pointer: String,
         /// The fault in the result.
         message: String,
@@ -258,7 +258,7 @@ fn unsent(dispatched: &Dispatched) -> &'static str {
     if *dispatched == Dispatched::No { "; it was not sent" } else { "" }
 }
 
-/// Where a value does not fit; nothing where it is the whole.
+/// Formats the place of a mismatch; empty if the pointer names the whole value.
 pub(crate) fn place(pointer: &str) -> String {
     if pointer.is_empty() { String::new() } else { format!(" at `{}`", mcp_bindgen_model::printable(pointer)) }
 }
@@ -350,7 +350,7 @@ impl CallError {
         self.names().1
     }
 
-    /// Whether the server may have acted on the call.
+    /// Returns whether the server may have acted on the call.
     pub fn dispatched(&self) -> Dispatched {
         match self {
             Self::NotConnected { .. }
@@ -368,7 +368,7 @@ impl CallError {
         }
     }
 
-    /// Returns how long to wait before the next attempt, if the server said so (`Retry-After`), or the rate of a policy.
+    /// Returns the delay before the next attempt, if the server (`Retry-After`) or the rate of a policy sets one.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Transport { retry_after, .. }
@@ -429,7 +429,7 @@ impl ConnectError {
         Self { retry_after, ..self }
     }
 
-    /// Returns how long to wait before the next attempt, if the server said so (`Retry-After`).
+    /// Returns the delay before the next attempt, if the server set one (`Retry-After`).
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }

@@ -106,8 +106,8 @@ impl CallOptions {
     }
 
     /// Adds a key to the call's `_meta`. Keys that the client sets (`progressToken`, `io.modelcontextprotocol/..`) make
-    /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments);
-    /// `io.modelcontextprotocol/logLevel`, by which servers of 2026-07-28 are asked for their log, is the caller's.
+    /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments). The exception is
+    /// `io.modelcontextprotocol/logLevel`, which requests log messages from servers of 2026-07-28.
     pub fn meta(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.set(|given| {
             Arc::make_mut(given.meta.get_or_insert_default()).insert(key.into(), value.into());

@@ -26,7 +26,7 @@ pub(crate) enum Place {
     TryTimeout,
 }
 
-/// When what is asked for has to be over, and how long that was from where it was said.
+/// A deadline, and the duration from its start to its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limit {
     pub(crate) end: Deadline,
@@ -101,7 +101,7 @@ struct Way {
     /// None where the call is tried once.
     grants: Option<Arc<Mutex<Vec<Grant>>>>,
     alive: Option<Weak<()>>,
-    /// Of a module above this one.
+    /// The observer, whose type is defined in a module above this one.
     observer: Option<Weak<dyn Any + Send + Sync>>,
     limit: Limit,
     within: Vec<usize>,
@@ -121,7 +121,7 @@ impl Passage {
     /// Enters a layer.
     ///
     /// # Errors
-    /// Fails if it stands inside of one that it cannot stand in.
+    /// Fails if the layer is inside another layer that excludes it.
     pub(crate) fn enter(&mut self, place: Place) -> Result<(), String> {
         let way = self.way_mut();
         let around = Place::ALL.into_iter().filter(|around| way.through & around.bit() != 0);
@@ -150,7 +150,7 @@ impl Passage {
         Ok(())
     }
 
-    /// Sets when the call has to be over, where that is not to be earlier already.
+    /// Sets the deadline of the call, unless it already has an earlier one.
     pub(crate) fn bound(&mut self, limit: Limit) {
         let way = self.way_mut();
         if way.limit.end.earlier(limit.end) != way.limit.end {
@@ -158,7 +158,7 @@ impl Passage {
         }
     }
 
-    /// When the call has to be over, whatever its options say.
+    /// Returns the deadline of the call, regardless of its options.
     pub(crate) fn limit(&self) -> Limit {
         self.way().map_or_else(Limit::default, |way| way.limit)
     }
@@ -167,7 +167,7 @@ impl Passage {
         self.way().is_some_and(|way| way.through & place.bit() != 0)
     }
 
-    /// Notes that what this guard demands has been asked for.
+    /// Records that the checks of this guard ran.
     pub(crate) fn guard_with(&mut self, guard: usize) {
         self.way_mut().guarded_by = Some(guard);
     }
@@ -176,7 +176,7 @@ impl Passage {
         self.way().is_some_and(|way| way.guarded_by == Some(guard))
     }
 
-    /// Notes who tells of the call from here on. Whoever keeps the call does not keep them.
+    /// Sets the observer of the rest of the call. The call keeps only a weak reference to it.
     pub(crate) fn observe_with<O: Any + Send + Sync>(&mut self, observer: &Arc<O>) {
         let observer: Weak<O> = Arc::downgrade(observer);
         self.way_mut().observer = Some(observer);
@@ -239,7 +239,7 @@ impl Passage {
     }
 }
 
-/// Describes a call for whoever approves it.
+/// Returns a canonical description of a call for an approval.
 pub(crate) fn approved_call(tool: &str, arguments: &Map<String, Value>) -> String {
     canonical_json(&serde_json::json!([tool, arguments]))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// More than this many reports that nobody has read are dropped.
+/// The limit on unread reports; more are dropped.
 const UNREAD: usize = 64;
 
 /// Hears of progress.
@@ -76,7 +76,7 @@ impl ProgressStream {
 pub(super) fn listen() -> (Listener, ProgressStream) {
     let (sender, reports) = mpsc::channel(UNREAD);
     let listener = move |progress| {
-        // Full, or nobody reads: the call goes on.
+        // A full channel or a dropped reader does not stop the call.
         let _ = sender.try_send(progress);
     };
     (Arc::new(listener), ProgressStream { reports })

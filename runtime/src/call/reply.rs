@@ -18,11 +18,11 @@ use super::{CallError, ToolResult};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolReply {
-    /// Whether the tool did what it was asked.
+    /// `true` if the tool succeeded.
     pub success: bool,
     /// The text for the model: the result's text, else its structured content as JSON, or the error.
     pub message: String,
-    /// The result as the server sent it; `null` if there is none.
+    /// The result as the server sent it; `null` if it is missing.
     pub value: Value,
 }
 

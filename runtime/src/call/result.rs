@@ -53,7 +53,7 @@ pub struct ToolResult {
     pub content: Vec<Content>,
     /// `structuredContent`; `Some(Value::Null)` if the server sent `null`.
     pub structured: Option<Value>,
-    /// Whether the tool failed.
+    /// `true` if the tool failed.
     pub is_error: bool,
     /// `_meta`.
     pub meta: Option<Map<String, Value>>,
@@ -145,7 +145,7 @@ impl ToolResult {
 
 debug_redacted!(ToolResult { server, tool, content, structured, is_error, meta, extra });
 
-/// As the `result` of a `tools/call` response: `server` and `tool` are not part of it.
+/// Serializes the `result` of a `tools/call` response, without `server` and `tool`.
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;

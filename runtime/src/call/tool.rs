@@ -18,20 +18,21 @@ pub trait Tool: Wire + Send + Sync {
     /// The result of a successful call.
     type Output: Send;
 
-    /// Reads the structured content of a result; where there is none, its text as JSON.
+    /// Reads the structured content of a result, or its text as JSON if there is no structured content.
     ///
-    /// One block of text that is JSON is the value, whatever prose stands beside it, or the only item of the list that
-    /// the value is. Several are the items of a list, unless exactly one of them fits by itself. Where no block is JSON,
-    /// all of them together may be. A value that is a text need not be JSON.
+    /// A single block of JSON text is the value, or the only item of a list value; other text blocks are ignored.
+    /// Several blocks of JSON are the items of a list, unless exactly one of them fits alone. Without a block of JSON,
+    /// the joined blocks may form the value. A value that is a string need not be JSON.
     ///
     /// # Errors
-    /// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what the tool's `outputSchema` promised.
+    /// Fails with [`CallError::Tool`] if the tool answered `isError`, and with [`CallError::Decode`] if the result does
+    /// not match the tool's `outputSchema`.
     fn output(result: ToolResult) -> Result<Self::Output, CallError>;
 
-    /// The result with which the server would give this output.
+    /// Returns the result that a server would send for this output.
     ///
     /// # Errors
-    /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+    /// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
     fn result(output: Self::Output) -> Result<ToolResult, CallError>;
 }
 
@@ -64,7 +65,7 @@ impl ToolResult {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+    /// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
     pub fn of<P: Tool>(output: P::Output) -> Result<Self, CallError> {
         P::result(output).map(|result| result.named(P::SERVER.name, P::NAME))
     }
@@ -178,7 +179,7 @@ macro_rules! __tool {
             result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),
             output => $crate::__private::encode_wrapped::<Self>(&output));
     };
-    // Of typify's types, only that of the whole output is a `Wire` type.
+    // Only the type of the whole output is a `Wire` type; the other types come from typify.
     ($params:ident -> $inner:ty = $output:ident::new($field:ident) of $server:ident: $spec:expr) => {
         $crate::__tool!(@impl $params [$inner] $server $spec,
             result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),

@@ -28,7 +28,7 @@ use crate::{CallError, CallOptions, CallTool, Cause, ConnectError, Dispatched, T
 const INVALID_PARAMS: i32 = -32602;
 /// How often a tool is compared for one call; a server may change its list all the time.
 const MOST_COMPARISONS: usize = 5;
-/// Of these what the caller says: how much of its log the server is to send.
+/// The key of these that the caller may set: it requests log messages from the server.
 const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 
 impl CallTool for Client {
@@ -80,15 +80,15 @@ impl Client {
     /// Calls a tool by its wire name, without bindings.
     ///
     /// # Errors
-    /// As [`CallTool::call_tool`].
+    /// Fails like [`CallTool::call_tool`].
     pub async fn call(&self, tool: impl Into<String>, arguments: Map<String, Value>) -> Result<ToolResult, CallError> {
         self.call_tool(ToolCall::new(self.name().to_owned(), tool.into(), arguments)).await
     }
 
-    /// Calls a tool within a time that bounds all of it, connecting included; see [`CallOptions::timeout`].
+    /// Calls a tool within a time that bounds all of it, including connecting; see [`CallOptions::timeout`].
     ///
     /// # Errors
-    /// As [`CallTool::call_tool`].
+    /// Fails like [`CallTool::call_tool`].
     pub async fn call_tool_within(&self, call: ToolCall, timeout: Duration) -> Result<ToolResult, CallError> {
         self.call_tool(call.with(CallOptions::new().timeout(timeout))).await
     }
@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    /// The connection to ask for something with, and how long that may take. `what` is asked for: a tool, a prompt, a
+    /// Returns the connection and the time limits for a request. `what` names its subject: a tool, a prompt or a
     /// resource.
     pub(crate) async fn ready(&self, what: &str, options: &CallOptions) -> Result<(Lease, Patience), CallError> {
         self.ready_until(what, options, Limit::default()).await
@@ -285,7 +285,7 @@ impl Client {
     }
 }
 
-/// Takes from the bindings which headers a tool wants, so that nothing has to be listed first.
+/// Learns the parameter headers of a tool from its bindings, so that the call needs no list of tools.
 #[cfg(feature = "http")]
 fn learn_headers(connection: &Connection, call: &ToolCall) -> Result<(), RequestError> {
     if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.known())

@@ -70,8 +70,8 @@ fn warn_of_strangers(bound: &str, config: &Config) {
     );
 }
 
-/// Returns the configuration in a file of the current folder. Whoever wrote that need not be who runs the program: a `command`
-/// of theirs is not started, nor a secret sent to their `url`, unless the program trusts them.
+/// Returns the configuration in a file of the current folder. Its author may not be the user of the program. Without
+/// the program's trust its `command` is not started, and no secret is sent to its `url`.
 fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig, String> {
     let none = format!("no configuration: the bindings embed none, and {SERVERS_VARIABLE} does not contain the server");
     match Config::find(folder) {
@@ -141,7 +141,7 @@ impl Client {
             options = options.capabilities(capabilities);
         }
         let mut server = config.with_defaults(server);
-        // Where it is isolated, it may not see that folder, and nobody asked for it.
+        // An isolated server may not see that folder, and did not request it.
         let has_cwd = !matches!(&server.transport, Transport::Stdio { cwd: None, .. });
         if server.folder.is_some() && server.isolation.is_none() && !has_cwd {
             server = server.cwd(".");

@@ -19,10 +19,9 @@ impl Client {
         Arc::as_ptr(&self.supervisor).addr()
     }
 
-    /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`, and `remote_use` for whom it is
-    /// meant for.
+    /// Checks that the configuration allows the tool: `tools`, `exclude`, and `remote_use` for remote callers.
     ///
-    /// Cancel safe: a call that is given up may have taken a turn of a rate.
+    /// Cancel safe: a dropped call may have used up one turn of a rate.
     pub(crate) async fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
         let config = self.config();
         if config.selects(&call.tool) {
@@ -37,7 +36,7 @@ impl Client {
         Err(CallError::denied(self.name(), &*call.tool, reason))
     }
 
-    /// Whether the rules of the configuration let the call be made: `policy`. Counts it where they have a rate.
+    /// Checks the call against the rules in `policy`, and counts it for rules with a rate.
     async fn admit_by_policies(&self, call: &ToolCall) -> Result<(), CallError> {
         let rules: Vec<(usize, &PolicyRule)> = self.policies_of(call).collect();
         let Some((_, first)) = rules.first() else { return Ok(()) };
@@ -85,12 +84,12 @@ impl Client {
         by_rule.or_else(|| self.config().needs_approval(&call.tool).then_some(None))
     }
 
-    /// Whether the configuration lets a prompt be used: `prompts`.
+    /// Checks that the configuration allows a prompt: `prompts`.
     pub(crate) fn admit_prompt(&self, prompt: &str) -> Result<(), CallError> {
         self.selected(prompt, "prompts", self.config().selects_prompt(prompt))
     }
 
-    /// Whether the configuration lets a resource be used: `resources`.
+    /// Checks that the configuration allows a resource: `resources`.
     pub(crate) fn admit_resource(&self, uri: &str) -> Result<(), CallError> {
         self.selected(uri, "resources", self.config().selects_resource(uri))
     }
@@ -107,7 +106,7 @@ impl Client {
         call.viewed(view)
     }
 
-    /// Whether the live server's tool is the one that was bound, where the configuration demands that: `drift`.
+    /// Checks that the live tool still matches the bound tool, if `drift` requires it.
     pub(crate) async fn check_drift(&self, call: &ToolCall) -> Result<(), CallError> {
         let Some(bound) = self.bound(call)?.filter(|_| self.demand().refuses()) else { return Ok(()) };
         let limit = call.passage.limit();
@@ -126,7 +125,7 @@ impl Client {
         self.ask_approval(call).await
     }
 
-    /// Whether the call may be made for whom it is made for.
+    /// Checks that a remote caller may use the tool.
     fn admit_remote(&self, call: &ToolCall) -> Result<(), CallError> {
         if !call.options.given().is_remote || self.config().lets_remote_use(&call.tool) {
             return Ok(());
@@ -143,10 +142,10 @@ impl Client {
         Demand::of(self.config())
     }
 
-    /// Returns the bound tool of a call, where the configuration wants it compared.
+    /// Returns the bound tool of a call, if the configuration compares tools.
     ///
     /// # Errors
-    /// Fails if it has to be compared, and nobody knows what it was.
+    /// Fails if a comparison is required, but no bound tool is known.
     pub(super) fn bound(&self, call: &ToolCall) -> Result<Option<Bound>, CallError> {
         let demand = self.demand();
         if !demand.looks() {

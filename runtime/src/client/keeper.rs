@@ -27,7 +27,7 @@ const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Durat
 /// How long calls do not try to connect after an attempt failed; twice as long after each further one.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A connection that nobody used, and that did not even last so long, is opened again when somebody wants it.
+/// The minimum lifetime of an unused connection; a shorter one reopens only on demand.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
 /// A server that lasted so long did not end at its start.
 const TIME_TO_WORK: Duration = Duration::from_secs(5);
@@ -229,7 +229,7 @@ impl Keeper {
         last.map(Err)
     }
 
-    /// The state first, so that whoever waited for the progress finds it.
+    /// Publishes the state before the progress, so that callers that wait for the progress see it.
     fn report(&self, state: ConnectionState, progress: Progress) {
         let error = if let Progress::Failed(failed) = &progress { Some(&failed.error) } else { None };
         self.status.publish(self.number, state, error);
@@ -271,7 +271,7 @@ async fn told(orders: &mut mpsc::UnboundedReceiver<Order>, opened: Option<&Opene
     }
 }
 
-/// Waits until nobody has used the connection for so long.
+/// Waits until the connection has been unused for the given time.
 async fn idle(opened: &Opened, after: Option<Duration>) {
     let Some(after) = after else { return pending().await };
     while let Err(left) = opened.retire_after(after) {

@@ -50,7 +50,8 @@ impl Opened {
         Some(Lease(self.clone()))
     }
 
-    /// Takes the connection out of use, where nobody has used it for so long; else says when to ask again.
+    /// Retires the connection if it has been unused for the given time. Otherwise returns the time until the next
+    /// check.
     pub(super) fn retire_after(&self, idle: Duration) -> Result<(), Duration> {
         let mut activity = lock(&self.activity);
         let idle = if activity.was_used { idle } else { idle.max(TIME_FOR_FIRST_USE) };

@@ -110,8 +110,8 @@ impl Client {
         Self::over_with_options("in-process", read, write, ClientOptions::default())
     }
 
-    /// As [`over`](Self::over), with the name that errors know the server by, and with options. There is nothing in its
-    /// [`config`](Self::config) but the name.
+    /// Creates a client like [`over`](Self::over), with options and the server name for errors. Its
+    /// [`config`](Self::config) contains only the name.
     #[cfg(feature = "stdio")]
     pub fn over_with_options(
         name: impl Into<String>,
@@ -170,7 +170,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`for_spec`](Self::for_spec).
+    /// Fails like [`for_spec`](Self::for_spec).
     pub fn for_spec_with(spec: &'static ServerSpec, options: ClientOptions) -> Result<Self, ConnectError> {
         let (config, options) = configured::of_spec(spec, options)?;
         Ok(Self { baseline: Baseline::Bindings(spec), ..Self::with_options(config, options) })
@@ -200,11 +200,11 @@ impl Client {
         &self.supervisor.config
     }
 
-    /// Opens the connection, if there is none. After a failed attempt calls fail with its error for 250 ms, doubling
+    /// Opens the connection, unless it is open. After a failed attempt calls fail with its error for 250 ms, doubling
     /// up to 30 seconds; this method retries at once.
     ///
     /// # Errors
-    /// Why there is no connection.
+    /// Fails with the error of the attempt.
     pub async fn connect(&self) -> Result<(), ConnectError> {
         self.supervisor.lease(true).await.map(drop)
     }
@@ -258,12 +258,12 @@ impl Client {
         self.supervisor.options.save_cassette();
     }
 
-    /// How long a call or a listing over an open connection may take where nothing is said with it.
+    /// Returns the default time limits of a call or a listing over an open connection.
     pub(crate) fn patience(&self) -> Patience {
         self.supervisor.options.call_patience(self.supervisor.config.timeout)
     }
 
-    /// The open connection; whoever comes while it is being opened waits for the same one.
+    /// Returns the open connection. Callers that arrive while it opens wait for the same attempt.
     pub(crate) async fn connection(&self) -> Result<Lease, ConnectError> {
         self.supervisor.lease(false).await
     }

@@ -11,7 +11,7 @@ use super::supervisor::Supervisor;
 use crate::connect::options::ClientOptions;
 use crate::ground::sync::lock;
 
-/// The last of those who share a supervisor ends it: nothing is kept alive here.
+/// The shared supervisors. Weak references let the last client end its supervisor.
 static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
 
 /// Returns the supervisor shared by clients with the same configuration. The options are the defaults, with what a snapshot was

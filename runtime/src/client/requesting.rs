@@ -20,11 +20,13 @@ const METHODS: &str = "\
 const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 
 impl Client {
-    /// Sends any request of the protocol or of an extension, and returns its `result` as the server sent it: a page of a
-    /// list, a prompt, the contents of a resource, a completion. Requests of the protocol are for programs between
-    /// other clients and the server; others use the method for each request. Extensions have methods of their own
-    /// ([`ClientOptions::extension`](crate::ClientOptions::extension)); such a request is never sent twice. Options and
-    /// errors are those of calls. `_meta` of the parameters is like [`CallOptions::meta`], and with [`CallOptions::pass_input`] requests for input in response to `prompts/get` or
+    /// Sends any request of the protocol or of an extension, and returns its `result` as the server sent it. Examples
+    /// are a page of a list, a prompt, the contents of a resource, or a completion. Requests of the protocol are for
+    /// programs between other clients and the server; other programs use the method for each request.
+    ///
+    /// Extensions have methods of their own ([`ClientOptions::extension`](crate::ClientOptions::extension)); such a
+    /// request is never sent twice. Options and errors are those of calls. `_meta` in the parameters acts like
+    /// [`CallOptions::meta`]. With [`CallOptions::pass_input`], requests for input from `prompts/get` or
     /// `resources/read` are returned as the result.
     ///
     /// The effects of `logging/setLevel` and `resources/subscribe` end with the connection;
@@ -47,10 +49,10 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::InvalidArguments`] for methods of the protocol that are not about listing, reading, prompts,
-    /// completion, subscriptions or log levels: `tools/call` is what [`call_tool`](crate::CallTool::call_tool) is for.
-    /// [`CallError::Rpc`] with whatever error the server answered, and else as calls fail; the method stands in the place
-    /// of the tool.
+    /// Fails with [`CallError::InvalidArguments`] for other methods of the protocol: only listing, reading, prompts,
+    /// completion, subscriptions and log levels are allowed. Use [`call_tool`](crate::CallTool::call_tool) for
+    /// `tools/call`. Fails with [`CallError::Rpc`] if the server answers an error, and otherwise like a call, with the
+    /// method in place of the tool.
     pub async fn request(
         &self,
         method: &str,
@@ -120,7 +122,7 @@ impl Client {
         outcome.map_err(|error| self.call_error(&connection, method, patience.timeout, error))
     }
 
-    /// Whether the configuration lets a request of the protocol name what it names.
+    /// Checks that the configuration allows the prompt or resource in a request.
     fn admit_request(&self, method: &str, params: &Map<String, Value>) -> Result<(), CallError> {
         if !is_of_protocol(method) {
             return Ok(());
@@ -135,7 +137,7 @@ impl Client {
     }
 }
 
-/// The options with what stands in `_meta` of parameters, which loses it.
+/// Moves `_meta` from the parameters into the options.
 fn with_meta_of(params: &mut Map<String, Value>, options: CallOptions) -> CallOptions {
     match params.remove("_meta") {
         Some(Value::Object(meta)) => meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value)),

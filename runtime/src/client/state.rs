@@ -74,7 +74,7 @@ impl Status {
         }
     }
 
-    /// Notes what a keeper does, and why where it failed. What an older one still has to say is of no interest.
+    /// Publishes the state of a keeper, with the error of a failed attempt. Updates from older keepers are ignored.
     pub(super) fn publish(&self, keeper: u64, state: ConnectionState, error: Option<&ConnectError>) {
         self.state.send_if_modified(|last| {
             let is_news = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;

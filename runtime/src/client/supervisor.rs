@@ -87,8 +87,8 @@ impl Supervisor {
         }
     }
 
-    /// The open connection; whoever comes while it is being opened waits for the same one. After an attempt that failed,
-    /// another is made only once a pause is over, or where the program asks for one.
+    /// Returns the open connection. Callers that arrive while it opens wait for the same attempt. After a failed
+    /// attempt, the next one starts after a pause, or at once if the program asks for one.
     pub(super) async fn lease(&self, asks_for_attempt: bool) -> Result<Lease, ConnectError> {
         let mut has_begun_again = false;
         let mut ended_at_once = 0;
@@ -105,7 +105,7 @@ impl Supervisor {
                         let message = format!("the server closed {ended_at_once} connections right after they opened");
                         return Err(self.error(Kind::Transport, &opened.connection.link.notes.explain(&message)));
                     }
-                    // It is about to end; its keeper may not have seen that yet.
+                    // The connection is about to end, but its keeper may not have seen that yet.
                     if kept.orders.send(Order::Look).is_ok() {
                         let _ = kept.progress.wait_for(|progress| !progress.is(&opened)).await;
                     }
@@ -140,8 +140,8 @@ impl Supervisor {
         lock(&self.slot).kept.as_ref().and_then(Kept::failed).is_some()
     }
 
-    /// Waits until a connection was lost and could not be opened again, or one could not be opened at all: why. One that was
-    /// closed because nobody uses it is none of these.
+    /// Waits until a connection fails to open or reopen, and returns the error. A connection that closes because it is
+    /// idle does not count.
     pub(super) async fn lost(&self) -> ConnectError {
         let mut states = self.status.watch();
         loop {

@@ -39,7 +39,7 @@ impl Ask {
         self.meta = RequestMetaObject(MetaObject(meta.clone()));
     }
 
-    /// Adds the answers to what the server asked, and what it wants to be told again.
+    /// Adds the answers to the server's questions, and the state to return to it.
     pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<Map<String, Value>>) {
         // A call that the server works on goes on, also where it changes its list meanwhile.
         self.list = None;

@@ -114,7 +114,7 @@ impl Connection {
         self.link.ledger.answers() > self.answers_of_handshake
     }
 
-    /// How often the server has said that its list of tools changed.
+    /// Returns the number of list changes that the server reported.
     pub(crate) fn list_changes(&self) -> u64 {
         *self.link.ledger.list_changes.reported().borrow()
     }

@@ -119,7 +119,7 @@ pub(crate) enum HandshakeErrorKind {
     Unclear,
     /// The versions that the server speaks.
     NoCommonVersion(Vec<String>),
-    /// The server speaks a version that nobody asked for.
+    /// The server speaks a version that the client did not offer.
     UnknownVersion(String),
 }
 

@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub struct ListTerms {
     /// The time from now on.
     pub ttl: Duration,
-    /// Whether others may be given it: `cacheScope` is `public`.
+    /// `true` if the list may be shared between callers: `cacheScope` is `public`.
     pub is_public: bool,
 }
 

@@ -34,11 +34,11 @@ use crate::ground::task::Boxed;
 #[derive(Clone, Default)]
 pub struct SharedLimits(Arc<Limits>);
 
-/// The answer of a counter: how long it takes until the next turn, if there is none, or why nobody knows.
+/// The answer of a counter: the time until the next turn, if none is left, or an error.
 type Counting = Boxed<Result<Result<(), Duration>, String>>;
 type Counter = dyn Fn(String, Rate) -> Counting + Send + Sync;
 
-/// Of so many callers the turns are remembered.
+/// The number of callers whose turns are remembered.
 const MOST_CALLERS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 impl Default for Limits {
@@ -61,7 +61,7 @@ struct Limits {
 }
 
 impl SharedLimits {
-    /// Creates limits that nobody has used.
+    /// Creates unused limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -74,8 +74,8 @@ impl SharedLimits {
         self.0.places.get_or_init(|| at_once.map(places));
     }
 
-    /// Has somebody else count the turns of rates, for clients of several programs. The counter gets the name of a rate,
-    /// and returns how long it takes until the next turn if there is none now.
+    /// Counts the turns of rates in a shared counter, for clients of several programs. The counter receives the name of
+    /// a rate. It returns the time until the next turn if none is left.
     #[doc(hidden)]
     #[must_use]
     pub fn counted_by<C>(self, counter: impl Fn(String, Rate) -> C + Send + Sync + 'static) -> Self
@@ -87,10 +87,11 @@ impl SharedLimits {
         self
     }
 
-    /// Takes a turn of a caller, where the rate of a rule of a server allows it. Cancel safe.
+    /// Takes a turn of a caller, if the rate of the server's rule allows it. Returns the time until the next turn
+    /// otherwise. Cancel safe.
     ///
     /// # Errors
-    /// How long it takes until the next turn, or why nobody knows.
+    /// Fails if the counter fails.
     pub(crate) async fn try_turn(
         &self,
         server: &str,
@@ -111,11 +112,10 @@ impl SharedLimits {
         &self.0.starts
     }
 
-    /// Waits until the limits allow another call; it is over when the permit is dropped.
-    /// Cancel safe.
+    /// Waits until the limits allow another call. The call counts until the permit is dropped. Cancel safe.
     ///
     /// # Errors
-    /// Why nobody knows.
+    /// Fails if the counter fails.
     pub(crate) async fn turn(&self, server: &str) -> Result<Option<SemaphorePermit<'_>>, String> {
         let place = match self.0.places.get() {
             // It is never closed.

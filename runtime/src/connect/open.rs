@@ -38,7 +38,7 @@ use crate::rpc::transports::{self, Sender, Sides};
 pub(crate) struct Link {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
-    /// How many requests over HTTP may be under way at once, where something is said.
+    /// The limit on concurrent HTTP requests, if one is set.
     pub(crate) max_concurrent_requests: Option<usize>,
     /// The streams that the server is at the other end of, where the program has them.
     #[cfg(feature = "stdio")]
@@ -46,7 +46,7 @@ pub(crate) struct Link {
     /// The player that answers in the server's place.
     #[cfg(feature = "cassette")]
     pub(crate) player: Option<Arc<Player>>,
-    /// Where the server is reached over HTTP.
+    /// The headers for tool parameters, if the transport is HTTP.
     #[cfg(feature = "http")]
     pub(crate) param_headers: Option<Arc<ParamHeaders>>,
     /// The program's changes to the HTTP client.
@@ -89,7 +89,7 @@ pub(crate) enum OpenError {
 /// A transport that is open.
 pub(crate) struct Opened {
     pub(crate) sides: Sides,
-    /// Of an isolated server: what may know why it does not answer.
+    /// The sandbox of an isolated server; it may explain why the server does not answer.
     #[cfg(feature = "stdio")]
     pub(crate) sandbox: Option<Sandbox>,
 }

@@ -26,9 +26,9 @@ use crate::rpc::transports::http::network::Customize;
 #[cfg(feature = "auth")]
 use crate::rpc::transports::http::network::Network;
 
-/// How long a call may take where nothing else is said.
+/// The default timeout of a call.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long connecting may take; a server may have to be downloaded first.
+/// The timeout of connecting; a server may have to be downloaded first.
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many timeouts a call may take that gets on.
 const TIMEOUTS_IN_ALL: u32 = 10;
@@ -301,9 +301,9 @@ impl ClientOptions {
         }
     }
 
-    /// Declares an extension of the protocol with its settings, by its id: `com.example/feature`. What belongs to it is
-    /// sent with [`Client::request`](crate::Client::request) and [`Client::notify`](crate::Client::notify), and received
-    /// with [`on_request`](Self::on_request) and [`Client::notifications`](crate::Client::notifications).
+    /// Declares an extension of the protocol by its id (`com.example/feature`), with its settings. Its messages are
+    /// sent with [`Client::request`](crate::Client::request) and [`Client::notify`](crate::Client::notify). They are
+    /// received with [`on_request`](Self::on_request) and [`Client::notifications`](crate::Client::notifications).
     ///
     /// ```
     /// use mcp_bindgen_runtime::ClientOptions;

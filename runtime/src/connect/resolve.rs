@@ -16,8 +16,8 @@ pub(crate) struct Resolved {
     pub(crate) redactor: Redactor,
 }
 
-/// Returns the configuration of a server with the values of its placeholders, as a client resolves them when it
-/// connects: for programs that pass it to another client. `Debug` still prints the placeholders; the fields contain
+/// Returns a server's configuration with resolved placeholders, as a client resolves them when it connects. It is for
+/// programs that pass the configuration to another client. `Debug` still prints the placeholders; the fields contain
 /// the values. Cancel safe.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub(crate) struct Resolved {
 /// ```
 ///
 /// # Errors
-/// Names the placeholder that has no value, or that nothing can be said of, and never a value.
+/// Fails with the name of a placeholder that has no value or cannot be resolved, and never with a value.
 pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
     Ok(resolve(config, source).await?.config)
 }
@@ -71,11 +71,10 @@ impl KnownSecrets {
     }
 }
 
-/// Asks for the value of each placeholder.
-/// Dropped before the answer: the future of the source is dropped.
+/// Resolves each placeholder. Dropping this future drops the future of the source.
 ///
 /// # Errors
-/// Names the placeholder that has no value, or that nothing can be said of.
+/// Fails with the name of a placeholder that has no value or cannot be resolved.
 pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
@@ -98,8 +97,8 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
     Ok(Resolved { config: ready, redactor })
 }
 
-/// The configuration as it is, where nobody is connected to; what can be known of its secrets is all the same.
-/// Dropped before the answer: the future of the source is dropped.
+/// Returns the unresolved configuration, with a redactor for the secrets that can be resolved. Dropping this future
+/// drops the future of the source.
 pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
     let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
@@ -107,7 +106,7 @@ pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSourc
             found.push((secret, value));
         }
     }
-    // Where a value is missing, its placeholder is no secret.
+    // A placeholder without a value is not a secret.
     let known = config.expand_with(|secret| value_of(&found, secret).or_else(|| Some(String::new())));
     let redactor = Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found));
     Resolved { config: config.clone(), redactor }

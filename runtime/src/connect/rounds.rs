@@ -1,7 +1,7 @@
 //! A request over an open connection, with the server's requests for input and its tasks.
 //!
-//! Dropping `ask` ends all that runs for it: the open request is given up, the handler is aborted
-//! (`answers_to`, `answer`), and the server is told to cancel its task (`finished`, `pause`).
+//! Dropping `ask` ends everything that runs for it. The open request is given up, the handler is aborted (`answers_to`,
+//! `answer`), and a task is cancelled (`finished`, `pause`).
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::{CallOptions, Dispatched};
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const MAX_INPUT_ROUNDS: usize = 10;
 const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_millis(100);
-/// How often a task is asked for where the server does not say, and at most.
+/// The default and the shortest interval between polls of a task.
 const POLL: Duration = Duration::from_millis(500);
 const SHORTEST_POLL: Duration = Duration::from_millis(5);
 const PATIENCE_FOR_CANCELLING: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Connection {
             ask.set_meta(meta);
         }
         let passed = options.given().input.as_ref();
-        // Of an older server, which asks nothing of the kind, whoever has answers has been told.
+        // Older servers do not ask in results, so passed input is ignored for them.
         if let Some(input) = passed.filter(|input| self.is_modern() && !input.is_empty()) {
             ask.go_on(input.state.clone(), input.responses.clone());
         }
@@ -81,7 +81,7 @@ impl Connection {
             patience,
             listener: options.given().progress.clone(),
             cancellation: options.cancellation().cloned(),
-            // Where results carry the questions, it is known whose they are.
+            // Modern servers ask in results, so each of their questions belongs to a known call.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
             list,
             stamp: self.own_stamp(options),
@@ -205,7 +205,7 @@ async fn pause(task: &Value, options: &CallOptions, patience: Patience) -> Resul
     }
 }
 
-/// A task that nobody waits for any more; the server is told.
+/// A task that no caller waits for. Dropping it cancels the task on the server.
 struct AbandonedTask<'c> {
     connection: &'c Connection,
     id: Option<String>,

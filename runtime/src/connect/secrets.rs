@@ -29,11 +29,11 @@ use crate::ground::task::Boxed;
 /// assert!(!format!("{options:?}").contains("from the vault"));
 /// ```
 pub trait SecretSource: Send + Sync {
-    /// The value that a placeholder stands for; `None` where there is none, so that its default counts.
-    /// The future is dropped where connecting takes too long, or is given up.
+    /// Returns the value of a placeholder, or `None` so that its default applies. The future is dropped if connecting
+    /// times out or is given up.
     ///
     /// # Errors
-    /// Why it cannot be said whether there is one.
+    /// Fails if the source cannot be read.
     fn secret(&self, secret: &SecretRef) -> impl Future<Output = Result<Option<String>, SecretError>> + Send;
 
     /// This source, and another one for what it does not have.

@@ -25,7 +25,7 @@ impl StartLimit {
     /// Counts a start.
     ///
     /// # Errors
-    /// Why there is none now: the error of the last one, and when the next one is due.
+    /// Fails with the last error and the time of the next start, if too many starts failed.
     pub(crate) fn begin(&self) -> Result<(), ConnectError> {
         let failing = &mut *lock(&self.0);
         let most = if failing.last.is_some() { MOST } else { usize::MAX };

@@ -46,7 +46,7 @@ pub async fn find_secret(
         match found {
             Ok(Some(value)) => return Ok(Some(value)),
             Ok(None) => {}
-            // What the configuration asks for is not left out in silence.
+            // An unsupported store that the configuration names is an error, not a skipped store.
             Err(error) if error.is_unsupported() => return Err(error),
             Err(error) => failed = failed.or(Some(error)),
         }

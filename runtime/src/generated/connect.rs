@@ -28,7 +28,7 @@ impl OverHttp<'_> for Client {}
 #[cfg(feature = "stdio")]
 impl OverStdio<'_> for Client {}
 
-// Of a trait without implementations rustc says that one should be added.
+// For a trait without implementations, rustc suggests adding one.
 #[diagnostic::do_not_recommend]
 impl OverHttp<'_> for Infallible {}
 

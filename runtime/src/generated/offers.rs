@@ -11,7 +11,7 @@ use crate::{CallError, GetPrompt, PromptRequest, PromptResult, ReadResource, Res
 /// Gets a prompt with typed arguments.
 ///
 /// # Errors
-/// As [`GetPrompt::get_prompt`].
+/// Fails like [`GetPrompt::get_prompt`].
 pub async fn get_prompt(
     client: &(impl GetPrompt + ?Sized),
     server: &'static str,
@@ -24,7 +24,7 @@ pub async fn get_prompt(
 /// Reads a resource.
 ///
 /// # Errors
-/// As [`ReadResource::read_resource`].
+/// Fails like [`ReadResource::read_resource`].
 pub async fn read_resource(
     client: &(impl ReadResource + ?Sized),
     server: &'static str,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures_util::FutureExt;
 
-/// That it panicked. What it said then is in the hands of the program's panic hook; it may be a secret.
+/// A caught panic. Its message goes only to the program's panic hook, because it may contain a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Panicked;
 

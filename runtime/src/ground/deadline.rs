@@ -13,12 +13,12 @@ impl Deadline {
     /// No end at all.
     pub(crate) const NEVER: Self = Self(None);
 
-    /// As long as this from now on.
+    /// Returns the deadline that ends `patience` from now.
     pub(crate) fn after(patience: Duration) -> Self {
         Self::since(Instant::now(), patience)
     }
 
-    /// As long as this from then on.
+    /// Returns the deadline that ends `patience` after `start`.
     pub(crate) fn since(start: Instant, patience: Duration) -> Self {
         Self(start.checked_add(patience))
     }
@@ -63,13 +63,13 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// So long in all, progress or not.
+    /// Limits the total time, regardless of progress.
     pub(crate) fn strictly(timeout: Duration) -> Self {
         let end = Deadline::after(timeout);
         Self { first: end, timeout, cap: end }
     }
 
-    /// So long after each sign of progress, and `total` in all.
+    /// Limits the time after each progress report, and the `total` time.
     pub(crate) fn renewed_by_progress(timeout: Duration, total: Duration) -> Self {
         let cap = Deadline::after(total);
         Self { first: Deadline::after(timeout).earlier(cap), timeout, cap }

@@ -23,7 +23,7 @@ impl Limiter {
         self.rate
     }
 
-    /// Waits for its turn. Cancel safe: whoever gives up takes no turn.
+    /// Waits for a turn. Cancel safe: a dropped future takes no turn.
     pub(crate) async fn turn(&self) {
         let mut passed = self.passed.lock().await;
         while let Err(wait) = passed.note(self.rate) {

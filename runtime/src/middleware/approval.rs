@@ -42,7 +42,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// Of calls of the tools that the globs name.
+    /// Creates an approval for calls of the tools that match the globs.
     pub fn of<F, A>(globs: impl IntoIterator<Item = impl Into<String>>, ask: F) -> Self
     where
         F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,

@@ -30,7 +30,7 @@ impl Around for Views {
 
 impl Around for Admission {
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        // There is one server, and what stands below goes by its name.
+        // The client has one server, and the layers below use its name.
         if call.server != self.0.name() {
             call.server = self.0.name().to_owned().into();
         }

@@ -9,7 +9,7 @@ use crate::call::Place;
 use crate::call::events::{CallSpan, Invocation, Observer};
 use crate::{CallError, ToolCall, ToolResult};
 
-/// Has each call told once, from its beginning to its end, whatever the layers below make of it.
+/// A layer that reports each call once, from its beginning to its end, whatever the layers below do.
 pub(super) struct Announced(pub(super) Arc<Observer>);
 
 impl Around for Announced {

@@ -8,7 +8,7 @@ use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// The work of one layer around the calls below it.
 pub(super) trait Around: Send + Sync + 'static {
-    /// Where it stands among the others, where that matters.
+    /// The position among the layers, if the order matters.
     const PLACE: Option<Place> = None;
 
     fn around(

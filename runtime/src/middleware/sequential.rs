@@ -176,7 +176,7 @@ impl Around for SequentialDependency {
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
             running.note(|progress| progress.has_succeeded = true);
-            // Nobody else has it: other scopes have taken its place meanwhile, and a later call of this one another place.
+            // This entry was evicted for other scopes; a later call of this scope may have a new one.
             if Arc::strong_count(&running.known) == 1 {
                 let current = self.remembered(&key, || running.known.clone());
                 note(&current, &running.indices, |progress| progress.has_succeeded = true);

@@ -37,8 +37,8 @@ use crate::{
 /// 12. the timeout of each attempt,
 /// 13. the client.
 ///
-/// So a denied call asks for no approval, a call without approval never waits for the server, and cached results are
-/// governed like fresh ones. Of several layers of one kind the first is outermost; the shortest cap and timeout
+/// Thus a denied call asks for no approval, and a call without approval never waits for the server. Cached results are
+/// governed like fresh ones. Among several layers of one kind, the first is outermost. The shortest cap and timeout
 /// apply, and the last retry and validation. A transaction or a cache that is added twice, or with a clone of it, is
 /// one layer for the tools of both. Prompts and resources are passed through.
 ///
@@ -98,7 +98,7 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(|layers| layers.total_cap = Some(TotalCap::shortest(cap, layers.total_cap)))
     }
 
-    /// Adds a policy; each call has to be allowed by all of them.
+    /// Adds a policy. All policies must allow a call.
     pub fn policy(self, policy: Policy) -> Self {
         self.with(|layers| layers.policies.push(policy))
     }
@@ -108,7 +108,7 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(|layers| layers.sequences.push(dependency))
     }
 
-    /// Adds an approval; where several are for a call, all of them have to be given.
+    /// Adds an approval. All approvals for a call must be granted.
     pub fn approval(self, approval: Approval) -> Self {
         self.with(|layers| layers.approvals.push(approval))
     }

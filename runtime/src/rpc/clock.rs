@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::ticket::Ticket;
 use crate::ground::deadline::{Deadline, Patience};
 
-/// The questions of a server that nobody has answered yet, each with its number.
+/// The unanswered questions of a server, each with its number.
 #[derive(Debug, Default)]
 pub(crate) struct Open {
     asked: u64,
@@ -38,7 +38,7 @@ impl Open {
 /// must not stretch it without end.
 pub(crate) struct Questions {
     open: watch::Receiver<Open>,
-    /// The last one before the request: none of those up to it is about it.
+    /// The number of the last question before the request; the request ignores questions up to it.
     before: u64,
     allowance: Duration,
 }

@@ -14,15 +14,15 @@ const STALE: &str = "the server's tool list kept changing during the comparison;
 /// A failed request, or connection, as its transport describes it.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Whether the server may have acted on the request.
+    /// Shows whether the server may have acted on the request.
     pub(crate) dispatched: Dispatched,
     /// The reason; without the transport's other notes on the server.
     pub(crate) message: String,
-    /// Whether the server asks for authorization.
+    /// `true` if the server requires authorization.
     pub(crate) wants_authorization: bool,
-    /// Whether the tools have changed since they were compared for it.
+    /// `true` if the tools have changed since the comparison for this request.
     pub(crate) is_stale: bool,
-    /// When the server wants to be asked again, where it said so.
+    /// The delay that the server requested before the next attempt, if any.
     pub(crate) retry_after: Option<Duration>,
     /// The error below, where it shows no secret.
     pub(crate) source: Option<Cause>,

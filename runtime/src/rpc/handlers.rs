@@ -15,9 +15,9 @@ use crate::ground::recent::Moments;
 use crate::ground::sync::lock;
 use crate::ground::task::{Boxed, task};
 
-/// How long an answer may take where nothing else is said.
+/// The default time for an answer.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
-/// How often within a minute a server is answered where nothing else is said.
+/// The default limit on answers to one server within a minute.
 const DEFAULT_PER_MINUTE: usize = 60;
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -39,7 +39,7 @@ pub struct ElicitationRequest {
 pub enum ElicitationAnswer {
     /// The user gave this content.
     Accept(Map<String, Value>),
-    /// The user said no.
+    /// The user declined.
     Decline,
     /// The user did not choose.
     Cancel,
@@ -123,14 +123,15 @@ pub(crate) struct Handlers {
     pub(crate) own: Option<Answerer<(String, Value), OwnAnswer>>,
     pub(crate) patience: Option<Duration>,
     pub(crate) per_minute: Option<usize>,
-    /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.
+    /// The times of the server's latest `elicitation/create` and `sampling/createMessage` requests, over all
+    /// connections.
     asked: Arc<Mutex<[Moments; 2]>>,
 }
 
 /// The kinds of questions that cannot be answered.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Unanswered {
-    /// Nobody answers requests of this method.
+    /// The method has no handler.
     Unknown,
     /// The program declined.
     Declined,
@@ -166,9 +167,9 @@ impl Handlers {
         }
     }
 
-    /// The result of a server's request, or why there is none. One that takes too long, or whose handler panics, is
-    /// declined.
-    /// Dropped before the answer: the handler is aborted, and the request still counts for the limit of its minute.
+    /// Returns the result of a server's request, or the reason why it is missing. A request whose handler panics or
+    /// takes too long is declined. Dropping the future aborts the handler; the request still counts for the limit of
+    /// its minute.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
         match method {
             "elicitation/create" => {

@@ -53,7 +53,7 @@ pub(crate) fn is_message(message: &Value) -> bool {
     ["method", "result", "error", UNREADABLE].into_iter().any(has) || (has("jsonrpc") && has("id"))
 }
 
-/// Stands for a response that cannot be read.
+/// Creates a placeholder for an unreadable response.
 pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
     json!({ "id": id, UNREADABLE: why })
 }

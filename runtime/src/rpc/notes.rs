@@ -10,7 +10,7 @@ use crate::ground::sync::lock;
 const LINES_KEPT: usize = 20;
 const LINE_LENGTH_KEPT: usize = 500;
 
-/// Notes on one connection, shared by its transport and whoever reports its failure.
+/// Notes on one connection, shared by its transport and the code that reports its failure.
 #[derive(Clone, Default)]
 pub(crate) struct Notes {
     inner: Arc<Mutex<Inner>>,

@@ -15,7 +15,8 @@ const LONGEST_METHOD: usize = 512;
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 pub(crate) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
-/// Of tools [`ToolChanges`](crate::ToolChanges) tells, and of the rest those who made the requests that it is about.
+/// The notifications for listeners. [`ToolChanges`](crate::ToolChanges) reports changes of tools; the caller of a
+/// request receives the notifications for it.
 const HEARD: [&str; 4] =
     ["notifications/message", PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"];
 
@@ -71,7 +72,7 @@ impl Notices {
         let _ = ears.send(Arc::new(Notice { method, params }));
     }
 
-    /// Says that a list may be another: nobody told of it for a while.
+    /// Reports a possible change of a list after a time without reports.
     pub(crate) fn note(&self, method: &'static str) {
         if let Some(ears) = self.ears() {
             let _ = ears.send(Arc::new(Notice { method: method.into(), params: Map::new() }));

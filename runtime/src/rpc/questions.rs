@@ -40,7 +40,7 @@ pub trait Respond: Send + Sync {
     /// The answer to a request that takes no time, if it is one. Requests after it see its effect.
     fn at_once(&self, question: &Question) -> Option<Result<Value, ErrorData>>;
 
-    /// Answers a request. Dropped before its end: nobody wants the answer any more.
+    /// Answers a request. The future is dropped if the answer is no longer wanted.
     fn respond(self: Arc<Self>, session: Session, question: Question) -> Boxed<Result<Value, ErrorData>>;
 }
 
@@ -125,7 +125,7 @@ impl Questions {
         });
     }
 
-    /// The next answer to send, as soon as there is one; none where one has left, or nobody wants it any more. Cancel safe.
+    /// Waits for the next answer to send. Returns `None` if a task ended without an answer to send. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<(Message, usize)> {
         if let Some(ready) = self.next_ready() {
             return Some(ready);
@@ -150,7 +150,7 @@ impl Questions {
                 self.sent(0, false);
                 None
             }
-            // It was cancelled, or nobody wants its answer any more.
+            // The task was cancelled, or its answer is no longer wanted.
             (None, _) => None,
         }
     }

@@ -78,9 +78,8 @@ impl Receiving {
         }
     }
 
-    /// The same until the connection is to be closed, and closes it.
-    /// Dropped before the end: the session ends at once. A child process is killed, a session over HTTP is not
-    /// deleted.
+    /// Receives like this until `hang_up` is cancelled, then closes the connection. Dropping the future ends the
+    /// session at once: a child process is killed, and an HTTP session is not deleted.
     pub async fn run(mut self, hang_up: CancellationToken) {
         tokio::select! {
             biased;

@@ -50,7 +50,7 @@ pub(crate) struct Terms {
     pub(crate) patience: Patience,
     pub(crate) listener: Option<Listener>,
     pub(crate) cancellation: Option<CancellationToken>,
-    /// While the server has a question open, time stands still.
+    /// The server's open questions, which stop the clock.
     pub(crate) questions: Option<Questions>,
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,

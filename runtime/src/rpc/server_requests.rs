@@ -23,8 +23,7 @@ const MOST_OPEN: OpenLimits = OpenLimits { requests: 64, bytes: 4 * 1024 * 1024,
 const REJECTED: i32 = -1;
 const TOO_MANY: i32 = -32000;
 
-/// Answers what a server asks, and knows which of its questions are open: the time of the calls that they may be about
-/// stands still meanwhile.
+/// Answers the server's requests and tracks the open ones, which stop the clock of the related calls.
 pub(crate) struct Answers {
     handlers: Handlers,
     open: watch::Sender<Open>,

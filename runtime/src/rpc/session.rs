@@ -47,8 +47,8 @@ impl Session {
         self.stamp = Some(Arc::new(stamp));
     }
 
-    /// Sends a request and waits for its raw result. Dropping the future cancels the request: one that has not left never
-    /// will, and of another the server is told.
+    /// Sends a request and waits for its raw result. Dropping the future cancels the request. An unsent request is
+    /// never sent; for a sent one, the server receives a cancellation.
     pub(crate) async fn request(&self, request: MethodCall, mut terms: Terms) -> Result<Value, RequestError> {
         let ticket_terms = TicketTerms {
             deadline: terms.patience.first,
@@ -162,7 +162,7 @@ impl Subscription {
 
 /// A request that the transport has.
 struct Sent {
-    // Declared first, so that it is dropped before `sending`: the server is told that the request was cancelled.
+    // Declared first, so that it is dropped before `sending` and the server receives the cancellation.
     pending: Pending,
     sending: Option<Sending>,
 }

@@ -83,7 +83,7 @@ impl<F: Future> Future for GivenUp<F> {
     }
 }
 
-/// The outcome that a caller is told; `None` if it did not wait.
+/// The outcome that a caller receives; `None` if it did not wait.
 type Told = Option<Result<Value, RequestError>>;
 
 /// Counts of outcomes over all seeds.
@@ -202,7 +202,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
         hang_up.cancel();
         receiving.await.unwrap();
         for (number, call) in calls {
-            // One that was aborted is told nothing.
+            // An aborted call receives no outcome.
             let told = call.await.ok().flatten();
             check(seed, number, &told, &server, sums);
         }
@@ -216,7 +216,7 @@ fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
     });
 }
 
-/// Compares what a caller is told with what the server did.
+/// Compares the outcome of a call with the actions of the server.
 fn check(seed: u64, number: usize, told: &Told, server: &Server, sums: &mut Sums) {
     let ran = server.runs(number);
     sums.calls += 1;

@@ -29,7 +29,7 @@ pub(crate) struct News {
     pub(crate) standing: Standing,
 }
 
-/// Whether the server tells of a resource.
+/// The state of the server's reports on a resource.
 #[derive(Clone, Default)]
 pub(crate) enum Standing {
     /// It has not answered yet.
@@ -95,7 +95,7 @@ impl Subscriptions {
         }
     }
 
-    /// The server tells of a resource from now on, or does not. What changed before, nobody may have said.
+    /// Records that the server now reports changes of a resource, or refuses to. Earlier changes may be unreported.
     pub(crate) fn settle(&self, uri: &str, outcome: Result<(), Refusal>) {
         let Some(news) = lock(&self.watched).get(uri).map(|entry| entry.news.clone()) else { return };
         news.send_modify(|news| {

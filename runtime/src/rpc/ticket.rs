@@ -31,7 +31,7 @@ pub(crate) enum State {
     Written { end: Option<u64> },
     /// Its response is there.
     Answered,
-    /// Nobody waits for it any more.
+    /// The caller does not wait any more.
     GivenUp(Dispatched),
     /// No response will come.
     Failed(Failure),
@@ -67,7 +67,7 @@ pub(crate) struct Slip {
     deadline: Deadline,
     pub(super) admitted: Instant,
     list: Option<u64>,
-    /// Whether its response is its end, not an answer.
+    /// `true` if its response ends a subscription instead of answering a call.
     pub(super) is_subscription: bool,
     acknowledged: Mutex<Option<oneshot::Sender<Value>>>,
     state: watch::Sender<State>,
@@ -107,7 +107,7 @@ impl Ticket {
         self.state.borrow().clone()
     }
 
-    /// When the server last said that it gets on with it.
+    /// Returns the time of the last progress report.
     pub(crate) fn last_progress(&self) -> Option<Instant> {
         *lock(&self.progress)
     }
@@ -161,7 +161,7 @@ impl Ticket {
 
     pub(super) fn becomes(&self, state: State) {
         self.state.send_if_modified(|current| {
-            // Nobody waits for another state, and each wake-up of a caller costs as much as writing its request.
+            // Callers wait only for final states, and a wake-up costs as much as writing the request.
             let is_awaited = state.is_final();
             *current = state;
             is_awaited

@@ -29,7 +29,7 @@ impl<P: Tool> Answer<P> for ToolResult {
     }
 }
 
-/// As the error of a `Result`, where a lint wants it to be small.
+/// The error of a `Result`, for lints that demand a small error.
 impl<P: Tool> Answer<P> for Box<ToolResult> {
     fn into_result(self) -> Result<ToolResult, CallError> {
         Ok(*self)

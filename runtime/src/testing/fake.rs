@@ -109,7 +109,7 @@ impl Fake {
         lock(&self.inner).calls.clone()
     }
 
-    /// Why the fake refused calls so far: nobody expected them, or their arguments do not fit.
+    /// Returns the errors of refused calls: unexpected calls, or calls whose arguments do not match.
     #[must_use]
     pub fn refused(&self) -> Vec<CallError> {
         lock(&self.inner).refused.clone()

@@ -14,7 +14,7 @@ const UNREAD: usize = 1024;
 
 type Ear = broadcast::Sender<Arc<Event>>;
 
-/// Where the events of one client go: to each of its listeners through a ring of its own, so that one ring can have the
+/// Delivers the events of one client to its listeners. Each listener has its own ring, so one ring can receive the
 /// events of several clients.
 #[derive(Default)]
 pub(super) struct Bus {
@@ -28,7 +28,7 @@ impl Bus {
         self.is_heard.load(Ordering::Relaxed)
     }
 
-    /// Tells whoever listens; what nobody hears is not even made.
+    /// Sends an event to all listeners. Without listeners the event is not created.
     pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
         if !self.is_heard() {
             return;

@@ -1,4 +1,4 @@
-//! Arguments and results in events, where a program asked for them.
+//! Arguments and results in events, for programs that record content.
 
 use mcp_bindgen_model::{is_secret_key, without_secrets};
 use serde_json::{Map, Value};
@@ -15,13 +15,13 @@ const LONGEST_JSON: usize = 256 * 1024;
 const DEEPEST: usize = 64;
 const CUT: &str = "…";
 
-/// A copy without secrets: neither what the redactor knows, nor what stands under the keys or in the forms of secrets; and
-/// of bounded size.
+/// Returns a copy of limited size without secrets: known values, values under secret keys, and values that look like
+/// secrets.
 pub(super) fn shown(redactor: &Redactor, value: &Value) -> Value {
     Showing { redactor, left: MOST, depth: 0 }.value("", value)
 }
 
-/// As [`shown`], of an object.
+/// Copies an object like [`shown`].
 pub(super) fn shown_object(redactor: &Redactor, object: &Map<String, Value>) -> Map<String, Value> {
     Showing { redactor, left: MOST, depth: 0 }.object(object)
 }

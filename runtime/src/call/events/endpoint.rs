@@ -1,4 +1,4 @@
-//! Where a server is, as far as anybody may know.
+//! The address of a server for traces and metrics, without secrets.
 
 use mcp_bindgen_model::{ServerConfig, Transport};
 

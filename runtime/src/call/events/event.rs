@@ -87,9 +87,9 @@ pub struct DriftDetected {
     pub tool: String,
     /// A description of the change.
     pub change: String,
-    /// Whether calls that were right may fail now, or results not be read.
+    /// `true` if valid calls may now fail, or their results may be unreadable.
     pub is_breaking: bool,
-    /// Whether calls of the tool are refused.
+    /// `true` if calls of the tool are refused.
     pub is_refused: bool,
 }
 
@@ -198,13 +198,13 @@ pub enum CallOutcome {
     Failed {
         /// How.
         kind: CallErrorKind,
-        /// Whether the server may have acted on it.
+        /// Shows whether the server may have acted on the call.
         dispatched: Dispatched,
     },
     /// The server wants to know something before it gives a result, and the caller answers it with another call:
     /// [`CallOptions::pass_input`](crate::CallOptions::pass_input).
     InputRequired,
-    /// Nobody waited for the end: the future of the call was dropped. Whether the server acted on it is not known.
+    /// The future of the call was dropped before its end. The server may or may not have acted on it.
     Dropped,
 }
 

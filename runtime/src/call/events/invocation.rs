@@ -13,7 +13,7 @@ use super::observer::Observer;
 use super::spans::CallSpan;
 use crate::{CallError, ToolCall, ToolResult};
 
-/// A call of the program, of which whoever watches is told once, also where nobody waits for its end.
+/// A call of the program. It reports one outcome to observers, even if the program drops the call.
 pub(crate) struct Invocation {
     observer: Arc<Observer>,
     is_bound: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// None where nobody would hear of it.
+    /// Begins a call; returns `None` if nothing observes it.
     pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
         let is_heard = observer.bus.is_heard();
         (is_heard || metrics::ARE_KEPT).then(|| Self {
@@ -81,7 +81,7 @@ impl Try {
         Self { observer: observer.clone(), span: CallSpan::of_try(observer, call, is_all), timing }
     }
 
-    /// The request is about to be made.
+    /// Records the protocol version right before the request is sent.
     pub(crate) fn connected(&self, protocol_version: &str) {
         self.span.connected(protocol_version);
         self.timing.begin(protocol_version);

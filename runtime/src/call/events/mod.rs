@@ -33,7 +33,7 @@ const OPERATION: &str = "execute_tool";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConnectionState {
-    /// There is none; the next call opens one.
+    /// No connection is open; the next call opens one.
     Disconnected,
     /// It is being opened.
     Connecting,

@@ -18,11 +18,11 @@ use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
 /// The longest part of tools' and callers' names that is recorded, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// Tells whoever watches what happens to one client, or to a stack around something that is none. The default is that of
-/// such a stack, which knows no server.
+/// Reports the events of one client, or of a stack around another [`CallTool`](crate::CallTool). The default is for
+/// such a stack and has no server name.
 #[derive(Default)]
 pub(crate) struct Observer {
-    /// Where there is none, calls say.
+    /// The server of the client; without it, each call names its server.
     server: Option<String>,
     kind: CallKind,
     pub(super) bus: Bus,
@@ -85,14 +85,14 @@ impl Observer {
         self.redactor().unwrap_or_default().shown_line(name, LONGEST_NAME)
     }
 
-    /// Returns the arguments as they are shown. `None` where nobody asked for them, or the secrets are not known yet: before the
-    /// first connection of a client whose configuration has placeholders.
+    /// Returns the redacted arguments. Returns `None` if content is not recorded, or if the secrets are still unknown.
+    /// They are unknown before the first connection of a client whose configuration has placeholders.
     pub(super) fn arguments(&self, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
         Some(content::shown_object(&redactor, arguments))
     }
 
-    /// As [`arguments`](Self::arguments), of a result.
+    /// Returns a redacted result under the conditions of [`arguments`](Self::arguments).
     pub(super) fn result(&self, result: &ToolResult) -> Option<Value> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
         Some(content::shown(&redactor, &result.to_json()))

@@ -2,8 +2,8 @@
 //! (`open-telemetry/semantic-conventions-genai`, status Development). Other names begin with `mcp_bindgen.`. `otel.*`
 //! is for `tracing-opentelemetry`.
 //!
-//! `mcp.session.id` is left out: whoever knows it can take part in the session. So is the status description, in which a
-//! server may repeat what it was sent.
+//! Spans omit `mcp.session.id`, because it grants access to the session. They omit the status description, because a
+//! server may repeat in it what it received.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ const TARGET: &str = "mcp_bindgen::calls";
 /// The span of a call, or of one try of it.
 pub(crate) struct CallSpan {
     span: Span,
-    /// Where there is a span.
+    /// The observer, if a span is open.
     observer: Option<Arc<Observer>>,
-    /// Whether it is the one that shows the call's content.
+    /// `true` if this span records the call's content.
     has_content: bool,
 }
 
 impl CallSpan {
-    /// The span around all tries of a call, whoever answers it in the end.
+    /// Opens the span around all attempts of a call, including calls that a layer answers.
     pub(crate) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
         let span = tracing::info_span!(
             target: TARGET,
@@ -49,7 +49,7 @@ impl CallSpan {
         Self::begin(span, OPERATION, observer, call, true)
     }
 
-    /// The span of a client's request. Where there is one around all tries, the operation of the agent is that one.
+    /// Opens the span of one request. A span around all attempts, if any, is the agent's operation.
     pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
         let span = tracing::info_span!(
             target: TARGET,

@@ -10,8 +10,8 @@ use super::UnusableSchema;
 use super::links::{Links, subschemas};
 
 const MOST_APPLICATIONS: u64 = 10_000;
-/// Where references depend on the way on which they are reached: a validator compiles their targets for every way
-/// through schemas with a base of their own.
+/// The limit on paths if references depend on the path that reaches them. A validator compiles their targets for each
+/// path through schemas with their own base.
 const MOST_WAYS: u64 = 1_000;
 const LONGEST_CHAIN: usize = 1_000;
 /// How often schemas are counted again that lead back to themselves.
@@ -120,7 +120,7 @@ fn beside<'a>(links: &Links<'a>, schema: &'a Value) -> Vec<Step<'a>> {
     beside.into_iter().map(|schema| (schema, 1)).collect()
 }
 
-/// Every schema that has to be compiled for this one; references count.
+/// Returns every schema that a validator compiles for this one. Each reference counts as a step.
 fn anywhere<'a>(links: &Links<'a>, schema: &'a Value) -> Vec<Step<'a>> {
     let targets = links.targets.get(&ptr::from_ref(schema)).into_iter().flatten();
     targets.map(|target| (*target, 1)).chain(subschemas(schema).map(|inner| (inner, 0))).collect()

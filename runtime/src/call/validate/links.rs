@@ -22,13 +22,13 @@ pub(super) struct Links<'a> {
     places: HashMap<*const Value, (&'a Value, String)>,
     /// Every schema.
     pub(super) schemas: Vec<&'a Value>,
-    /// Where the references of a schema may lead, by where it lies.
+    /// The possible targets of each schema's references, by address of the schema.
     pub(super) targets: HashMap<*const Value, Vec<&'a Value>>,
     /// References that lead to one place whatever the way on which they were reached.
     fixed: Vec<Fixed>,
-    /// Whether all references are fixed, and lead to places of this document.
+    /// `true` if every reference has one target, inside this document.
     pub(super) are_fixed: bool,
-    /// Whether schemas below the root have a base of their own.
+    /// `true` if a schema below the root has its own base.
     pub(super) has_resources: bool,
 }
 
@@ -129,8 +129,8 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// The document with a JSON pointer for every reference, and without the names that nothing refers to any more: a
-    /// validator compiles a schema anew for every way through named ones on which it is reached.
+    /// Returns the document with a JSON pointer for each reference and without unused names. A validator otherwise
+    /// compiles a schema again for every path of names that reaches it.
     pub(super) fn by_pointers(&self, draft: Draft) -> Value {
         let mut document = self.root.clone();
         for schema in &self.schemas {

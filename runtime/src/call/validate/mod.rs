@@ -44,7 +44,7 @@ pub enum Refusal {
     /// The value is not what the schema asks for.
     #[error(transparent)]
     Violation(#[from] Violation),
-    /// The schema cannot be used, so that nothing can be said of the value.
+    /// The schema cannot be used, so the value cannot be checked.
     #[error("unusable schema: {0}")]
     UnusableSchema(#[from] UnusableSchema),
 }
@@ -85,7 +85,7 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
 /// Fails if the structured content does not fit or is missing, or the schema cannot be used.
 pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
     let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
-    // As it is read: a text is a value where nothing else is.
+    // Validation reads values like decoding does: text counts if there is no other value.
     let values = crate::call::values(result);
     let mut refused = values.iter().map(|value| (value, compiled::check(spec.name, schema, value, &result.redactor)));
     let Some((likeliest, Err(refusal))) = refused.next() else {

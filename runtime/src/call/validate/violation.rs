@@ -67,8 +67,8 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Of a union, the error of the only branch that the value could have been meant for: one that is not already refused
-/// for its type or its tag.
+/// Returns the error of the only plausible branch of a union. A branch is plausible if its type and its tag match the
+/// value.
 fn telling<'e, 'v>(error: &'e ValidationError<'v>, depth: usize) -> &'e ValidationError<'v>
 where
     'static: 'v,

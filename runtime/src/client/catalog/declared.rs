@@ -22,7 +22,7 @@ pub struct Declared {
 impl Declared {
     pub(super) fn by(connection: &Connection) -> Self {
         let mut handshake = connection.handshake.clone();
-        // One that repeats its key must not have it kept with the code, or told to others.
+        // The server may repeat its key here; the generated code and its readers must not see it.
         connection.link.notes.redactor().description(&mut handshake);
         let server_info = handshake
             .get("serverInfo")

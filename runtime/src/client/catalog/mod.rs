@@ -92,10 +92,10 @@ impl Client {
         connection.kept.terms(method, connection.changes_of(listing))
     }
 
-    /// Takes a snapshot of all that the server offers.
+    /// Takes a snapshot of everything that the server offers.
     ///
     /// # Errors
-    /// As [`list_tools_raw`](Self::list_tools_raw).
+    /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn snapshot(&self) -> Result<Snapshot, ConnectError> {
         let connection = self.connection().await?;
         let mut tools = settled_tools(self, &connection).await?;
@@ -227,7 +227,7 @@ async fn all(
                 let message = format!("`{method}` takes too long: no end after {} items", found.len());
                 return Err(wrong(Kind::Timeout, message));
             }
-            // Nobody cancels a listing.
+            // No caller cancels a listing.
             Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
                 let message = format!("no answer to `{method}` within {:?}", patience.timeout);
                 return Err(wrong(Kind::Timeout, message));

@@ -21,17 +21,16 @@ pub struct Notification {
     pub method: String,
     /// The parameters as sent, but for secrets of the server's configuration.
     pub params: Map<String, Value>,
-    /// How many were lost before it, because nobody took them in time.
+    /// The number of notifications that were dropped before this one.
     pub missed: u64,
 }
 
-/// The notifications of a server: its log, changes of its prompts, resources and subscribed resources, and those with
-/// methods that are not the protocol's. A slow
-/// reader blocks nothing: beyond 1,024 unread notifications the oldest are dropped, and the next one has their
-/// number.
+/// A stream of a server's notifications: log messages, changes of prompts and resources, updates of subscribed
+/// resources, and notifications with custom methods. A slow reader blocks nothing: beyond 1,024 unread notifications
+/// the oldest are dropped, and the next one has their number.
 ///
-/// It does not keep a connection open, and receives from every connection of the client. A new connection counts as a
-/// change of the lists.
+/// The stream does not keep a connection open, and receives from every connection of the client. A new connection
+/// counts as a change of the lists.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) {

@@ -80,7 +80,7 @@ impl GetPrompt for Client {
 }
 
 impl Client {
-    /// Gets a prompt by its name, without bindings. The protocol has texts for arguments, and nothing else.
+    /// Gets a prompt by its name, without bindings. The arguments of prompts are strings.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
@@ -93,7 +93,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`GetPrompt::get_prompt`].
+    /// Fails like [`GetPrompt::get_prompt`].
     pub async fn prompt<K: Into<String>, V: Into<String>>(
         &self,
         prompt: impl Into<String>,
@@ -103,10 +103,10 @@ impl Client {
         self.get_prompt(PromptRequest::new(self.name().to_owned(), prompt.into(), arguments.collect())).await
     }
 
-    /// Returns the prompts as the server sent them; none if it does not declare the capability.
+    /// Returns the prompts as the server sent them, or an empty list if it does not declare the capability.
     ///
     /// # Errors
-    /// As [`list_tools_raw`](Self::list_tools_raw).
+    /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_prompts_raw(&self) -> Result<Vec<Value>, ConnectError> {
         self.declared_list(Listing::Prompts).await
     }
@@ -207,7 +207,7 @@ impl PromptMessage {
     }
 }
 
-/// As the server sent it, but for the order of keys.
+/// Serializes the message as the server sent it, except for the order of keys.
 impl Serialize for PromptMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if let (true, Content::Other(message)) = (self.role.is_empty(), &self.content) {

@@ -104,31 +104,31 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As [`ReadResource::read_resource`].
+    /// Fails like [`ReadResource::read_resource`].
     pub async fn read(&self, uri: impl Into<String>) -> Result<ResourceResult, CallError> {
         self.read_resource(ResourceRequest::new(self.name().to_owned(), uri)).await
     }
 
-    /// Returns the resources as the server sent them; none if it does not declare the capability.
+    /// Returns the resources as the server sent them, or an empty list if it does not declare the capability.
     ///
     /// # Errors
-    /// As [`list_tools_raw`](Self::list_tools_raw).
+    /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resources_raw(&self) -> Result<Vec<Value>, ConnectError> {
         self.declared_list(Listing::Resources).await
     }
 
-    /// Returns the resource templates as the server sent them; none if it does not declare the capability.
+    /// Returns the resource templates as the server sent them, or an empty list if it does not declare the capability.
     ///
     /// # Errors
-    /// As [`list_tools_raw`](Self::list_tools_raw).
+    /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resource_templates_raw(&self) -> Result<Vec<Value>, ConnectError> {
         self.declared_list(Listing::ResourceTemplates).await
     }
 
-    /// The skills (SEP-2640), each entry as the server sent it; none if the server does not declare the extension.
+    /// Returns the skills (SEP-2640) as the server sent them, or an empty list if it does not declare the extension.
     ///
     /// # Errors
-    /// As [`list_tools_raw`](Self::list_tools_raw).
+    /// Fails like [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_skills_raw(&self) -> Result<Vec<Value>, ConnectError> {
         self.declared_list(Listing::Skills).await
     }

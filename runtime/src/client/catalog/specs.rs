@@ -42,7 +42,7 @@ pub struct PromptArgumentSpec {
     pub title: Option<&'static str>,
     /// The description, as sent.
     pub description: Option<&'static str>,
-    /// Whether it has to be given.
+    /// `true` if the argument is required.
     pub is_required: bool,
 }
 
@@ -52,7 +52,7 @@ impl PromptArgumentSpec {
         Self { name, title: None, description: None, is_required: false }
     }
 
-    /// Makes it one that has to be given.
+    /// Makes the argument required.
     pub const fn required(mut self) -> Self {
         self.is_required = true;
         self

@@ -135,7 +135,7 @@ pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, 
     }
 }
 
-/// Older servers are asked for each resource.
+/// Keeps the subscriptions of a server without `subscriptions/listen` current, with one request for each resource.
 async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
     let mut asked: HashSet<String> = HashSet::new();
@@ -236,7 +236,7 @@ impl Listening {
         }
     }
 
-    /// Until it listens again, nobody reports changes.
+    /// Ends the stream. Changes are not reported until a new stream opens.
     fn end(&mut self) {
         self.stream = None;
         self.told.clear();

@@ -25,7 +25,7 @@ const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-/// Where the answer of a user arrives.
+/// The channel on which the user's answer arrives.
 enum Inbox<'a> {
     Loopback(Loopback),
     /// The program takes it.

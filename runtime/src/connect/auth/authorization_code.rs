@@ -19,7 +19,7 @@ pub(super) struct AuthorizationRequest<'a> {
 }
 
 impl AuthorizationRequest<'_> {
-    /// Where the user says yes or no.
+    /// Returns the URL at which the user grants or denies access.
     pub(super) fn url(&self, fetch: &Fetch, server: &AuthorizationServer) -> Result<Url, AuthError> {
         let endpoint = server.authorization_endpoint.as_deref();
         let endpoint = endpoint.ok_or_else(|| {
@@ -72,7 +72,7 @@ pub(super) fn code(
     let code = parameter("code").filter(|code| !code.is_empty());
     code.iter().for_each(|code| redactor.learn(code));
     match parameter("iss") {
-        // As it is written (RFC 9207): an issuer that only looks alike is another.
+        // The issuer is compared exactly (RFC 9207): a similar one is another server.
         Some(issuer) if issuer != server.issuer => {
             return Err(AuthError::new(format!(
                 "the redirect is from another authorization server, {}, and not from {}; it may be an attack, and its \

@@ -10,7 +10,7 @@ use super::secret::Secret;
 /// How a client proves at the token endpoint who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum AuthMethod {
-    /// It does not: whoever has the code and its verifier is the client.
+    /// Without authentication: the code and its verifier identify the client.
     #[serde(rename = "none")]
     None,
     #[serde(rename = "client_secret_basic")]
@@ -45,7 +45,7 @@ pub(super) struct Client {
     pub(super) id: String,
     pub(super) secret: Option<Secret>,
     pub(super) method: AuthMethod,
-    /// Where it was registered to be redirected to.
+    /// The registered redirect URL.
     pub(super) redirect: Option<String>,
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn discover(
     pinned: Option<&str>,
 ) -> Result<Found, AuthError> {
     let Some(resource) = resource(fetch, challenge).await? else {
-        // As of 2025-03-26: the server is its own authorization server.
+        // Protocol 2025-03-26: the server is its own authorization server.
         let issuer = fetch.server.origin().ascii_serialization();
         pinned_or(pinned, std::slice::from_ref(&issuer), &fetch.redactor)?;
         let help = "if it takes a key, set `headers.Authorization`";
@@ -94,7 +94,7 @@ async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationSe
     Ok(Some(server))
 }
 
-/// Where a resource's metadata is, the likeliest place first.
+/// Returns the URLs of a resource's metadata, the likeliest first.
 fn resource_places(server: &Url) -> Vec<Url> {
     let path = server.path().trim_end_matches('/');
     let mut places = vec![at(server, &format!("/.well-known/oauth-protected-resource{path}"))];
@@ -104,7 +104,7 @@ fn resource_places(server: &Url) -> Vec<Url> {
     places
 }
 
-/// Where an issuer's metadata is, in the order that the protocol gives.
+/// Returns the URLs of an issuer's metadata, in the order of the protocol.
 fn issuer_places(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
     let mut places = vec![

@@ -29,7 +29,7 @@ pub(super) struct Fetch {
     network: Network,
 }
 
-/// How near an address is. Who is far may not send us to what is near.
+/// The distance of an address. A server at a distant address may not redirect to a nearer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
     Public,

@@ -24,7 +24,7 @@ pub(super) struct TokenRequest<'a> {
     pub(super) client_id: &'a str,
     pub(super) proof: Proof,
     pub(super) resource: &'a str,
-    /// The scopes that are asked for: what is granted where the answer does not say.
+    /// The requested scopes. They count as granted if the response names no scopes.
     pub(super) scopes: &'a [String],
     /// The grant and its parameters.
     pub(super) grant: Vec<(&'static str, String)>,

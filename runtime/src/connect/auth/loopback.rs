@@ -113,7 +113,7 @@ mod tests {
         let redirect = loopback.redirect.clone();
         assert!(redirect.starts_with("http://127.0.0.1:"), "{redirect}");
         let received = tokio::spawn(async move { loopback.receive("right").await });
-        // A connection that says nothing keeps nobody waiting.
+        // A silent connection does not block the others.
         let _silent = TcpStream::connect(redirect.trim_start_matches("http://").trim_end_matches(PATH)).await;
         for target in [
             "/favicon.ico",

@@ -8,7 +8,7 @@ use crate::ground::redact::Redactor;
 /// A protected resource (RFC 9728).
 #[derive(Debug, PartialEq)]
 pub(super) struct Resource {
-    /// The identifier, exactly as it was published: it is what tokens are asked for.
+    /// The identifier exactly as published, because tokens are requested for it.
     pub(super) identifier: String,
     pub(super) issuers: Vec<String>,
     pub(super) scopes: Option<Vec<String>>,
@@ -46,7 +46,7 @@ pub(super) struct AuthorizationServer {
 }
 
 impl AuthorizationServer {
-    /// Reads what was published for `issuer`, which has to be the issuer that it names.
+    /// Parses the metadata of `issuer`, which must name the same issuer.
     pub(super) fn parse(document: &Value, issuer: &str, redactor: &Redactor) -> Result<Self, AuthError> {
         let quoted = |text: &str| quoted(text, redactor);
         let named = text(document, "issuer").ok_or_else(|| {
@@ -80,8 +80,8 @@ impl AuthorizationServer {
     }
 }
 
-/// Issuers are compared as they are written. Only the slash that makes a path of none is no difference here: libraries add
-/// it to the one or the other, and the place is the same. What a redirect names is compared without any leniency.
+/// Compares issuers exactly, except for a trailing slash without a path, which some libraries add. The issuer in a
+/// redirect is compared without this exception.
 pub(super) fn is_same_issuer(a: &str, b: &str) -> bool {
     let bare = |issuer: &str| -> Option<String> {
         let host = issuer.split_once("://")?.1.strip_suffix('/')?;

@@ -67,8 +67,8 @@ impl OAuth {
         Self { settings: Settings::default(), sessions: Arc::default() }
     }
 
-    /// The program itself is asked for, by the name and the secret that the authorization server gave it. Name that server,
-    /// too: [`issuer`](Self::issuer).
+    /// Requests tokens for the program itself, with the client ID and secret from the authorization server. Set that
+    /// server too: [`issuer`](Self::issuer).
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::of(Grant::Client).confidential_client(id, secret)
     }
@@ -220,7 +220,7 @@ impl OAuth {
     pub async fn forget(&self, server: &ServerConfig) -> Result<bool, ConnectError> {
         let session = self.session_of(server)?;
         let forgotten = session.forget().await.map_err(|error| wrong(server, error.to_string()))?;
-        // What this value knows of the tokens goes too.
+        // The sessions in memory hold tokens too.
         lock(&self.sessions).retain(|kept| !Arc::ptr_eq(&kept.session, &session));
         Ok(forgotten)
     }
@@ -244,8 +244,7 @@ impl OAuth {
         self
     }
 
-    /// Returns the session that authorizes requests to a URL. What the configuration says takes the place of the
-    /// program's settings.
+    /// Returns the session that authorizes requests to a URL. The configuration overrides the program's settings.
     pub(crate) fn session(
         &self,
         url: &str,
@@ -261,7 +260,7 @@ impl OAuth {
         settings.check()?;
         let session = Session::new(url, settings, network.clone()).map_err(|error| error.to_string())?;
         let session = Arc::new(session);
-        // One that nobody uses any more, for a configuration that has changed.
+        // Drops unused sessions of earlier configurations.
         sessions.retain(|kept| kept.url != url || Arc::strong_count(&kept.session) > 1);
         sessions.push(Kept { url: url.to_owned(), auth: auth.cloned(), network, session: session.clone() });
         Ok(session)

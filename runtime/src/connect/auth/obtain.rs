@@ -28,7 +28,7 @@ use crate::ground::sync::lock;
 use crate::rpc::transports::http::network::Network;
 
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
-/// How often more scopes are asked for at one server.
+/// The number of requests for more scopes at one server.
 const STEP_UPS: usize = 3;
 /// How long a failed renewal is not repeated while the token is good.
 const RENEWAL_PAUSE: Duration = Duration::from_secs(5);
@@ -157,7 +157,7 @@ impl Core {
         lock(&self.state).waits_for = what;
     }
 
-    /// Gets tokens. Nobody else does so at the same time, in any process that shares the store.
+    /// Obtains tokens. A lock excludes other tasks and other processes that share the store.
     pub(super) async fn obtain(&self, need: Need) -> Result<(), AuthError> {
         let _lock = self.lock().await?;
         let mut entry = self.read().await?;
@@ -190,8 +190,8 @@ impl Core {
         Ok(())
     }
 
-    /// Renews tokens. Where the server says no, the access token is used until it ends, and the next request is answered
-    /// with a challenge.
+    /// Refreshes tokens. If the server refuses, the access token is used until it expires, and the next request
+    /// receives a challenge.
     async fn refresh(&self, issued: &mut Issued, server: &AuthorizationServer) -> Result<bool, AuthError> {
         let Some(tokens) = issued.tokens.clone() else { return Ok(false) };
         let (Some(refresh), Some(client)) = (&tokens.refresh, self.known_client(issued, &tokens, server)) else {
@@ -234,7 +234,7 @@ impl Core {
     }
 
     async fn answer(&self, entry: &mut Entry, challenge: &BearerChallenge, is_step_up: bool) -> Result<(), AuthError> {
-        // Each time anew: a server may have moved to another authorization server.
+        // Discovery runs each time, because a server may have moved to another authorization server.
         let found = discover(&self.fetch, challenge, self.settings.issuer.as_deref()).await?;
         let issuer = found.server.issuer.clone();
         lock(&self.state).servers.insert(issuer.clone(), found.server.clone());
@@ -249,7 +249,7 @@ impl Core {
             if covers && self.refresh(issued, &found.server).await? {
                 return Ok(());
             }
-            // The access token is of no use. What renews it stays until there is more: nobody may be there to give it.
+            // The access token is useless. The refresh token stays, because no user may be present to grant another.
             let renewable = issued.tokens.take().filter(|tokens| !covers && tokens.refresh.is_some());
             issued.tokens = renewable.map(|tokens| Tokens { expires: Some(0), ..tokens });
         }

@@ -1,6 +1,6 @@
-//! How a client becomes known to an authorization server: it is already, its metadata is at a URL, or it registers.
+//! Registers a client with an authorization server: by a known ID, a metadata URL, or a registration request.
 //!
-//! Dropping `client` or `register` ends the request; the server may have registered a client that nobody uses.
+//! Dropping `client` or `register` ends the request; the server may keep an unused registration.
 
 use http::header::CONTENT_TYPE;
 use reqwest::Method;

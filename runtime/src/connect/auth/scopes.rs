@@ -5,13 +5,13 @@ const OFFLINE: &str = "offline_access";
 /// The inputs for choosing scopes.
 #[derive(Default)]
 pub(super) struct Known<'a> {
-    /// Of the program.
+    /// The scopes that the program sets.
     pub(super) configured: Option<&'a [String]>,
-    /// Of the refusal.
+    /// The scopes of the challenge.
     pub(super) challenged: Option<Vec<String>>,
-    /// Of the resource's metadata.
+    /// The scopes of the resource's metadata.
     pub(super) of_resource: Option<&'a [String]>,
-    /// Of the authorization server's metadata, where it gives refresh tokens.
+    /// The scopes of the authorization server's metadata, if it issues refresh tokens.
     pub(super) of_server: Option<&'a [String]>,
     /// The scopes of the token that is not enough any more.
     pub(super) granted: &'a [String],

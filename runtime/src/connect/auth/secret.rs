@@ -28,7 +28,7 @@ impl Secret {
 
 debug_as!(Secret, "[redacted]");
 
-/// 256 bits nobody can guess, fit for a URL.
+/// Returns 256 random bits in URL-safe base64.
 pub(super) fn random() -> Result<String, AuthError> {
     let mut bytes = [0; RANDOM_BYTES];
     let filled = SystemRandom::new().fill(&mut bytes);

@@ -34,7 +34,7 @@ pub(crate) struct Session {
     attempt: Mutex<Option<Attempt>>,
 }
 
-/// Tokens that are being got. It goes on where nobody waits: a user who is asked may take longer than a request.
+/// An attempt to obtain tokens. It continues without waiting requests, because a user may take longer than a request.
 struct Attempt {
     is_renewal: bool,
     outcome: watch::Receiver<Outcome>,

@@ -69,7 +69,7 @@ impl Key {
     }
 }
 
-/// Whether a client could sign with this key.
+/// Checks that the key can sign.
 pub(super) fn check(pem: &Secret) -> Result<(), AuthError> {
     Key::parse(pem).map(drop)
 }

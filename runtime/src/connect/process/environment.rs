@@ -30,7 +30,7 @@ const PROXIES: [&str; 4] = ["all_proxy", "http_proxy", "https_proxy", "no_proxy"
 const OF_NPM: &str = "\
     node_auth_token,npm_config_cafile,npm_config_https_proxy,npm_config_noproxy,npm_config_proxy,\
     npm_config_registry,npm_config_userconfig,npm_token";
-/// Of one registry (`npm_config_//host/:_authToken`), or of one scope (`npm_config_@scope:registry`).
+/// The variables of one registry (`npm_config_//host/:_authToken`) or of one scope (`npm_config_@scope:registry`).
 const PREFIXES_OF_NPM: [&str; 2] = ["npm_config_//", "npm_config_@"];
 const OF_UV: &str = "\
     uv_config_file,uv_default_index,uv_extra_index_url,uv_find_links,uv_insecure_host,uv_keyring_provider,\

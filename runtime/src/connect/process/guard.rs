@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use super::descendants::Mark;
 
-/// It waits for two lines: which group, and that all is well. Where its input ends instead, whoever started the group is
-/// gone, however that came: it asks the group to end, and kills what stays, then whatever has the mark in its environment.
-/// A shell has no descriptors of processes, so that it kills by number, right after it looked. It looks three times, because a
-/// process that is being started has no environment for a moment.
+/// The guard reads two lines: the group, and a confirmation that the group has ended. If its input ends first, the
+/// parent is gone. Then it asks the group to end, kills the remaining processes, and kills every process with the mark
+/// in its environment. A shell has no process descriptors, so it kills by number right after each look. It looks three
+/// times, because a starting process briefly has no environment.
 const SCRIPT: &str = "
 read -r group
 read -r over && exit 0
@@ -35,8 +35,8 @@ while [ $scans -lt 20 ] && [ $empty -lt 3 ]; do
 done
 ";
 
-/// A shell in a group of its own, which no signal to ours reaches. A group that is being guarded has to be ended before
-/// the guard is dropped.
+/// A shell in its own process group, which signals to this program's group do not reach. The guarded group must end
+/// before the guard is dropped.
 #[derive(Debug)]
 pub(super) struct Guard {
     shell: Child,
@@ -105,7 +105,7 @@ mod tests {
         let mut guard = Guard::start(&Mark::new()).unwrap();
         guard.watch(group.id()).unwrap();
         assert_eq!(members(group.id()), 2);
-        // As when this process is killed: the pipe ends, and nothing was said.
+        // A killed process looks the same: the pipe ends without a confirmation.
         drop(guard.shell.stdin.take());
         let begun = Instant::now();
         while members(group.id()) > 0 {

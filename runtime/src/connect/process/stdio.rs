@@ -78,7 +78,7 @@ pub(super) async fn note_stderr(stderr: ChildStderr, notes: Notes) {
         line.clear();
         match (&mut stderr).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
-            // Where a line was cut, half of a secret may be.
+            // The rest of a cut line may contain half a secret.
             Ok(_) if is_rest => {}
             Ok(_) => notes.stderr_line(&String::from_utf8_lossy(&line)),
         }

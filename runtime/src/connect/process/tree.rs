@@ -59,12 +59,12 @@ pub(crate) struct ProcessTree {
     /// Names the descendants that left the group; none once they were killed.
     #[cfg(unix)]
     mark: Option<Mark>,
-    /// Whether the child is bubblewrap, which ends on a signal before what it started.
+    /// `true` if the child is bubblewrap, which ends on a signal before its children do.
     is_isolated: bool,
     is_over: bool,
     /// The way of an isolated server to some domains.
     _gate: Option<Arc<Gate>>,
-    /// Dropped after the group was killed. Windows ends the processes of a job with whoever holds it.
+    /// The guard, dropped after the group was killed. Windows ends the processes of a job with its owner.
     #[cfg(unix)]
     guard: Option<super::guard::Guard>,
 }
@@ -245,7 +245,7 @@ impl Drop for ProcessTree {
         self.kill();
         #[cfg(unix)]
         super::running::forget(self.group);
-        // Nobody may be left to wait for it: the runtime may be gone. A killed process is there for a moment at most.
+        // The runtime may be gone, so this does not wait asynchronously. A killed process ends within a moment.
         for _ in 0..LOOKS_AFTER_KILL {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 #[cfg(unix)]

@@ -29,7 +29,7 @@ pub(super) fn of(value: &str) -> HashSet<String> {
     forms.insert(value.escape_default().to_string());
     forms.insert(value.as_bytes().escape_ascii().to_string());
     forms.insert(value.chars().flat_map(in_python).collect());
-    // As those who know ASCII alone leave out the rest, or mark its place.
+    // ASCII-only writers drop other characters or replace each with `?`.
     forms.insert(value.chars().filter(char::is_ascii).collect());
     forms.insert(value.replace(|c: char| !c.is_ascii(), "?"));
     for kept in LEFT_AS_THEY_ARE {
@@ -94,7 +94,7 @@ fn in_base64(value: &str) -> Vec<String> {
     for before in 0..3 {
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(value.as_bytes());
-        // Letters that hold bits of what stands beside it.
+        // The first and last characters may encode bits of neighbouring bytes.
         let (first, last) = ([0, 2, 3].get(before).copied().unwrap_or_default(), usize::from(bytes.len() % 3 != 0));
         for encoded in [BASE64_STANDARD_NO_PAD.encode(&bytes), BASE64_URL_SAFE_NO_PAD.encode(&bytes)] {
             found.extend(encoded.get(first..encoded.len() - last).map(str::to_owned));

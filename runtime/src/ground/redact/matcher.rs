@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A text so short is only itself where it stands alone: `4711`, not the middle of `147112`.
+/// The minimum length of a text that matches inside a word: `4711` does not match the middle of `147112`.
 const SHORTEST_INSIDE: usize = 6;
 const SHORTEST: usize = 4;
 
@@ -10,7 +10,7 @@ const SHORTEST: usize = 4;
 pub(super) struct Skeleton<'t> {
     original: &'t str,
     text: Cow<'t, str>,
-    /// Where each byte stands in the original, where that is not the same place.
+    /// The offset of each byte in the original, if offsets differ.
     places: Vec<usize>,
 }
 
@@ -28,7 +28,7 @@ impl<'t> Skeleton<'t> {
         Self { original, text: Cow::Owned(text), places }
     }
 
-    /// Where characters begin, here and in the original.
+    /// Returns the offsets of characters, here and in the original.
     pub(super) fn chars(&self) -> impl Iterator<Item = (usize, usize)> {
         self.text.char_indices().map(|(at, _)| (at, self.place(at)))
     }
@@ -83,14 +83,14 @@ impl Matcher {
         self.patterns.is_empty()
     }
 
-    /// Where in the original the longest text ends that stands here.
+    /// Returns the end in the original of the longest pattern that starts here.
     pub(super) fn end_at(&self, skeleton: &Skeleton<'_>, at: usize) -> Option<usize> {
         let (word, bit) = start(skeleton.text.as_bytes(), at)?;
         if self.starts.get(word)? & bit == 0 {
             return None;
         }
         let rest = skeleton.text.get(at..)?;
-        // Of what is sorted before the rest, the last has every text that the rest begins with among its parents.
+        // The last pattern sorted before the rest has every prefix of the rest among its parents.
         let mut candidate = self.patterns.partition_point(|pattern| pattern.text.as_str() <= rest).checked_sub(1);
         while let Some(pattern) = candidate.and_then(|index| self.patterns.get(index)) {
             let length = pattern.text.len();

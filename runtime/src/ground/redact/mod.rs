@@ -33,7 +33,7 @@ pub(crate) struct Redactor {
 #[derive(Default)]
 struct Shared {
     configured: PrivateValues,
-    /// The last of those that came up since.
+    /// The latest values that were learned at run time.
     learned: VecDeque<String>,
     /// Those of another redactor.
     lent: Option<Arc<Known>>,
@@ -149,7 +149,7 @@ impl Redactor {
         f.write_str(&self.text(&text))
     }
 
-    /// As [`shown`](Self::shown), on one line.
+    /// Redacts a text like [`shown`](Self::shown), and puts it on one line.
     pub(crate) fn shown_line(&self, text: &str, longest: usize) -> String {
         let on_one_line = |c: char| if c.is_control() { ' ' } else { c };
         // Lines of a secret are known each by itself, so that it may be joined only afterwards.
@@ -221,8 +221,7 @@ impl PartialEq for Redactor {
     }
 }
 
-/// The text without any of the secrets, as far as its first `longest` characters go. Of those that overlap or touch
-/// nothing is left.
+/// Returns the text without secrets, up to `longest` characters. Secrets that overlap or touch are removed together.
 fn without<'t>(text: &'t str, secrets: &Matcher, longest: usize) -> Cow<'t, str> {
     let skeleton = Skeleton::of(text);
     let mut written = String::new();

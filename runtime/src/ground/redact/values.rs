@@ -130,7 +130,7 @@ impl PrivateValues {
         *self.found.entry(value.to_owned()).or_default() |= is_sure;
     }
 
-    /// `Bearer X`, `Basic X`: the receiver sees `X` alone, and what it stands for.
+    /// Adds the credentials of `Bearer X` or `Basic X`: the receiver sees only `X` or its decoded form.
     fn add_credentials(&mut self, value: &str) {
         let between = |c: char| c.is_whitespace() || "\"'`,;:=".contains(c);
         let mut words = value.split(char::is_whitespace).filter(|word| !word.is_empty()).peekable();
@@ -138,7 +138,7 @@ impl PrivateValues {
             let scheme = word.rsplit(between).next().unwrap_or_default().to_ascii_lowercase();
             let Some(credentials) = words.peek().filter(|_| SCHEMES.contains(&scheme.as_str())) else { continue };
             let credentials = credentials.trim_matches(between);
-            // `Token abc` in the middle of a sentence is none.
+            // `Token abc` inside a sentence is not a credential.
             if credentials.len() < SHORTEST_UNSURE && words.clone().count() > 1 {
                 continue;
             }
@@ -160,7 +160,7 @@ impl PrivateValues {
         }
     }
 
-    /// Adds the private parts of a URL: user, query, and parts of the path that nobody thought up.
+    /// Adds the private parts of a URL: the user, the query, and random parts of the path.
     fn add_url(&mut self, text: &str) {
         for (at, _) in text.match_indices("://") {
             let rest = text.get(at + 3..).unwrap_or_default();

@@ -293,10 +293,10 @@ pub trait Places {
     /// Returns how the member under a key is handled, without reading it, and whether the object requires it.
     fn fate(&self, key: &str) -> (Fate, bool);
 
-    /// How many members have to be there.
+    /// Returns the number of required members.
     fn required(&self) -> usize;
 
-    /// The mismatch of an object with these keys, which lacks one that has to be there.
+    /// Returns the mismatch of an object with these keys, which lacks a required one.
     fn missing(&self, there: &[&str]) -> Mismatch;
 
     /// The keys that have a place, where not all have one.
@@ -318,7 +318,7 @@ pub enum Fate {
 
 /// The destination of a member.
 pub enum Place<'p> {
-    /// Into a field. Where it is optional, `null` leaves it empty.
+    /// A field. If it is optional, `null` leaves it empty.
     Field(Sink<'p>, bool),
     /// To the others that have no field.
     Extra(&'p mut dyn Extra),

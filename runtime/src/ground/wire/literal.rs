@@ -64,7 +64,7 @@ pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -
     Err(one_of(variants.iter().map(|(_, json)| *json)))
 }
 
-/// Whether a value is what a JSON text says; most are told apart without reading the text.
+/// Returns `true` if a value equals a JSON text. Most values are compared without parsing the text.
 fn is_literal(json: &str, value: &Value) -> Result<bool, Mismatch> {
     let may_be = match (value, json.as_bytes().first()) {
         (Value::String(text), Some(b'"')) if !json.contains('\\') => {
@@ -105,7 +105,7 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// The branches of a union around this one fail often, and nobody sees it.
+    /// Inside a union, this error occurs often and is rarely shown, so its text is omitted.
     #[cold]
     fn without_tag(self, key: &'static str) -> Mismatch {
         match self.members() {

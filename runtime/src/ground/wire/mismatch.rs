@@ -21,7 +21,7 @@ enum Step {
     Index(usize),
 }
 
-/// Unions meet many mismatches that nobody sees: texts are made when somebody looks.
+/// The message of a mismatch. Unions drop most mismatches, so the text is built only for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Message {
     Expected { what: &'static str, found: &'static str },
@@ -106,7 +106,7 @@ pub(super) fn nothing_read() -> Mismatch {
     Mismatch::new("missing value")
 }
 
-/// The mismatch of a property that is not there; one of those that are may have been meant.
+/// Returns the mismatch of a missing property, and suggests the nearest present one.
 #[cold]
 pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
     match mcp_bindgen_model::nearest(key, keys).first() {

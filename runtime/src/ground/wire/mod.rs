@@ -51,7 +51,7 @@ pub trait Wire: Print + Sized {
     /// A [`Mismatch`] that says where and why the value does not fit.
     fn read(input: Input<'_>) -> Result<Self, Mismatch>;
 
-    /// Where a value that is read into this place goes.
+    /// Returns the sink that reads a value into this place.
     #[must_use]
     fn sink(place: &mut Option<Self>) -> Sink<'_> {
         Sink::Other(place)
@@ -106,7 +106,7 @@ pub fn keys_of_branches(own: Keys, branches: &[Option<Keys>]) -> Option<Vec<&'st
     Some(keys)
 }
 
-/// The keys of a union, put together when they are first asked for.
+/// The keys of a union, collected on first use.
 pub type UnionKeys = LazyLock<Option<Vec<&'static str>>>;
 
 /// The keys of a union's branch.

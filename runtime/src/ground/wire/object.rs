@@ -10,14 +10,14 @@ const MANY: usize = 4096;
 /// The place of a field.
 pub struct Slot<'s> {
     sink: Sink<'s>,
-    /// Whether `null` leaves it empty, because models in strict mode send it.
+    /// `true` if `null` leaves the field empty, because models in strict mode send it.
     is_optional: bool,
     is_required: bool,
     is_there: bool,
 }
 
 impl<'s> Slot<'s> {
-    /// Of a property that has to be there.
+    /// Creates the field of a required property.
     #[inline]
     pub fn required<T: Wire>(place: &'s mut Option<T>) -> Self {
         Self { sink: T::sink(place), is_optional: false, is_required: true, is_there: false }
@@ -64,7 +64,7 @@ pub struct Fields<'f, 's> {
     unknown: Unknown<'f>,
     /// The key that comes next, if they come in order.
     expected: usize,
-    /// Whether somebody will read what is said of the object.
+    /// `true` if errors about the object will be shown.
     pub(super) is_shown: bool,
     strange: Option<Box<Strange>>,
 }

@@ -189,7 +189,7 @@ pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
     printed.map_err(|error| fault.mismatch.take().unwrap_or_else(|| Mismatch::new(error.to_string())))
 }
 
-/// How printing ended: with the error of whoever stopped it, which knows why.
+/// Returns the outcome of printing, with the error of the printer that stopped.
 #[inline]
 fn finished<E: Error>(printed: Result<(), Stopped>, failed: Option<E>) -> Result<(), E> {
     match (printed, failed) {

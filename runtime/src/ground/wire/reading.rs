@@ -27,7 +27,7 @@ const DEEPEST: u32 = 160;
 /// The state of reading a whole value.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// Whether the whole value is about to be read, by way of `Deserialize`.
+    /// `true` if `Deserialize` is about to read the whole value.
     pub(super) is_whole: Cell<bool>,
     /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
     fault: RefCell<Option<Mismatch>>,
@@ -41,7 +41,7 @@ pub(super) struct Reading {
     look: Cell<Look>,
 }
 
-/// Whether a branch is only looked at: what can be told of a value without reading what it holds.
+/// The state of a look at a branch: a cheap check that does not read the contents of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Look {
     #[default]
@@ -131,7 +131,7 @@ pub(super) fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
     bound.is_some_and(|bound| counts >= bound)
 }
 
-/// Nobody sees it: there is a better branch.
+/// Returns the mismatch of a branch that is worse than another. It is never shown.
 #[cold]
 pub(super) fn worse() -> Mismatch {
     Mismatch::new("another branch loses less")

@@ -78,7 +78,7 @@ pub(super) enum Scalar<'t> {
 }
 
 impl<'t> Scalar<'t> {
-    /// Of a number that is written with these digits.
+    /// Creates a scalar from a number with these digits.
     pub(super) fn of(number: &Number, digits: &'t str) -> Self {
         match (number.as_u64(), number.as_i64(), faithful(number)) {
             (Some(number), ..) => Self::Unsigned(number),
@@ -111,8 +111,8 @@ impl<'t> Scalar<'t> {
         whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| self.outside(what))
     }
 
-    /// A number that a double holds. An integer that it would round is refused. Of a fraction nothing can be told: it was
-    /// rounded to the nearest double when its text was read, as JSON readers do.
+    /// Returns the number as a double. Fails for an integer that a double would round. A fraction was rounded when its
+    /// text was read, as JSON readers do, so it cannot be checked.
     pub(super) fn double(self) -> Result<f64, Mismatch> {
         #[allow(clippy::cast_precision_loss)] // what is lost is seen
         let (rounded, integer) = match self {

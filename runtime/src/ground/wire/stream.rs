@@ -27,7 +27,8 @@ pub(super) fn read<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Resul
     })
 }
 
-/// Where the text of a value is that a sink refused, as `serde_json` writes it at the end of its errors, and reads it there.
+/// Returns the position of a refused value, which `serde_json` writes at the end of its errors and reads back from
+/// there.
 #[cold]
 fn position(error: &str) -> Option<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -35,8 +36,8 @@ fn position(error: &str) -> Option<String> {
     (is_number(line) && is_number(column)).then(|| format!(" at line {line} column {column}"))
 }
 
-/// Describes a value that is no object. Where a struct is asked for, deserializers say it by themselves, and show
-/// the value: it may be a secret.
+/// Describes a value that is not an object. Deserializers that expect a struct print the value in their own error, and
+/// it may be a secret.
 #[cold]
 fn unasked(error: &impl fmt::Display, reading: &Reading) -> Option<Mismatch> {
     if !reading.is_whole.get() {
@@ -68,12 +69,12 @@ pub(super) fn read_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
     })
 }
 
-/// A deserializer whose type nobody has to know.
+/// A deserializer with an erased type.
 struct Erased<'de, D: Deserializer<'de>> {
     deserializer: Option<D>,
     /// Why the deserializer could not go on.
     error: Option<D::Error>,
-    /// Whether a sink refused what it was given: that is no error of the deserializer, which only knows where it stands.
+    /// `true` if a sink refused a value. The deserializer then adds only the position.
     is_refused: bool,
 }
 

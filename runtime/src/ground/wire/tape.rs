@@ -21,9 +21,9 @@ pub(super) enum Token<'t> {
     Digits { start: usize, end: usize },
     /// A text that the source does not lend: a range of [`Tape::texts`].
     Copied { start: usize, end: usize },
-    /// An array; its items follow. What is behind it begins at `end`.
+    /// An array, followed by its items. The next token is at `end`.
     Array { end: u32, items: u32 },
-    /// An object; its keys follow, each with its value. What is behind it begins at `end`.
+    /// An object, followed by its keys, each with its value. The next token is at `end`.
     Object { end: u32, members: u32 },
 }
 
@@ -55,7 +55,7 @@ impl<'t> Tape<'t> {
         }
     }
 
-    /// Where the value that begins at a place ends.
+    /// Returns the index after the value at an index.
     #[inline]
     pub(super) fn end(&self, at: usize) -> usize {
         match self.token(at) {
@@ -83,7 +83,7 @@ impl<'t> Tape<'t> {
         }
     }
 
-    /// Where the items of the array at a place are.
+    /// Returns the indices of the items of the array at an index.
     pub(super) fn items(&self, at: usize) -> impl Iterator<Item = usize> {
         let end = self.end(at);
         let mut next = at + 1;

@@ -45,11 +45,11 @@ impl Index {
     }
 }
 
-/// Reads a value as the branch of an untagged union that loses nothing: of those that keep all of the value, the first
-/// that holds least of it without a type, or else the one that loses least.
+/// Reads a value as the branch of an untagged union that loses least. If several branches keep the whole value, the one
+/// with the fewest untyped parts wins, then the first.
 ///
 /// # Errors
-/// Fails if no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
+/// Fails if no branch fits, with the deepest mismatch, which likely belongs to the intended branch.
 pub fn pick<T: 'static>(
     input: Recorded<'_>,
     branches: &[ReadBranch<T>],
@@ -130,7 +130,7 @@ pub fn pick<T: 'static>(
     if exceeds(reading.counts.get(), bound) { Err(worse()) } else { Ok(best.value) }
 }
 
-/// The mismatch of a branch, where it says more than that the value is none of the branches.
+/// Returns the mismatch of a branch if it is inside the value; otherwise says that no alternative fits.
 fn told(mismatch: Mismatch, input: Recorded<'_>) -> Mismatch {
     if mismatch.depth() > 0 { mismatch } else { input.expected("one of the alternatives") }
 }
@@ -149,11 +149,11 @@ struct Best<T> {
 }
 
 impl<T> Pick<'_, T> {
-    /// Tries a branch. Where it was only looked at, returns the least that can become of the value.
+    /// Tries a branch. If the branch was only looked at, returns a lower bound of the losses.
     fn trial(&mut self, branch: usize, read: impl FnOnce(usize) -> Result<T, Mismatch>) -> Option<Counts> {
         let reading = self.input.reading;
         reading.counts.set(Counts::default());
-        // Of two that are alike, the first one is better.
+        // Between equal branches, the first one wins.
         let bound = self.best.as_ref().map(|best| match best.counts {
             Counts { lost, undeclared } if branch < best.branch => Counts { lost, undeclared: undeclared + 1 },
             counts => counts,
@@ -172,7 +172,7 @@ impl<T> Pick<'_, T> {
         None
     }
 
-    /// The mismatch that lies deepest, of those that the branches had so far and this one.
+    /// Returns the deepest mismatch so far, including this one.
     fn deepest(&mut self, mismatch: Mismatch) -> Mismatch {
         self.mismatch.take().filter(|known| known.depth() >= mismatch.depth()).unwrap_or(mismatch)
     }

@@ -53,8 +53,8 @@ pub(super) struct Kept {
     /// About the sum of the sizes of the entries, and how much it may be.
     bytes: usize,
     max_bytes: usize,
-    /// Reads under way, with the generation in which they began: nobody joins one that began before a write.
-    /// Whom they tell there is only where somebody joined.
+    /// The pending reads, with the generation in which they began: no call joins a read from before a write. The sender
+    /// exists only if a call has joined.
     flights: HashMap<(Key, u64), Option<Tell>>,
 }
 
@@ -199,7 +199,7 @@ impl Drop for Writing {
     }
 }
 
-/// The one who asks for all. Where it is dropped before it has an outcome, another one takes its place.
+/// The call that reads for all others. If it is dropped without an outcome, another call takes over.
 pub(super) struct Lead {
     shared: Shared,
     flight: Option<(Key, u64)>,
@@ -224,7 +224,7 @@ impl Lead {
             kept.keep(flight.0, Entry { generation, until, result: Arc::new(result.clone()), size });
         }
         drop(kept);
-        // Nobody else can come to wait any more.
+        // No more calls can join.
         if let Some(tell) = tell.filter(|_| is_for_all) {
             let _ = tell.send(Some(outcome.clone()));
         }

@@ -114,7 +114,7 @@ impl Cache {
         let lead = loop {
             match self.kept.find(&key) {
                 Found::Kept(result) => return Ok((*result).clone()),
-                // Of the progress of another one it would hear nothing.
+                // A joined call would receive no progress reports.
                 Found::UnderWay(_) if call.options.given().progress.is_some() => return below.call(call).await,
                 Found::UnderWay(mut news) => {
                     let landed =

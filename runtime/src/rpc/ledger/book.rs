@@ -44,7 +44,7 @@ pub(super) struct Book {
     next_serial: i64,
     /// Requests that the transport has, and that have no answer.
     pub(super) under_way: HashMap<RequestId, Entry>,
-    /// Whether a response may come for which nobody waits any more.
+    /// `true` if a response may arrive that no caller waits for.
     pub(super) owes_answers: bool,
     /// How many requests were answered.
     pub(super) answers: u64,
@@ -145,8 +145,9 @@ impl Book {
         }
     }
 
-    /// Returns `true` if an error without an id is about a request: a server that could not read a message answers with one of
-    /// [`NAMELESS_ERRORS`]. It may mean a notification too, unless nothing else was ever sent.
+    /// Returns `true` if an error without an id answers a request. A server that cannot read a message answers with one
+    /// of [`NAMELESS_ERRORS`]. A notification that may be unread could be its subject too, unless only one message was
+    /// ever sent.
     fn is_about_a_request(&self, code: i64) -> bool {
         self.messages == 1 || NAMELESS_ERRORS.contains(&code) && self.last_notification.is_none()
     }

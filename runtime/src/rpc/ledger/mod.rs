@@ -1,7 +1,7 @@
 //! The state of every request of a connection.
 //!
-//! A request is admitted, queued, written, and then answered, given up or failed; the transports report what they do
-//! with it. So a call that never left is told from one that may have run.
+//! A request is admitted, queued, written, and then answered, given up or failed; the transports report each step. The
+//! ledger thus distinguishes a call that never left from a call that may have run.
 
 mod book;
 mod outgoing;
@@ -41,7 +41,7 @@ const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// Pointer to the id of the subscription that a notification belongs to.
 const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
 
-/// Is told of messages as they are on the wire, secrets and all.
+/// An observer of messages as they are on the wire, including secrets.
 pub(crate) trait Witness: Send + Sync {
     /// A message was handed to the transport.
     fn sent(&self, message: &Message);
@@ -56,7 +56,7 @@ pub(crate) trait Witness: Send + Sync {
 /// The requests of one connection and their states.
 pub struct Ledger {
     limits: Limits,
-    /// How long the program waits for an answer where nothing else is said.
+    /// The default timeout of a request.
     timeout: Duration,
     redactor: Redactor,
     witness: OnceLock<Arc<dyn Witness>>,
@@ -78,7 +78,7 @@ impl Ledger {
         let _ = self.witness.set(witness);
     }
 
-    /// Has whoever listens hear what the server tells.
+    /// Sends the server's notifications to `notices`.
     pub(crate) fn heard_by(&self, notices: Arc<Notices>) {
         let _ = self.notices.set(notices);
     }
@@ -146,7 +146,7 @@ impl Ledger {
         may_leave
     }
 
-    /// The caller does not wait any longer. Whether the server may have acted on the request.
+    /// Gives up a request. Returns whether the server may have acted on it.
     pub(crate) fn give_up(&self, ticket: &Ticket) -> Dispatched {
         let mut book = lock(&self.book);
         let dispatched = match ticket.state() {
@@ -175,8 +175,7 @@ impl Ledger {
         dispatched
     }
 
-    /// Nothing more can be sent: what has not left fails now, and new requests are refused. What has left may still be
-    /// answered.
+    /// Stops sending. Unsent and new requests fail; sent requests may still be answered.
     pub(crate) fn stop(&self, failure: &Failure) {
         lock(&self.book).end(failure);
     }

@@ -26,7 +26,7 @@ impl Outgoing {
         self.request.as_ref().is_none_or(|ticket| self.ledger.may_leave(&mut lock(&self.ledger.book), ticket))
     }
 
-    /// Returns `true` if nobody waits for the answer any more.
+    /// Returns `true` if no caller waits for the response.
     pub(crate) fn is_unwanted(&self) -> bool {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
     }
@@ -65,7 +65,7 @@ impl Outgoing {
         book.settle(ticket, State::Failed(failure));
     }
 
-    /// Waits until nobody wants an answer to it, or none can come; for ever where it is no request.
+    /// Waits until no caller wants a response, or none can arrive. Waits forever if the message is not a request.
     /// Cancel safe.
     pub(crate) async fn abandoned(&self) {
         match &self.request {

@@ -234,7 +234,7 @@ fn ledger_closes_after_several_timeouts_without_any_message() {
     let ledger = Ledger::new(NO_LIMITS, timeout, Redactor::default());
     for round in 1..=TIMEOUTS_WITHOUT_A_SIGN {
         assert!(ledger.is_open(), "round {round}");
-        // What runs side by side counts once.
+        // Concurrent requests count once.
         let tickets: Vec<Ticket> = (0..9).map(|_| written(&ledger)).collect();
         std::thread::sleep(timeout);
         for ticket in &tickets {
@@ -377,7 +377,7 @@ fn error_without_an_id_is_ignored_if_a_notification_may_be_meant() {
     assert!(takes(&ledger, answer(1), None));
     assert!(!takes(&ledger, nameless(-32600), None), "the notification may be meant");
     assert!(matches!(ticket.state(), State::Written { .. }));
-    // Whoever has answered this has read the notification.
+    // A server that has answered this request has read the notification.
     assert!(takes(&ledger, answer(2), None));
     written(&ledger);
     assert!(takes(&ledger, nameless(-32600), None));

@@ -22,7 +22,7 @@ pub(super) struct Both {
     pub(super) written: VecDeque<u8>,
     /// Bytes that the server has written, and the session has not read.
     pub(super) said: VecDeque<u8>,
-    /// Whether the server is gone; what it has not read, nobody will.
+    /// `true` if the server is gone; it reads no more.
     pub(super) is_dead: bool,
     /// How much there is room for at once.
     room: usize,

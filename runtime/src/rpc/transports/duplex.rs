@@ -69,12 +69,12 @@ impl DuplexTransport {
     }
 }
 
-/// Opens the pair of streams that a server is at the other end of: a socket, the input and output of a program in a
-/// container or on another machine, a WebSocket behind an adapter. The server speaks lines of JSON, as over stdio.
+/// A function that opens a pair of streams to a server. Examples are a socket, the input and output of a program in a
+/// container or on another machine, or a WebSocket behind an adapter. The server speaks lines of JSON, as over stdio.
 ///
-/// It is asked for each connection: the first one, and those after one that was lost. What the client knows of the
-/// server stays: subscriptions to resources and changes are renewed, and a call whose outcome is not known is not sent
-/// again. Any function that returns a future of streams is one:
+/// The client calls it for the first connection and after each lost one. The client then renews subscriptions to
+/// resources and changes. It does not send a call with an unknown outcome again. Any function that returns a future of
+/// streams is a connector:
 ///
 /// ```
 /// # #[cfg(unix)]

@@ -47,10 +47,10 @@ enum State {
 struct Candidate {
     scanner: Scanner,
     text: Vec<u8>,
-    /// Where the line that is read begins; 0 in the first.
+    /// The offset of the current line in the candidate; 0 in the first line.
     line: usize,
     in_batch: bool,
-    /// Beyond the limit nothing is kept, but where it ends and whose answer it is can still be told.
+    /// `true` beyond the size limit. The content is dropped, but the end and the id are still found.
     is_too_large: bool,
 }
 
@@ -163,8 +163,8 @@ impl Framer {
         None
     }
 
-    /// A text that began like a message was none. Its first line is noise, a later one may be a message by itself, and
-    /// the one in which it turned out is returned, to be read anew.
+    /// Gives up a text that only began like a message. Its first line is noise, but a later line may be a message.
+    /// Returns the line that ended the candidate, to be read again.
     fn give_up(&mut self, candidate: Candidate) -> Vec<u8> {
         let Candidate { mut text, line, is_too_large, .. } = candidate;
         if is_too_large || line == 0 {

@@ -23,12 +23,11 @@ const READ_AT_ONCE: usize = 64 * 1024;
 
 /// The other end, besides reading and writing.
 pub(crate) trait FarEnd: Send + 'static {
-    /// Ends what is left of it when the server itself has ended; until then, and where that cannot be told, it waits.
-    /// Cancel safe.
+    /// Ends the remaining processes once the server itself has ended. Waits until then, or forever if the end cannot be
+    /// detected. Cancel safe.
     fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send;
 
-    /// Notes why nothing more comes, as far as can be told.
-    /// Cancel safe: what was noted stays, and another call notes the rest.
+    /// Records why the stream ended, as far as known. Cancel safe: another call records the rest.
     fn note_end(&mut self, notes: &Notes) -> impl Future<Output = ()> + Send;
 
     /// Ends it, after what is written to it was closed.
@@ -60,8 +59,8 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         Self { far_end, writer, reader, framer: Framer::new(longest), ledger, notes: None, longest }
     }
 
-    /// Takes what the framer found. What cannot be read of a server costs the request that it answers, and no other; of a
-    /// client nobody knows whether it is an answer.
+    /// Handles a frame. An unreadable response of a server fails only its own request. An unreadable message of a
+    /// client may be a request or a response.
     fn take(&mut self, frame: Frame) -> Option<Incoming> {
         let message = match frame {
             Frame::Noise(line) => return self.noise(&String::from_utf8_lossy(&line)),

@@ -47,8 +47,8 @@ pub trait Transport: Send {
     /// Cancel safe.
     fn receive(&mut self) -> BoxFuture<'_, Option<Incoming>>;
 
-    /// Ends the connection. What is under way fails.
-    /// Dropped before the end: dropping the transport ends the rest, without waiting for the server.
+    /// Ends the connection; pending requests fail. If the future is dropped, dropping the transport ends the rest,
+    /// without waiting for the server.
     fn close(&mut self) -> BoxFuture<'_, ()>;
 }
 

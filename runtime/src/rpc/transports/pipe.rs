@@ -16,10 +16,10 @@ use tokio::process::ChildStdin;
 
 use self::system::Pipe;
 
-/// Where messages are written.
+/// The destination of messages.
 pub(crate) enum Sink {
     Child(Pipe),
-    /// Of a stream nobody knows what of it was read.
+    /// A stream, for which the amount of unread data is unknown.
     Given(Box<dyn AsyncWrite + Send + Unpin>),
     #[cfg(test)]
     Simulated(crate::rpc::simulation::SimulatedSink),
@@ -47,7 +47,7 @@ impl Sink {
         }
     }
 
-    /// Returns `true` if the other side has read everything, as far as can be told.
+    /// Returns `true` if the other side has read everything, or if that is unknown.
     pub(super) fn is_read(&mut self) -> bool {
         match self {
             Self::Child(pipe) => pipe.is_read(),
@@ -61,7 +61,7 @@ impl Sink {
     pub(super) fn write_at_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Child(pipe) => pipe.write_at_once(bytes),
-            // Whoever writes the rest asks again, and is woken then.
+            // The task that writes the rest polls again, and is woken then.
             Self::Given(stream) => match Pin::new(stream).poll_write(&mut Context::from_waker(Waker::noop()), bytes) {
                 Poll::Ready(written) => written,
                 Poll::Pending => Ok(0),
@@ -101,7 +101,7 @@ impl Sink {
         }
     }
 
-    /// How many bytes nobody has read, where nobody is left who could.
+    /// Returns the number of bytes that were not read, if no reader is left.
     pub(super) fn lost(&self) -> Option<u64> {
         match self {
             Self::Child(pipe) => pipe.lost(),
@@ -126,7 +126,7 @@ mod system {
 
     /// A line's end may stay behind until the next line comes.
     const LEFT_BEHIND: u64 = 1;
-    /// Where the system does not tell that a pipe was emptied.
+    /// The interval between checks, on systems that do not report an emptied pipe.
     const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
     /// A pipe of one page is writable when it is empty, so that waiting for the one is waiting for the other. Each message
@@ -171,8 +171,8 @@ mod system {
             is_read
         }
 
-        /// Writes what there is room for, and says how much that was. What is whole if it is written at all is short:
-        /// 4 KiB on Linux, 512 bytes elsewhere.
+        /// Writes as many bytes as fit, and returns their number. A write that is short enough is atomic: 4 KiB on
+        /// Linux, 512 bytes elsewhere.
         pub(in super::super) fn write_at_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
             match rustix::io::write(&self.sender, bytes) {
                 Err(Errno::AGAIN | Errno::INTR) => Ok(0),
@@ -206,7 +206,7 @@ mod system {
             }
         }
 
-        /// Readiness after this is new. Whatever is looked at next is looked at again when that happens.
+        /// Clears the readiness, so that the next event triggers another check.
         fn forget_readiness(&self) {
             let _ = self.sender.try_io(|| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
         }
@@ -215,7 +215,7 @@ mod system {
             let _ = timeout(LOOK_AGAIN, self.sender.writable()).await;
         }
 
-        /// How many bytes nobody has read, where nobody is left who could.
+        /// Returns the number of bytes that were not read, if no reader is left.
         pub(in super::super) fn lost(&self) -> Option<u64> {
             self.is_orphaned().then(|| self.unread())
         }

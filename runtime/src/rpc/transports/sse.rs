@@ -1,7 +1,7 @@
 //! HTTP+SSE, the transport of protocol 2024-11-05: an event stream with the server's messages, and a POST for each
 //! message to it, to the endpoint in the first event.
 //!
-//! A stream that ends ends the connection: another stream is another session, which has to be initialized anew.
+//! The end of a stream ends the connection: another stream is a new session, which needs a new handshake.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -131,7 +131,8 @@ impl Sender for SseSender {
             }
             let outcome = tokio::select! {
                 outcome = http.or_end(sending) => outcome,
-                // The answer may be there before this, but nobody waits for a server that hangs.
+                // The response may arrive before this, and a caller with a response does not wait for a server that
+                // hangs.
                 () = outgoing.abandoned() => Ok(()),
             };
             match &outcome {
@@ -156,7 +157,7 @@ impl Transport for SseTransport {
     }
 }
 
-/// The next event of the stream, or why there is none. Cancel safe.
+/// Returns the next event of the stream, or the reason why it ended. Cancel safe.
 async fn next(events: &mut Option<Reader>) -> Result<Event, String> {
     let event = match events {
         Some(events) => events.next().await,
@@ -165,7 +166,7 @@ async fn next(events: &mut Option<Reader>) -> Result<Event, String> {
     event.ok_or("the event stream ended")?.map_err(|error| format!("the event stream failed: {error}"))
 }
 
-/// Where messages go. What is sent there has the headers of the configuration, and with them its secrets.
+/// Returns the URL for messages. They carry the configured headers with their secrets, so the origin must match.
 fn endpoint(base: &Url, said: &str) -> Result<Url, String> {
     let endpoint = base.join(said.trim()).map_err(|error| format!("the server's endpoint is not a URL: {error}"))?;
     if endpoint.origin() != base.origin() {

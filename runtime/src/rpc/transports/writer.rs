@@ -25,7 +25,7 @@ pub(crate) struct Writer {
     stream: Arc<Mutex<Stream>>,
     closing: CancellationToken,
     ledger: Arc<Ledger>,
-    /// The one that the connection is in: whoever calls from another may let that rest in the middle of a message.
+    /// The runtime of the connection. A caller's own runtime may stop in the middle of a message.
     runtime: Handle,
 }
 
@@ -44,8 +44,8 @@ impl Writer {
         Ok(Self { stream, closing: CancellationToken::new(), ledger, runtime })
     }
 
-    /// Closes the pipe. Whoever waits for a turn, or for the server to read on, gives up.
-    /// Dropped before the end: writers give up all the same, and the pipe closes with the transport.
+    /// Closes the pipe. Writers that wait for their turn, or for the server to read, give up. If the future is dropped,
+    /// they still give up, and the pipe closes with the transport.
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         if let Ok(mut stream) = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await {
@@ -97,8 +97,8 @@ impl Writer {
         Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(Failure::lost(BROKEN))) })
     }
 
-    /// Writes a message when its turn has come, unless nobody waits for it any more.
-    /// Dropped before its turn: nothing was written. Later it is not cancel safe, as `write_all`.
+    /// Writes a message when its turn comes, unless its caller stops waiting. Cancel safe before its turn; afterwards
+    /// it is as little cancel safe as `write_all`.
     async fn write(&self, message: &Message, outgoing: Outgoing) -> Result<(), Failure> {
         let stream = tokio::select! {
             biased;
@@ -182,7 +182,7 @@ fn withdrawn() -> Failure {
 }
 
 impl Stream {
-    /// Where a line that is written now would end.
+    /// Returns the end position of a line that is written now.
     fn end_of(&self, line: &[u8]) -> u64 {
         self.position.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX))
     }

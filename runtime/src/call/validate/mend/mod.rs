@@ -16,7 +16,7 @@ use crate::ground::percent;
 const DEEPEST: usize = 256;
 const LONGEST_VALUE: usize = 80;
 
-/// Whether a validator takes a schema.
+/// A function that returns `true` if a validator accepts a schema.
 pub(super) type Probe = fn(Draft, &Value) -> bool;
 
 /// A schema that a validator may take.
@@ -263,9 +263,9 @@ fn branches_are_malformed(keyword: &str, branches: &[Value]) -> bool {
 /// A `$ref`.
 #[derive(Clone, Debug)]
 pub(super) struct Reference {
-    /// Where it stands in the schema.
+    /// The pointer of the reference in the schema.
     pub(super) pointer: String,
-    /// Where it leads.
+    /// The target of the reference.
     pub(super) target: String,
 }
 
@@ -277,7 +277,7 @@ impl Reference {
             .then(|| percent::decode(pointer).unwrap_or_else(|| pointer.to_owned()))
     }
 
-    /// Returns `true` if a validator's complaint is about this reference.
+    /// Returns `true` if the complaint of a validator names this reference.
     pub(super) fn explains(&self, complaint: &str) -> bool {
         let target = self.target.trim_start_matches('#');
         let decoded = percent::decode(target);

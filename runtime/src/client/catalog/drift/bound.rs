@@ -10,9 +10,9 @@ use crate::{ServerSpec, ToolSpec};
 /// A tool as it was when it was bound.
 #[derive(Clone, Debug)]
 pub(crate) enum Bound {
-    /// As bindings have it.
+    /// The tool of generated bindings.
     Spec(&'static ToolSpec),
-    /// As a snapshot has it, at this place of its list.
+    /// The tool of a snapshot, by its index.
     Kept(Arc<Snapshot>, usize),
 }
 

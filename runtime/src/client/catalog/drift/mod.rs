@@ -63,7 +63,7 @@ pub(crate) struct LiveTools {
     /// Held while listing; others wait for the same list.
     listing: tokio::sync::Mutex<()>,
     bound: Mutex<Bindings>,
-    /// How many were bound, for whoever compares them in the background.
+    /// The number of bound tools, for the comparison in the background.
     bound_count: watch::Sender<usize>,
 }
 
@@ -114,11 +114,11 @@ impl LiveTools {
         self.bound_count.send_replace(count);
     }
 
-    /// Whether something speaks against calling a tool. The tools are listed where they have not been yet, or may
-    /// have changed since.
+    /// Returns the reason to refuse a call of a tool, if any. Lists the tools first if they are unknown or may have
+    /// changed.
     ///
     /// # Errors
-    /// Fails if they cannot be listed.
+    /// Fails if the tools cannot be listed.
     pub(crate) async fn refusal(
         &self,
         server: &str,
@@ -164,7 +164,7 @@ impl LiveTools {
         let start = list_changes.count();
         let mut tools = HashMap::new();
         for mut tool in super::tools(server, connection, patience).await? {
-            // As it was when the snapshot was taken.
+            // The snapshot holds redacted descriptions, so the live tool is redacted too.
             connection.link.notes.redactor().description(&mut tool);
             if let Some(name) = name_of(&tool).map(str::to_owned) {
                 tools.entry(name).or_insert(tool);
@@ -184,7 +184,7 @@ impl LiveTools {
 }
 
 impl Listed {
-    /// How a tool differs; the first who asks has it told.
+    /// Returns the differences of a tool. The first caller compares and reports them.
     async fn verdict(
         &self,
         server: &str,
@@ -205,7 +205,7 @@ impl Listed {
             told.tell(server, bound.name(), &verdict, demand);
             Arc::new(verdict)
         };
-        // The others wait; where whoever compares has no time left, the next one does.
+        // Other callers wait; if the comparing caller runs out of time, the next one compares.
         one.get_or_init(compare).await.clone()
     }
 }
@@ -218,8 +218,8 @@ pub(crate) fn bindings_of(call: &ToolCall, baseline: &Baseline) -> Option<&'stat
     })
 }
 
-/// Compares the tools of a connection with what was bound, once something bound was called over it, and whenever the
-/// server tells that they changed. Where calls wait for the list, it is theirs: nobody else's stands in their way.
+/// Compares the tools of a connection with the bound tools, once a bound tool was called, and after each change of the
+/// list. If calls wait for the comparison, they list the tools themselves.
 pub(crate) async fn watch(
     server: &str,
     (live, connection): (&LiveTools, &Connection),
@@ -271,7 +271,7 @@ pub(crate) async fn watch(
         if changed.is_err() {
             return pending().await;
         }
-        // A server may tell of a change whenever it is asked for its list.
+        // A server may report a change after every listing, so the pause grows unless the list was calm.
         let is_calm = compared.elapsed() > pause.saturating_mul(8);
         pause = if is_calm { HEAD_START } else { pause.saturating_mul(2).min(LONGEST_PAUSE) };
         sleep(pause).await;

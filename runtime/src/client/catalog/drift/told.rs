@@ -10,7 +10,7 @@ use super::verdict::Verdict;
 use crate::call::events::Observer;
 use crate::ground::sync::lock;
 
-/// So many differences of one tool are told.
+/// The maximum number of differences reported for one tool.
 const MOST_TOLD: usize = 20;
 
 /// The differences that were reported of each tool of a server, over all its connections.

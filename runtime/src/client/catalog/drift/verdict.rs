@@ -12,12 +12,12 @@ use super::Demand;
 use super::bound::{compared, hints};
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 
-/// So many differences are named in an error.
+/// The maximum number of differences in one error.
 const MOST_NAMED: usize = 5;
 /// The time for comparing all tools of one list. Each comparison has a budget of its own; this one bounds hundreds of them.
 const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
 
-/// The time left for comparing the tools of one list. Whoever compares holds it, so that one comparison runs at a time.
+/// The time left to compare the tools of one list. A comparison locks it, so only one runs at a time.
 #[derive(Clone, Debug)]
 pub(super) struct Budget(Arc<Mutex<Duration>>);
 
@@ -30,9 +30,9 @@ impl Default for Budget {
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Where it is, what it is, and its proof; without secrets.
+    /// The pointer, the description and the witness of the difference, without secrets.
     pub(super) words: String,
-    /// Whether calls that were fine may fail now, or `pin` wants it as it was.
+    /// `true` if valid calls may now fail, or if `pin` requires an unchanged tool.
     is_breaking: bool,
     /// The entry of the configuration that accepts it.
     accepted: Option<Acceptance>,

@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn refresh_lock_is_exclusive_per_key() {
         let (_folder, store) = store();
-        // Each opens the file anew, as another process does.
+        // Each lock opens the file again, as another process would.
         let first = store.try_lock("key").expect("a lock").expect("free");
         assert!(store.try_lock("key").expect("an answer").is_none());
         assert!(store.try_lock("other").expect("a lock").is_some());

@@ -63,7 +63,7 @@ impl KeyringTokenStore {
 
 impl TokenStore for KeyringTokenStore {
     fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
-        // As bytes: passwords are UTF-16 on Windows, and there is little room.
+        // The entry is stored as bytes: Windows stores passwords as UTF-16, and space is small.
         let Some(kept) = self.on_entry(key, "read", |entry| entry.get_secret())? else { return Ok(None) };
         let text = String::from_utf8(kept).map_err(|_| self.failed(key, "read", "it is not UTF-8"))?;
         Ok(Some(StoredTokens::new(text)))

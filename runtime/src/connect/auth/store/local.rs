@@ -66,7 +66,7 @@ impl TokenStore for LocalTokenStore {
     fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
         #[cfg(feature = "keyring")]
         if self.keyring.save(key, tokens).is_ok() {
-            // What a file has from before would be read by programs without the feature.
+            // Programs without the feature would read an old file.
             return self.files.as_ref().map_or(Ok(()), |files| files.remove(key));
         }
         self.files()?.save(key, tokens)?;

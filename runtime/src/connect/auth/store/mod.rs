@@ -1,4 +1,4 @@
-//! Where tokens are kept between connections.
+//! Stores that keep tokens between connections.
 
 mod file;
 #[cfg(feature = "keyring")]
@@ -64,11 +64,11 @@ pub trait TokenStore: Send + Sync {
     /// Why it cannot be removed; that there is nothing is no error.
     fn remove(&self, key: &str) -> Result<(), TokenStoreError>;
 
-    /// The right to renew the tokens of a server, where others share this store: a refresh token may be used once. `None`
-    /// where another has it now; it is asked for again shortly. Nobody else has it where the store does not say.
+    /// Acquires the right to refresh the tokens of a server, because a refresh token may be usable only once. Returns
+    /// `None` while another program holds it; the client retries shortly. The default grants the right to every caller.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// Fails if the store cannot check the lock.
     fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
         let _ = key;
         Ok(Some(StoreLock::new(())))
@@ -97,7 +97,7 @@ debug_as!(StoredTokens, "StoredTokens([redacted])");
 pub struct StoreLock(#[expect(dead_code, reason = "it is there to be dropped")] Box<dyn Send>);
 
 impl StoreLock {
-    /// The right that `guard` stands for.
+    /// Creates a lock that lasts as long as `guard`.
     pub fn new(guard: impl Send + 'static) -> Self {
         Self(Box::new(guard))
     }

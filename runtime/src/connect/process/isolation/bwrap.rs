@@ -1,5 +1,5 @@
-//! Finds bubblewrap where nobody but the system puts programs. `PATH` may name folders that a server writes to, and would
-//! let it replace the sandbox of its next start.
+//! Finds bubblewrap in the folders of the system. `PATH` may name folders that a server can write to, and a server
+//! could replace its sandbox there.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ const BUBBLEWRAP: Tool = Tool {
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// A program of the system that isolation stands on.
+/// A system program that isolation requires.
 pub(super) struct Tool {
     /// The demand that needs it.
     pub(super) key: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Tool {
 /// Returns the first `bwrap` that only root can replace, outside of the folders that the server may write to.
 ///
 /// # Errors
-/// If there is none: why the first that exists is refused.
+/// Fails with the reason why the first existing program is refused, or that none exists.
 pub(super) fn find(writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
     find_in(&PATHS.map(Path::new), &BUBBLEWRAP, writable)
 }
@@ -72,7 +72,8 @@ fn check(path: &Path, tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, (Kin
     }
     for place in passed().flat_map(Path::ancestors) {
         let found = place.symlink_metadata().map_err(|error| (Kind::Unsupported, error))?;
-        // Of a folder with the sticky bit, as /nix/store is, nobody else removes what root owns; the mode of a link says nothing.
+        // In a folder with the sticky bit, such as /nix/store, other users cannot remove root's files. The mode of a
+        // link has no meaning.
         let is_shared = found.is_dir() && found.mode() & STICKY != 0;
         if !found.is_symlink() && !is_shared && found.mode() & OTHERS_MAY_WRITE != 0 {
             return Err(unsafe_at(place, "users other than root can write to"));

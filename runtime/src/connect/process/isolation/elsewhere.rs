@@ -10,10 +10,10 @@ use super::refusal::Refusal;
 use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 
-/// There is none.
+/// A sandbox, which cannot exist on this system.
 pub(crate) enum Sandbox {}
 
-/// There is none.
+/// A gate, which cannot exist on this system.
 pub(crate) enum Gate {}
 
 impl Sandbox {

@@ -22,9 +22,9 @@ const SETTINGS: &str = "\
     ld.so.cache,ld.so.conf,ld.so.conf.d,locale.alias,locale.conf,localtime,mime.types,nsswitch.conf,os-release,\
     passwd,pki/ca-trust,pki/tls/cert.pem,pki/tls/certs,pki/tls/openssl.cnf,protocols,resolv.conf,services,\
     ssl/cert.pem,ssl/certs,ssl/openssl.cnf,static,terminfo,timezone,zoneinfo";
-/// Where other programs leave their sockets and temporary files.
+/// The folders in which other programs keep sockets and temporary files.
 const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
-/// The folders that every server has, and that can be nobody's.
+/// The folders that each isolated server has for itself, and that cannot be shared.
 const OWN: [&str; 2] = ["/dev", "/proc"];
 const HOME_WITHOUT_ONE: &str = "/tmp/home";
 const HOME_VARIABLES: [&str; 6] =
@@ -41,7 +41,7 @@ pub(super) struct Plan {
     temp_home: Option<PathBuf>,
 }
 
-/// Makes of what is asked for what a server sees. What its program needs is still to be added.
+/// Plans the folders that a server sees. The needs of its program are added later.
 pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan, Refusal> {
     let homes = homes();
     let is_restricted = isolation.read.is_some() || isolation.write.is_some();
@@ -117,8 +117,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Shows the certificates that the child's variables name. What the server can write to decides nothing, and neither a
-    /// home nor anything above it is shown.
+    /// Shows the certificates that the child's variables name. Paths that the server can write to are ignored, and
+    /// homes and their parents are never shown.
     fn show_certificates(&mut self, program: &Program<'_>) {
         for name in CERTIFICATES.iter().filter(|name| !program.env.contains_key(**name)) {
             let Some(value) = std::env::var_os(name) else { continue };
@@ -167,7 +167,8 @@ impl Plan {
         Ok(way)
     }
 
-    /// Where the server begins: in `cwd`, which it has to see; otherwise in this process's folder, where it sees that.
+    /// Returns the working directory of the server: `cwd`, which it must see, or this process's directory if it sees
+    /// that.
     pub(super) fn folder_to_start_in(&self, cwd: Option<&str>) -> Result<PathBuf, Refusal> {
         let Some(cwd) = cwd else {
             let current = std::env::current_dir().ok().filter(|current| self.view.shows(current));
@@ -190,7 +191,7 @@ impl Plan {
 struct Home {
     given: PathBuf,
     way: Way,
-    /// Whether it is the one that this process knows; the system may know another.
+    /// `true` for the home that this process uses; the system may name another one.
     is_of_process: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Isolates a child process with bubblewrap.
 //!
-//! Nothing runs without what was asked for: bubblewrap ends before the program begins where anything of it fails. The
-//! server is in the process group that bubblewrap leads, and in a process namespace that is killed with it; so there is
-//! neither `--new-session`, which would take it out of the group, nor `--die-with-parent`, which would kill it on the
-//! SIGTERM that it may handle. What a session of its own is for, terminals, it has none of.
+//! Isolation fails closed: if any part of it fails, bubblewrap ends before the program starts. Bubblewrap leads the
+//! server's process group, and killing it kills the server's process namespace. `--new-session` would take it out of
+//! the group, and `--die-with-parent` would kill it on a SIGTERM that it may handle. Neither is used; the server has no
+//! terminal to protect.
 
 #[cfg(target_os = "linux")]
 mod bwrap;

@@ -17,8 +17,8 @@ const MOST_PROGRAMS: usize = 16;
 /// The folders beside `bin` that belong to its programs.
 const LIBRARIES: [&str; 3] = ["lib", "lib64", "libexec"];
 
-/// Shows a program with what it needs. What the server can write to decides nothing: else it could have other files shown
-/// to it the next time.
+/// Shows a program and its files. Files that the server can write to are ignored, or the server could add files to its
+/// next view.
 pub(super) fn show(
     view: &mut View,
     program: &Path,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::ConnectErrorKind;
 
-/// The kind of it, and what is to be said.
+/// The kind of a refusal, and its message.
 pub(crate) type Refusal = (ConnectErrorKind, String);
 
 /// A path in a message.

@@ -35,10 +35,10 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Prepares what is asked for.
+    /// Prepares the isolation of a program.
     ///
     /// # Errors
-    /// Fails if it contradicts itself, names what is not there, or cannot be enforced here.
+    /// Fails if the isolation contradicts itself, names missing paths, or cannot be enforced on this system.
     pub(crate) fn new(isolation: &Isolation, program: &Program<'_>) -> Result<Self, Refusal> {
         Self::with(isolation, program, bwrap::find)
     }

@@ -105,7 +105,7 @@ impl View {
             options.extend(from.map(OsString::from));
             options.push(at.into());
         }
-        // Both are in memory and hold what was made for this; nothing else is to be put there.
+        // Both are in memory and complete; nothing may be added.
         let root = self.search(Path::new("/")).is_err().then_some("/");
         for read_only in ["/dev"].into_iter().chain(root) {
             options.extend(["--remount-ro", read_only].map(OsString::from));

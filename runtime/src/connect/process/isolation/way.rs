@@ -1,14 +1,14 @@
-//! Where a path leads, link by link.
+//! Resolves a path link by link.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// As many as Linux follows.
+/// The limit of Linux.
 const MOST_LINKS: usize = 40;
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Way {
     /// The symbolic links on the way, in order: where each is, without any link before it, and what it says.

@@ -15,7 +15,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// A request that is about to be sent.
+    /// Creates a request that is about to be sent.
     pub(super) fn of(method: &str, params: Option<&Value>) -> Self {
         // How a conversation begins changes with the version of this library.
         let params = if begins(method) { None } else { params.cloned() };
@@ -34,7 +34,7 @@ impl Request {
         Self { method: method.to_owned(), params }
     }
 
-    /// The tool, prompt or resource that it is about.
+    /// Returns the tool, prompt, resource or task of the request.
     pub(super) fn subject(&self) -> Option<&str> {
         ["name", "uri", "taskId"].iter().find_map(|key| self.params.get(key)?.as_str())
     }
@@ -56,7 +56,7 @@ fn begins(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
 }
 
-/// A request, what the server said before it answered, and the answer: `result` or `error`.
+/// A request, the server's messages before its response, and the response: `result` or `error`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Exchange {
     pub(super) request: Request,
@@ -71,7 +71,7 @@ pub(super) struct Heard {
     pub(super) method: String,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(super) params: Value,
-    /// Of a question, what it was answered: `result` or `error`.
+    /// The answer to a question: `result` or `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<Map<String, Value>>,
 }

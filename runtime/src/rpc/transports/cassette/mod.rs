@@ -66,7 +66,7 @@ enum Mode {
 /// The recording so far.
 struct Recording {
     tape: Tape,
-    /// Whether the file does not have all of it yet.
+    /// `true` if the file is out of date.
     is_dirty: bool,
 }
 
@@ -101,7 +101,7 @@ impl Cassette {
         Ok(Self { inner: Arc::new(Inner { path, mode: Mode::Replay(Arc::new(player)) }) })
     }
 
-    /// Where the cassette is kept.
+    /// Returns the path of the cassette file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
@@ -140,7 +140,7 @@ impl Cassette {
         self.inner.save()
     }
 
-    /// [`save`](Self::save), where nobody waits for the error.
+    /// Saves the cassette with [`save`](Self::save), and logs an error.
     pub(crate) fn save_or_log(&self) {
         self.inner.save_or_log();
     }

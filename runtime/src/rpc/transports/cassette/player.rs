@@ -42,11 +42,11 @@ impl Player {
         self.exchanges.iter().filter(is_call).filter_map(result).collect()
     }
 
-    /// The exchange that the request began when it was recorded; of several alike the next one. A conversation may begin
-    /// more often than it did.
+    /// Returns the recorded exchange for the request; equal requests use up their exchanges in order. A conversation
+    /// may begin more often than it did in the recording.
     ///
     /// # Errors
-    /// Fails if there is none: the nearest.
+    /// Fails with the nearest exchange if none matches.
     pub(super) fn next(&self, request: &Request) -> Result<&Exchange, CassetteError> {
         let mut played = lock(&self.played);
         let mut alike = 0;

@@ -36,7 +36,7 @@ struct UnderWay {
 struct Pending {
     id: Value,
     progress_token: Option<Value>,
-    /// Where on the tape it will be.
+    /// The position on the tape.
     place: usize,
     request: Request,
     heard: Vec<Heard>,

@@ -9,7 +9,7 @@ const MAX_ID: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// So far it can be an object.
+    /// The text may still become an object.
     More,
     /// It has ended.
     Done,
@@ -165,7 +165,7 @@ impl Scanner {
         if self.within.len() == MAX_DEPTH {
             return Step::Wrong;
         }
-        // An `id` that is an object or an array is none.
+        // An `id` that is an object or an array is invalid.
         self.member = Member::Other;
         self.within.push(container);
         self.next = next;

@@ -17,8 +17,8 @@ pub(crate) trait Authorizer: Send + Sync {
     /// Dropped: the task that gets tokens goes on.
     fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>>;
 
-    /// Told of a request that was refused. `true` where there is another header now, to repeat it with.
-    /// Dropped: the task that gets tokens goes on.
+    /// Handles a refused request. Returns `true` if a new header is available for a retry. Dropping the future does not
+    /// stop the task that obtains tokens.
     fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>>;
 
     /// Returns the action that it waits for, where somebody has to act.

@@ -38,7 +38,7 @@ pub(crate) async fn within(limit: usize, mut response: reqwest::Response) -> Res
     Ok(Some(body))
 }
 
-/// As much of the body of a refusal as comes soon.
+/// Reads the part of a refusal's body that arrives soon.
 pub(crate) async fn beginning(mut response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {

@@ -15,11 +15,11 @@ const MAX_REDIRECTS: usize = 5;
 /// Node and uvicorn close what was idle for five seconds; a request that crosses the end of its connection is lost.
 const IDLE_CONNECTIONS_KEPT: Duration = Duration::from_secs(4);
 
-/// The client of this runtime for one way: connections to one origin share its sockets. It ends with the last who
-/// holds it. Those of several runtimes share nothing, because each drives its own sockets.
+/// Returns the HTTP client of this runtime for a network path, so that connections to one origin share sockets. The
+/// client ends with its last owner. Runtimes do not share clients, because each drives its own sockets.
 ///
 /// # Errors
-/// Why there is none, for example because the system's certificates cannot be read.
+/// Fails if no client can be created, for example because the system's certificates are unreadable.
 pub(crate) fn shared(url: &str, network: &Network) -> Result<Arc<reqwest::Client>, String> {
     static CLIENTS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
     let runtime = Handle::try_current().map_err(|error| error.to_string())?.id();

@@ -10,11 +10,11 @@ use super::network::Network;
 use super::refusals::describe;
 use super::{bodies, client};
 
-/// Gets the JSON document at a URL, of at most `longest` bytes, by the HTTP client of this crate. It follows redirects
-/// within the origin alone. Cancel safe.
+/// Fetches the JSON document at a URL, of at most `longest` bytes, with the HTTP client of this crate. It follows
+/// redirects only within the origin. Cancel safe.
 ///
 /// # Errors
-/// The reason why there is none.
+/// Fails if the request fails, the status is not a success, or the body is not JSON.
 pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<Value, String> {
     let client = client::shared(url, &Network::default())?;
     let request = client.get(url).header(ACCEPT, super::JSON);

@@ -17,7 +17,7 @@ use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::sent::Message;
 
-/// How often the rest of an answer is asked for, and how long before where the server does not say.
+/// The maximum number of attempts to resume a response, and the default pause before each.
 const RESUMPTIONS: usize = 5;
 pub(super) const PAUSE_BEFORE_RESUMPTION: Duration = Duration::from_secs(1);
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
@@ -136,7 +136,7 @@ impl Requests {
     }
 }
 
-/// Reads the rest of a response, so that its connection can be used again. Who has the answer does not wait for that.
+/// Reads the rest of a response in the background, so that its connection can be reused. The caller does not wait.
 fn let_end(mut reader: Reader) {
     // Most end with their answer.
     for _ in 0..LOOKS_FOR_THE_END {

@@ -49,7 +49,7 @@ pub(crate) struct HttpClient {
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
-    /// Cancelled when the transport ends, and with it what was asked for.
+    /// Cancelled when the transport ends, which ends its requests.
     pub(crate) until: CancellationToken,
 }
 
@@ -151,7 +151,7 @@ impl HttpClient {
     }
 }
 
-/// Returns the URL that a message has to be sent to again.
+/// Returns the URL to repeat the message at.
 fn redirect_target(response: &reqwest::Response) -> Option<reqwest::Url> {
     let status = response.status();
     let repeats = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);

@@ -1,4 +1,4 @@
-//! Whether the origin of a URL can be reached, found out as a client would reach it.
+//! Checks whether the origin of a URL is reachable, with the settings of a client.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ impl fmt::Debug for Route {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouteError {
-    /// There is no way to it: nobody listens, TLS fails, the proxy refuses.
+    /// The origin is unreachable: the port is closed, TLS fails, or the proxy refuses.
     #[error("{0}")]
     Closed(String),
     /// Something answers, or nothing in time, and whether the origin can be reached is not known.

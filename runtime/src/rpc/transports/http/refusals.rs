@@ -157,8 +157,8 @@ fn tls_help(causes: &str) -> Option<&'static str> {
     }
 }
 
-/// Words for a status that is no success; `said` is what may be shown of the body, or of the challenge that comes with it,
-/// `credentials` names what the request was authorized with.
+/// Describes an HTTP status that is not a success. `said` is the printable part of the body or the challenge;
+/// `credentials` names the credentials of the request.
 pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, said: &str, credentials: Option<&str>) -> HttpError {
     let message = match (status, credentials) {
         (StatusCode::UNAUTHORIZED, Some(credentials)) => {

@@ -28,7 +28,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const ANY_ANSWER: &str = "application/json, text/event-stream";
 /// An id that is shorter is no secret: it would be found in every text.
 const SHORTEST_SECRET_SESSION: usize = 8;
-/// Telling the server that a session ends is a courtesy; nobody should wait for its answer.
+/// The time to wait for the response to a `DELETE`, which is only a courtesy to the server.
 const PATIENCE_FOR_DELETE: Duration = Duration::from_secs(1);
 const INVALID_REQUEST: i32 = -32600;
 const DISCOVER: &str = "server/discover";
@@ -40,7 +40,7 @@ pub(super) struct Conversation {
     number: u64,
     pub(super) session: Option<HeaderValue>,
     version: Option<HeaderValue>,
-    /// Whether it began without a handshake.
+    /// `true` if the conversation began without a handshake.
     pub(super) is_modern: bool,
 }
 
@@ -171,8 +171,8 @@ impl Requests {
         }
     }
 
-    /// Sends the first request of a session and reads its answer from the response.
-    /// Dropped before the answer: the server may have a session that nobody uses, and nobody ends.
+    /// Sends the first request of a session and reads its response. If the future is dropped, the server may keep an
+    /// unused session.
     pub(super) async fn begin(&self, message: &Message, id: &RequestId, outgoing: &Outgoing) -> Result<(), HttpError> {
         let own_version = message.as_request().and_then(|(_, call)| call.version());
         // Only one `initialize` may be pending; `server/discover` requests may overlap.
@@ -390,7 +390,7 @@ fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str
     }
 }
 
-/// The name, URI or task that a request is about, as the header `Mcp-Name` has it.
+/// Returns the name, URI or task of a request for the header `Mcp-Name`.
 fn subject(request: &MethodCall) -> Option<&str> {
     let key = match &*request.method {
         "tools/call" | "prompts/get" => "name",

@@ -75,7 +75,7 @@ impl Sender for StreamableSender {
             match &message {
                 Message::Request { .. } => self.requests.exchange(&message, &outgoing).await,
                 Message::Notification(notification) => match &*notification.method {
-                    // Where no handshake was made, a request is cancelled by dropping its response.
+                    // Without a handshake, dropping its response cancels a request.
                     "notifications/cancelled" if self.requests.conversation().is_modern => Ok(()),
                     "notifications/initialized" => {
                         self.requests.notify(&message).await?;

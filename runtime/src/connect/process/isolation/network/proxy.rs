@@ -21,7 +21,7 @@ const LARGEST_HEAD: usize = 32 * 1024;
 const TIME_FOR_HEAD: Duration = Duration::from_secs(30);
 const TIME_TO_CONNECT: Duration = Duration::from_secs(20);
 pub(super) const MOST_CONNECTIONS: usize = 64;
-/// So many hosts that are refused are logged.
+/// The maximum number of refused hosts in the log.
 const MOST_LOGGED: usize = 32;
 
 type Resolve = dyn Fn(String, u16) -> Boxed<io::Result<Vec<SocketAddr>>> + Send + Sync;

@@ -9,7 +9,7 @@ use super::address::is_public;
 use super::proxy::MOST_CONNECTIONS;
 use super::*;
 
-/// The names of the tests, and their addresses. `api.example.com` changes its address after it was asked for once.
+/// The names of the tests with their addresses. `api.example.com` changes its address after the first lookup.
 const NAMES: [(&str, &str); 8] = [
     ("loopback.example.com", "127.0.0.1"),
     ("metadata.example.com", "169.254.169.254"),
