@@ -113,8 +113,8 @@ fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
     (shape, held)
 }
 
-/// Splits classes until the members of each hold, place by place, members of the same classes. What starts out as one
-/// class and is never split is the same however deep one looks, also where types refer to themselves.
+/// Splits classes until the members of each class have children of equal classes at each position. Types that stay in
+/// one class are equal at any depth, even if they refer to themselves.
 fn refine(classes: &mut [usize], mut next: usize, children: &[Vec<usize>]) {
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); children.len()];
     for (parent, held) in children.iter().enumerate() {

@@ -208,7 +208,7 @@ pub struct Reporter {
     said: Diagnostics,
 }
 
-/// More than this many on one schema help nobody.
+/// The maximum number of diagnostics for one schema.
 const MOST_PER_SCHEMA: usize = 50;
 
 impl Reporter {

@@ -1,4 +1,4 @@
-//! One tool that stands for like tools of several servers.
+//! One tool in place of similar tools of several servers.
 
 use mcp_bindgen_model::canonical_json;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use crate::texts::without_wording;
 
 const ARGUMENT: &str = "server";
 
-/// A tool that stands for like tools of several servers.
+/// One tool in place of similar tools of several servers.
 ///
 /// ```
 /// use mcp_bindgen_schema::JoinedTools;

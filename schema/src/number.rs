@@ -88,7 +88,7 @@ pub(crate) fn floor(number: &Number) -> i128 {
     if decimal.negative { (-size).saturating_sub(i128::from(decimal.scale() < 0)) } else { size }
 }
 
-/// Whether a number is a step taken a whole number of times; `None` where the step has more digits than are divided.
+/// Returns `true` if a number is a multiple of a step, or `None` if the step has too many digits.
 pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
     const MOST_DIGITS: usize = 36;
     // Beyond this many tens, one more takes no factor out of the step.
@@ -186,7 +186,7 @@ pub(crate) fn hashed(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Each value once, the first of those with one key.
+/// Returns the first value for each key.
 pub(crate) fn distinct<'v, T: Clone, K: Eq + Hash>(values: &'v [T], key: impl Fn(&'v T) -> K) -> Vec<T> {
     let mut seen = HashSet::new();
     values.iter().filter(|value| seen.insert(key(value))).cloned().collect()

@@ -31,7 +31,7 @@ impl ShapeId {
 pub struct Slot {
     /// The shape.
     pub shape: ShapeId,
-    /// Whether `null` is allowed too.
+    /// `true` if `null` is allowed too.
     pub nullable: bool,
 }
 
@@ -147,16 +147,16 @@ pub struct Field {
     pub wire: String,
     /// The shape of the value.
     pub slot: Slot,
-    /// Whether it is required.
+    /// The presence: required or optional.
     pub presence: Presence,
     /// The schemas that describe it, for its documentation.
     pub schemas: Vec<SchemaId>,
 }
 
-/// Whether a property is required, and the meaning of its absence.
+/// The presence of a property, and the meaning of its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
-    /// It has to be there.
+    /// The property is required.
     Required,
     /// Absent, or a value; `null` reads as absent.
     Optional,
@@ -178,7 +178,7 @@ pub struct UnionShape {
 pub struct TagKey {
     /// The key in JSON.
     pub name: String,
-    /// Whether its values are strings.
+    /// `true` if the tag values are strings.
     pub is_text: bool,
 }
 

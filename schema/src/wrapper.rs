@@ -76,7 +76,7 @@ mod tests {
         assert!(wraps_result(&wrapper(json!({ "type": "integer" }))));
         assert!(wraps_result(&wrapper(json!({ "type": "object", "properties": { "result": { "type": "integer" } } }))));
         assert!(!wraps_result(&wrapper(json!({ "anyOf": [{ "$ref": "#" }, { "type": "null" }] }))));
-        // A list is held elsewhere: no type has to be boxed for it.
+        // A list needs no box for its recursive items.
         assert!(wraps_result(&wrapper(json!({ "type": "array", "items": { "$ref": "#" } }))));
     }
 }

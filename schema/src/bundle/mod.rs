@@ -44,7 +44,7 @@ pub(crate) struct Bundle<'a> {
     anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
     pub(crate) draft: Draft,
-    /// Whether any schema refers to another.
+    /// `true` if any schema refers to another.
     pub(crate) has_references: bool,
 }
 
@@ -100,7 +100,7 @@ impl Draft {
     }
 }
 
-/// Where a reference leads.
+/// The target of a reference.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// To the place of this pointer, in this document.
@@ -150,8 +150,8 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// Where a `$dynamicRef` leads, as far as that can be told without evaluating: `None` where it depends on the
-    /// path by which it was reached.
+    /// Returns the target of a `$dynamicRef` if it is known without evaluation. Returns `None` if it depends on the
+    /// path to the reference.
     pub(crate) fn resolve_dynamic(&self, from: &str, reference: &str) -> Option<Target> {
         let target = self.resolve(from, reference);
         let (_, anchor) = uri::split(reference);

@@ -1,4 +1,4 @@
-//! As much of RFC 3986 as references inside one document need.
+//! The subset of RFC 3986 that references inside one document need.
 
 /// The part before the fragment, and the fragment without its `#`.
 pub(super) fn split(reference: &str) -> (&str, &str) {

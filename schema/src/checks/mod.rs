@@ -142,7 +142,7 @@ mod tests {
             (json!({"type": "string", "minLength": 1, "maxLength": 2.0}), json!([{"minLength": 1, "maxLength": 2}])),
             (json!({"type": ["string", "null"], "pattern": "^a"}), json!([{"pattern": "^a"}])),
             (json!({"$ref": "#/$defs/Day"}), json!([{"pattern": "^\\d{4}$"}])),
-            // The type of a definition is one, whatever stands beside a reference to it.
+            // A definition is one type, regardless of keywords beside a reference to it.
             (json!({"$ref": "#/$defs/Day", "maxLength": 9}), json!([{"pattern": "^\\d{4}$"}])),
             (
                 json!({"allOf": [{"type": "string", "minLength": 1}, {"maxLength": 9}]}),

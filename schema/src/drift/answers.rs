@@ -59,7 +59,7 @@ impl<'v> Answers<'v> {
         }
     }
 
-    /// Where an answer is not read; nowhere where all are.
+    /// Returns the places where an answer is not read; empty if all answers are read.
     pub(super) fn failures(mut self) -> Vec<Failure> {
         let root = Slot { shape: self.before.document.root, nullable: false };
         self.place(&vec![self.now.root], root).to_vec()

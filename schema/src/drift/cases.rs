@@ -13,13 +13,13 @@ use super::version::{Conjunction, Version};
 use crate::normalize::{Assertions, Kinds, Limit, SchemaId};
 use crate::number::is_integral;
 
-/// More than this many are not told apart.
+/// The maximum number of distinguished cases.
 const MOST_CASES: usize = 128;
 
 /// All cases together have about so many schemas at the most.
 const MOST_SCHEMAS: usize = 32_768;
 
-/// Telling cases apart costs at most so much in a document; what is left then is not told apart.
+/// The budget for distinguishing cases in a document; the rest stays undistinguished.
 const MOST_WORK: usize = 4_000_000;
 
 /// The schemas whose own keywords hold.
@@ -54,7 +54,7 @@ impl<'v> Cases<'v> {
             };
             self.work += choice.len() * (1 + partial.said.len() + partial.choices.len());
             let chosen = partial.chosen(self.version, &choice);
-            // Where there would be too many cases, this choice is left open: they are what they have in common.
+            // If this choice would create too many cases, it stays open, and only the common part counts.
             let most = MOST_CASES.min(MOST_SCHEMAS / (1 + partial.said.len()));
             if chosen.len() + open.len() + decided.len() > most {
                 open.push_front(partial);

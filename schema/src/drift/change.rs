@@ -172,7 +172,7 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     groups
 }
 
-/// Formats up to `at_most` changes: a line for each, followed by one for its proof. Equal changes of several tools
+/// Formats up to `at_most` changes: a line for each, followed by one for its witness. Equal changes of several tools
 /// share a line, which names the tools. [`untold`] counts the rest.
 ///
 /// ```

@@ -26,7 +26,7 @@ pub(super) enum Reason {
     Unlisted,
     /// The demand of a keyword.
     Keyword(&'static str),
-    /// A key has to be there; whether it was declared where it may be absent.
+    /// A key is required; `declared` is `true` if the key is declared as optional elsewhere.
     Required { declared: bool },
     /// The key must not be there.
     Key,
@@ -36,7 +36,7 @@ pub(super) enum Reason {
     NoAlternative,
     /// More than one alternative may take a value.
     SeveralAlternatives,
-    /// It cannot be told.
+    /// The check is undecidable.
     Undecided,
 }
 
@@ -73,9 +73,9 @@ pub(super) fn of_untyped(failures: &mut [Failure], taken: impl Iterator<Item = K
     }
 }
 
-/// So many values are tried as a proof.
+/// The maximum number of values that are tried as a witness.
 pub(super) const MOST_CANDIDATES: usize = 24;
-/// So many places of one schema are told.
+/// The maximum number of reported places of one schema.
 pub(super) const MOST_FAILURES: usize = 32;
 
 impl Failure {
@@ -106,7 +106,7 @@ impl Failure {
     }
 }
 
-/// Where `true` and `false` fail, booleans do.
+/// Merges failures of `true` and `false` into one of booleans.
 pub(super) fn of_both_booleans(failures: Vec<Failure>) -> Vec<Failure> {
     let is_boolean = |failure: &Failure| matches!(failure.reason, Reason::Value(Value::Bool(_)));
     if failures.len() != 2 || !failures.iter().all(is_boolean) {
@@ -116,7 +116,7 @@ pub(super) fn of_both_booleans(failures: Vec<Failure>) -> Vec<Failure> {
     vec![Failure::new(Reason::Kind(Kinds::BOOLEAN), candidates)]
 }
 
-/// Adds failures; what is told already only gets more candidates.
+/// Adds failures; a known failure only gets more candidates.
 pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Failure>) {
     for failure in more {
         let is_same = |known: &Failure| known.steps == failure.steps && known.reason.with(&failure.reason).is_some();
@@ -139,7 +139,7 @@ pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Fa
 
 /// The values that fail are put together for so many alternatives.
 const MOST_TOGETHER: usize = 16;
-/// Of each alternative, so many of the values that fail are put together.
+/// The maximum number of failing values of one alternative that are combined.
 const MOST_EACH: usize = 4;
 
 /// Objects with what fails of one alternative and of the next.

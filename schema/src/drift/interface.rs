@@ -1,4 +1,4 @@
-//! Whether regenerated code would have another Rust interface: shapes are compared as types, two by two.
+//! Checks whether regenerated code would have another Rust interface. Shapes are compared in pairs, as types.
 
 use std::collections::{HashMap, HashSet};
 
@@ -62,7 +62,7 @@ impl Interface<'_> {
         self.old.has_eq(old) && !self.new.has_eq(new)
     }
 
-    /// Compares whether an item has `#[deprecated]`; a place is told once.
+    /// Compares the `#[deprecated]` attribute of an item; each place is reported once.
     fn deprecated(&mut self, old: &[SchemaId], new: &[SchemaId], item: &str, pointer: &str) {
         let is_told = |found: &Change| found.kind == ChangeKind::Deprecated && found.pointer == pointer;
         let is_new = self.new.document.schemas.is_deprecated(new) && !self.old.document.schemas.is_deprecated(old);
@@ -236,8 +236,8 @@ impl Interface<'_> {
         }
     }
 
-    /// Compares names in Rust, as [`renamed`] has them. What stands behind a name, before and now, decides whether code with it
-    /// compiles: then it means something else. Returns the things of which that is so.
+    /// Compares Rust names, as paired by [`renamed`]. If the types behind an old and a new name match, code with it
+    /// compiles, but means something else. Returns the items to which this happens.
     fn renames<'w>(
         &mut self,
         renamed: Vec<Renamed<'w>>,

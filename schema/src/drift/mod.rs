@@ -1,9 +1,9 @@
 //! Finds the differences between two snapshots of a server, and whether code with bindings of the old one still
 //! works.
 //!
-//! Shapes are compared, not text. For each tool there are three questions: can a value that the old bindings may send be
-//! refused now; can the server answer now what the old bindings do not read; would regenerated code have another Rust
-//! interface. What cannot be decided counts as breaking.
+//! Shapes are compared, not text. For each tool there are three questions. Can the server refuse a value that the old
+//! bindings may send? Can it answer with a value that they cannot read? Would regenerated code have another Rust
+//! interface? Undecidable cases count as breaking.
 
 mod answers;
 mod cases;
@@ -181,7 +181,7 @@ fn is_task(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }
 
-/// The schema of a tool's arguments: any object, where there is none.
+/// Returns the schema of a tool's arguments; a missing one allows any object.
 fn input_schema(tool: &Value) -> Value {
     tool.get("inputSchema").filter(|schema| schema.is_object()).cloned().unwrap_or_else(|| json!({ "type": "object" }))
 }

@@ -89,7 +89,7 @@ fn compare(
     of_one: fn(&Item, &Item) -> Vec<Change>,
     changes: &mut Vec<Change>,
 ) {
-    // Of several with one name, their order says nothing.
+    // The order of items with one name has no meaning.
     let [old, new] = [old, new].map(|list| {
         let mut list = list.to_vec();
         list.sort_by_cached_key(canonical_json);
@@ -231,7 +231,7 @@ fn is_bound(prompt: &Item) -> bool {
     matches!(prompt.get("arguments"), None | Some(Value::Null | Value::Array(_)))
 }
 
-/// An argument's name, all that is said of it, and whether it has to be given.
+/// An argument's name, its declaration, and whether it is required.
 type Listed<'p> = (&'p str, &'p Value, bool);
 
 fn by_argument<'p>(arguments: &[Listed<'p>]) -> BTreeMap<&'p str, (&'p Value, bool)> {

@@ -19,7 +19,7 @@ pub(super) struct Patterns(HashMap<String, Option<Automaton>>);
 pub(crate) struct Automaton {
     regex: PikeVM,
     cache: Cache,
-    /// Every text in which the pattern is found starts with it: most texts are told apart without the automaton.
+    /// The prefix of every matching text, which rejects most texts without the automaton.
     prefix: String,
 }
 
@@ -31,7 +31,7 @@ impl Automaton {
 }
 
 impl Patterns {
-    /// Whether a pattern is found in a text; `None` where that cannot be told.
+    /// Returns `true` if a pattern matches a text, or `None` if that is unknown.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
         self.compiled(pattern).map(|automaton| automaton.is_match(text))
     }

@@ -16,7 +16,7 @@ pub(super) struct Renamed<'w> {
     /// The thing that is called so now: code for the old bindings may compile and mean this one.
     pub(super) taker: Option<&'w str>,
     pub(super) detail: String,
-    /// Whether it is not in the new list.
+    /// `true` if the item is missing in the new list.
     pub(super) is_gone: bool,
 }
 
@@ -26,7 +26,7 @@ impl Renamed<'_> {
         if compiles { (Class::Silent, ChangeKind::NameTaken) } else { (Class::Source, ChangeKind::Renamed) }
     }
 
-    /// Both meanings of the name, with what stands behind it: `: String`.
+    /// Returns both meanings of the name, each with its type: `: String`.
     pub(super) fn signatures(&self, old: &str, new: &str) -> Signatures {
         let of = |behind: &str, wire: &str| format!("{}{behind} for {wire:?}", self.name);
         Signatures { old: of(old, self.wire), new: of(new, self.taker.unwrap_or_default()) }

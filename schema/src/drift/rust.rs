@@ -25,7 +25,7 @@ pub(super) struct Argument {
     pub(super) wire: String,
     name: String,
     ty: String,
-    /// The shape, which is one type wherever it stands in a document.
+    /// The shape. It is one type at each of its positions in a document.
     shape: Option<Slot>,
 }
 

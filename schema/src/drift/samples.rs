@@ -16,9 +16,9 @@ use crate::number::is_integral;
 
 /// Keys that no schema is likely to declare.
 pub(super) const UNDECLARED: [&str; 2] = ["zqUndeclared", "zq-undeclared-2"];
-/// So many values of one place.
+/// The maximum number of values of one place.
 const MOST_VALUES: usize = 24;
-/// So many more of an object with one optional property each.
+/// The maximum number of additional objects with one optional property each.
 const MOST_SINGLE: usize = 12;
 /// Values of this many characters prove nothing that shorter ones do not.
 const LONGEST: u64 = 5000;
@@ -41,7 +41,7 @@ const LARGEST_VALUE: usize = 2_000;
 /// When so much was judged, no more values are looked for.
 const MOST_WORK: usize = 200_000;
 
-/// Where an object is not valid, so many other values of each property are tried.
+/// The number of other values that are tried for each property of an invalid object.
 const MOST_OTHERS: usize = 4;
 
 /// Values of more places are not looked for.
@@ -120,7 +120,8 @@ impl<'v> Sampler<'v> {
         Failure::new(reason, self.of_case(case, kind).to_vec())
     }
 
-    /// The failure of objects without a key that has to be there; `declared` is whether it was declared where it may be absent.
+    /// Returns the failure of objects without a required key; `declared` is `true` if the key is declared.
+    /// before.
     pub(super) fn missing(&mut self, case: &Case, key: &str, declared: bool) -> Failure {
         let mut failure = self.failure(case, Kinds::OBJECT, Reason::Required { declared });
         for candidate in failure.candidates.clone() {
@@ -244,7 +245,7 @@ impl<'v> Sampler<'v> {
         self.array(case, length, None)
     }
 
-    /// An array of that length; `placed` stands at an index of its own.
+    /// Returns an array of that length, with the value in `placed` at its index.
     fn array(&mut self, case: &Case, length: usize, placed: Option<(usize, &Value)>) -> Option<Value> {
         if !self.affords(placed.map(|(_, value)| value)) {
             return None;
@@ -282,7 +283,7 @@ impl<'v> Sampler<'v> {
         objects
     }
 
-    /// Adds what has to be there because of what is there.
+    /// Adds the properties that present properties require.
     fn add_dependents(&mut self, case: &Case, object: &mut Map<String, Value>) -> Option<()> {
         let version = self.version;
         let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();

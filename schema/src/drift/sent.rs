@@ -29,7 +29,7 @@ impl Sent {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
             Shape::Struct(object) => match object.field(key) {
-                // Where `null` means absence, it is printed as absence.
+                // If `null` means absence, it is sent as absence.
                 Some(field) => Below::Slot(Slot {
                     nullable: field.slot.nullable && field.presence != Presence::Optional,
                     ..field.slot

@@ -6,7 +6,7 @@ use crate::bundle::{NAMED_SCHEMAS, push};
 use crate::normalize::WORDING;
 use crate::texts::DATA;
 
-/// Where the words differ, and which keywords say them.
+/// Returns the pointers where descriptive texts differ, with the keywords of those texts.
 pub(super) fn differences(old: &Value, new: &Value) -> Vec<(String, Vec<&'static str>)> {
     let mut found = Vec::new();
     schemas(old, new, &mut String::new(), &mut found, 0);

@@ -33,7 +33,7 @@ pub(super) enum Formats {
     All,
 }
 
-/// Whether a value is valid against a schema; `None` where that cannot be told.
+/// Returns whether a value is valid under a schema, or `None` if that is unknown.
 pub(super) fn is_valid(
     version: &Version<'_>,
     schema: SchemaId,
@@ -43,7 +43,7 @@ pub(super) fn is_valid(
     is_valid_with(Formats::Asserted, version, schema, value, patterns)
 }
 
-/// Whether a value is valid for those who check these formats.
+/// Validates a value with the given formats.
 pub(super) fn is_valid_with(
     formats: Formats,
     version: &Version<'_>,
@@ -189,7 +189,7 @@ impl Judge<'_> {
         {
             return Some(false);
         }
-        // A step is about as many states of an automaton, each at one character.
+        // A step costs about as much as this many automaton states at one character.
         const STATES_OF_A_STEP: usize = 64;
         let pattern = assertions.pattern.as_ref().map_or(Some(true), |pattern| {
             let steps = text.len().saturating_mul(self.patterns.states(pattern)) / STATES_OF_A_STEP;

@@ -17,7 +17,7 @@ pub(super) type Conjunction = Vec<SchemaId>;
 pub(super) struct Version<'a> {
     pub(super) document: Document<'a>,
     assertions: Vec<Assertions>,
-    /// Whether a schema has any value that ends.
+    /// `true` for each schema that has a finite value.
     possible: Vec<bool>,
     /// The schema of the whole document.
     pub(super) root: SchemaId,
@@ -88,8 +88,8 @@ impl<'a> Version<'a> {
         self.indexes.get(id.index()).map(|index| index.get_or_init(read))
     }
 
-    /// A hash of the names and listed values of a schema and of those in its `not` and `if`. Schemas that say the same have the
-    /// same hash.
+    /// Returns a hash of the names and listed values of a schema, including its `not` and `if`. Equal schemas have
+    /// equal hashes.
     pub(super) fn fingerprint(&self, id: SchemaId) -> u64 {
         let read = || {
             let assertions = self.assertions(id);
@@ -186,7 +186,7 @@ impl<'a> Version<'a> {
     }
 }
 
-/// Puts what can be said in several ways in one: `dependentSchemas` and `if` that ask for nothing but properties are
+/// Normalizes equivalent assertions: `dependentSchemas` and `if` that only require properties become
 /// `dependentRequired`.
 fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
     let required = |id: SchemaId| document.schemas.get(id).required_alone().filter(|_| id != SchemaId::ROOT);

@@ -21,7 +21,7 @@ const DEEPEST: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Flag {
-    /// The keys of the property; `KEY` stands for any key of a map.
+    /// The keys of the property; `KEY` means any key of a map.
     pub path: Vec<String>,
     /// The flag: `--owner`, or `--arg format` if the name is an option of the program.
     pub name: String,
@@ -29,9 +29,9 @@ pub struct Flag {
     pub also: Vec<String>,
     /// The placeholder of its value, such as `STRING`, if it takes one.
     pub value: Option<String>,
-    /// Whether it can be repeated, for each element of an array.
+    /// `true` if the flag can be repeated, for each element of an array.
     pub repeats: bool,
-    /// Whether it is required.
+    /// `true` if the flag is required.
     pub is_required: bool,
     /// The possible values, as they are written.
     pub values: Vec<String>,

@@ -26,9 +26,9 @@ pub enum FlagFaultKind {
     Stray,
     /// A flag without its value.
     NoValue,
-    /// The value is none that the property takes.
+    /// The value is invalid for the property.
     Value,
-    /// A value that has to be JSON is none, or one of its numbers cannot be sent as it was written.
+    /// A value that must be JSON is not, or a number in it cannot be sent exactly as written.
     Json,
     /// A property that takes one value was given several.
     Twice,

@@ -16,7 +16,7 @@ use crate::normalize::Kinds;
 use crate::shape::Slot;
 use crate::texts;
 
-/// So much of a word that does not fit is shown, in characters.
+/// The maximum number of characters shown of an invalid word.
 const LONGEST_SHOWN: usize = 60;
 
 /// The file that an argument refers to.
@@ -25,7 +25,7 @@ const LONGEST_SHOWN: usize = 60;
 pub enum FileRef<'f> {
     /// A file, by its path as it was written.
     Path(&'f str),
-    /// The standard input. It is asked for at most once.
+    /// The standard input, which is read at most once.
     Stdin,
 }
 
@@ -75,7 +75,7 @@ impl Flags {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Written {
     Whole,
-    /// So many elements.
+    /// The number of elements.
     Elements(usize),
     /// Something below it.
     Below,

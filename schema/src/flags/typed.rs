@@ -47,8 +47,9 @@ pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
     Err(Unfit { expected: expected(view), help: help.or_else(near) })
 }
 
-/// The whole array that a word is, where arrays are all that a place takes: a JSON array whose elements each fit. One that is
-/// itself an element, as a row of a matrix is, is none; a schema of elements that allows everything declares no such element.
+/// Parses a word as the whole array if only arrays are allowed: a JSON array whose elements are all valid. A word that
+/// is itself a valid element, such as a row of a matrix, is not the whole array. An unrestricted schema of elements
+/// does not count here.
 pub(super) fn whole_array(view: &View<'_>, shapes: &Shapes, text: &str) -> Option<Value> {
     if !text.starts_with('[') || !is_spelled_exactly(text) {
         return None;

@@ -182,7 +182,7 @@ impl<'s> View<'s> {
         if let Some(exact) = self.declared().find(|property| *property == name) {
             return vec![exact];
         }
-        // Of many properties few can have it.
+        // Few of many properties can have this name.
         let begins =
             |text: &str| text.bytes().next().map(|first| if first == b'_' { b'-' } else { first.to_ascii_lowercase() });
         let may_have = |property: &&str| property.len() <= name.len() && begins(property) == begins(name);

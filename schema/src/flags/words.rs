@@ -22,7 +22,7 @@ pub struct OwnOption {
     pub long: Option<String>,
     /// Its letter after `-`.
     pub short: Option<char>,
-    /// Whether a value follows.
+    /// `true` if a value follows.
     pub takes_value: bool,
 }
 

@@ -60,7 +60,7 @@ pub(super) enum Object {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) sample: Sample,
-    /// Whether every object had it.
+    /// `true` if every object had the key.
     pub(super) always: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::number::{ByValue, distinct};
 
 /// From this many kinds on, those that allow everything are one branch.
 const MANY_KINDS: usize = 4;
-/// More alternatives than this of one kind are not told apart.
+/// The maximum number of alternatives of one kind that are distinguished.
 pub(super) const MOST_ALTERNATIVES: usize = 300;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -205,7 +205,7 @@ impl Alternatives {
         self.null && self.open_kinds().len() == 5
     }
 
-    /// Returns `true` if the type takes `null` by itself, in a branch for everything that is not told apart.
+    /// Returns `true` if an untyped branch of the union takes `null`.
     pub(super) fn takes_null(&self) -> bool {
         self.null && self.open_kinds().len() >= MANY_KINDS
     }

@@ -25,7 +25,7 @@ pub(super) struct Expander {
     known: HashMap<SchemaId, Rc<Alternatives>>,
     /// The schemas being expanded, outermost first.
     open: Vec<SchemaId>,
-    /// The outermost place of `open` to which a cycle led back since it was last asked for.
+    /// The outermost index in `open` that a cycle has reached since the last read.
     cycle: Option<usize>,
     names: HashMap<SchemaId, Rc<Vec<String>>>,
     /// The rest of the budget.
@@ -182,8 +182,7 @@ impl Expander {
         }
     }
 
-    /// The keys that a schema declares, requires or names for the object that it stands at; `None` where they are
-    /// too many.
+    /// Returns the keys that a schema declares, requires or names for its object; `None` if there are too many.
     fn names_below(&mut self, schemas: &Schemas<'_>, id: SchemaId) -> Option<Rc<Vec<String>>> {
         if let Some(known) = self.names.get(&id).cloned() {
             return Some(known);

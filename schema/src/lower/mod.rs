@@ -124,12 +124,12 @@ enum Work {
 enum StructMode {
     /// On its own.
     Plain,
-    /// As the arguments of a tool, which are a struct even without properties.
+    /// The arguments of a tool, which are a struct even without properties.
     Arguments,
-    /// As a branch of an untagged union: it keeps unknown properties where it allows them, for they may belong to
+    /// A branch of an untagged union. It keeps unknown properties if they are allowed, because they may belong to
     /// another branch.
     Untagged,
-    /// As a branch of a union whose tag is this property.
+    /// A branch of a union whose tag is this property.
     Tagged(String),
 }
 
@@ -323,7 +323,7 @@ impl Lowering<'_, '_> {
         // JavaScript writes the bounds of 64 bits as the doubles next to them, which lie outside.
         #[allow(clippy::cast_precision_loss)]
         let is_bound = |value: i128, bits: i32| value as f64 == 2f64.powi(bits);
-        // Bounds below i64::MIN are no demand: nobody means integers of more than 64 bits by them.
+        // Bounds below `i64::MIN` do not ask for integers of more than 64 bits.
         let least = least.unwrap_or(i64::MIN.into());
         let greatest = greatest.filter(|greatest| *greatest <= u64::MAX.into());
         let is_wide = matches!(numbers, Numbers::Within(Range { greatest: Some(most), .. })

@@ -19,7 +19,7 @@ pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
     let mut deep = HashSet::new();
     let mut seen = HashSet::from([root]);
     let mut roots = vec![root];
-    // Every named type starts anew; so does every type that gets a name here.
+    // The depth restarts at every named type, including types that are named here.
     while let Some(id) = roots.pop() {
         let mut below: Vec<(ShapeId, Vec<ShapeId>)> =
             ordered_children(shapes.get(id)).into_iter().map(|child| (child, vec![id])).collect();

@@ -9,7 +9,7 @@ pub(super) struct ObjectAlternative {
     pub(super) properties: Vec<Property>,
     pub(super) required: Vec<String>,
     pub(super) additional: Additional,
-    /// Sets of properties, of which at least one has to be complete; several such demands.
+    /// Each requirement lists sets of properties, and at least one set must be complete.
     pub(super) require_any: Vec<Vec<Vec<String>>>,
     /// Keys that are named somewhere, such as in what a branch requires, and may be there.
     pub(super) named: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) type Property = (String, Conjunction);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Additional {
-    /// Nothing is said: allowed, and not kept.
+    /// The schema is silent: allowed, and not kept.
     #[default]
     Unsaid,
     Denied,

@@ -211,8 +211,8 @@ impl Lowering<'_, '_> {
         .to_owned()
     }
 
-    /// Names each branch after a constant that no other branch has. All look at one property: the one that names
-    /// most of them, then the first of those that are required, then the least.
+    /// Names each branch after a constant that no other branch has. All branches use one property: the one that names
+    /// most branches, then the first required one, then the smallest.
     fn named_by_constants(&self, branches: &[&ObjectAlternative]) -> Vec<Option<String>> {
         let mut constants: HashMap<&str, Vec<Constant<'_>>> = HashMap::new();
         for (place, branch) in branches.iter().enumerate() {

@@ -11,8 +11,8 @@
 //! - for a tool without a snapshot also if any other tool of the server has it as its name there, if it begins with
 //!   the longer prefix of another server, or if another server has the same prefix.
 //!
-//! So a name depends on the configuration, the snapshots and the list of its own server, but not on an order or on
-//! which servers are connected, and names of two servers never collide.
+//! Thus a name depends only on the configuration, the snapshots and the list of its own server. No order and no set of
+//! connected servers affects it, and names of two servers never collide.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -63,9 +63,9 @@ pub struct PrefixedNames {
 struct Server {
     /// `github_`, or nothing.
     lead: String,
-    /// Whether tools keep their own names where every provider accepts them.
+    /// `true` if tools keep their own names when every provider accepts them.
     is_bare: bool,
-    /// Whether these are the names of prompts.
+    /// `true` if these are the names of prompts.
     has_prompts: bool,
     renames: BTreeMap<String, String>,
     /// The names of views, which tools have without prefixes too.
@@ -266,7 +266,7 @@ impl Server {
 
     /// Returns `true` if a tool of the snapshot has this unmarked name.
     fn claims(&self, name: &str) -> bool {
-        // Asked for each pair of a tool and a server: comparing the prefix is cheaper than hashing the name.
+        // This check runs for each pair of a tool and a server; comparing the prefix is cheaper than hashing the name.
         (name.starts_with(head(&self.lead, LONGEST_LEAD)) || !self.bound.is_empty()) && self.claims.contains(name)
     }
 

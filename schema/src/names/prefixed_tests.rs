@@ -44,7 +44,7 @@ fn only_ambiguous_names_have_a_suffix() {
     let known = names(&servers, |_| true);
     assert_eq!(known[0], [forged("a", "a_b_c"), "a_b_d".to_owned()]);
     assert_eq!(known[1], [forged("a_b", "a_b_c"), "a_b_e".to_owned()]);
-    // Nobody knows what `a_b` may list: what is of no snapshot makes way.
+    // The tools of `a_b` are unknown, so tools without a snapshot get the suffix.
     let unknown = names(&servers, |_| false);
     assert_eq!(unknown[0], [forged("a", "a_b_c"), forged("a", "a_b_d")]);
     assert_eq!([&unknown[1], &unknown[2]], [&["a_b_c", "a_b_e"].map(str::to_owned).to_vec(), &vec!["z_c".to_owned()]]);

@@ -1,5 +1,5 @@
-//! The assertions of a schema beyond its [`Node`](super::Node): keywords that types do not express. Only comparing schemas
-//! asks for them, so they are read when they are asked for.
+//! The assertions of a schema beyond its [`Node`](super::Node): keywords that types do not express. They are read on
+//! demand, because only comparisons need them.
 
 use serde_json::{Map, Value};
 
@@ -129,7 +129,7 @@ impl<'a> Schemas<'a> {
         schemas.map(|(name, schema)| (name.clone(), self.at(below(&place, name), schema))).collect()
     }
 
-    /// The schema that stands at a pointer, and all below it, normalized.
+    /// Normalizes the schema at a pointer, and all schemas below it.
     fn at(&mut self, pointer: String, value: &'a Value) -> SchemaId {
         // Errors in the document were already reported.
         let mut unheard = Reporter::new("", 0, "");

@@ -251,7 +251,7 @@ impl Reading<'_, '_> {
             (None, Some(only)) => Some(vec![only.clone()]),
             (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| same(value, only)).collect()),
         };
-        // Nobody can send or receive a number that no double holds.
+        // No client can send or receive a number that no double holds.
         match allowed {
             Some(mut values) if values.iter().any(holds_beyond) => {
                 values.retain(|value| !holds_beyond(value));

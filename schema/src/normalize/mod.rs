@@ -88,9 +88,9 @@ pub struct Schemas<'a> {
 
 /// Beyond this many schemas in a document, the rest is untyped.
 const MOST_SCHEMAS: usize = 50_000;
-/// So much memory may their places take, in bytes: a key counts for each schema below it.
+/// The memory limit of their pointers, in bytes: a key counts for each schema below it.
 const MOST_POINTERS: usize = 8 << 20;
-/// The schema that stands for every one beyond the limits: anything.
+/// The schema that replaces every schema beyond the limits; it allows anything.
 const BEYOND_LIMITS: SchemaId = SchemaId(usize::MAX);
 
 impl<'a> Schemas<'a> {
@@ -273,7 +273,7 @@ impl<'a> Schemas<'a> {
         node.all_of = self.listed(map, "allOf", pointer, reporter).unwrap_or_default();
         node.any_of = self.listed(map, "anyOf", pointer, reporter);
         node.one_of = self.listed(map, "oneOf", pointer, reporter);
-        // Before 2020-12 the list is in `items`, and nobody knows `prefixItems`.
+        // Before 2020-12 the list is in `items`, and `prefixItems` is unknown.
         if lookup(map, "items").is_some_and(Value::is_array) {
             node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
             node.items = self.one(map, "additionalItems", pointer, reporter);
@@ -354,7 +354,7 @@ impl<'a> Schemas<'a> {
             .collect()
     }
 
-    /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` where they can be told.
+    /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` if their targets are known.
     fn reference(&mut self, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) -> Option<SchemaId> {
         let draft = self.bundle.draft;
         let text = |keyword: &str| lookup(map, keyword).and_then(Value::as_str).filter(|_| draft.refers_by(keyword));

@@ -1,4 +1,4 @@
-//! Whether the branches of a `oneOf` surely exclude each other.
+//! Checks whether the branches of a `oneOf` surely exclude each other.
 
 use serde_json::Value;
 

@@ -72,7 +72,7 @@ impl Definitions {
         }
     }
 
-    /// One that was asked for and is not yet printed.
+    /// Returns a requested definition that is not yet printed.
     pub(super) fn next(&mut self) -> Option<(ShapeId, String)> {
         let id = self.pending.pop()?;
         Some((id, self.names.get(&id)?.clone()))

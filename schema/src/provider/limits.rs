@@ -59,7 +59,7 @@ struct Size {
 }
 
 impl Size {
-    /// Adds a schema that stands at that level. What is referred to adds levels where it is referred to, and the rest once.
+    /// Adds a schema at a level. Referenced schemas add levels at each reference, and their other sizes once.
     fn add(&mut self, root: &Value, schema: &Value, level: usize, open: &mut Vec<String>, counts: bool) {
         let Some(map) = schema.as_object() else { return };
         let is_container = map.contains_key("properties") || map.contains_key("items");
@@ -118,7 +118,7 @@ fn load_of(root: &Value, schema: &Value, known: &mut HashMap<String, Option<Load
     let Some(map) = schema.as_object() else { return Load::default() };
     let mut load = Load::default();
     if let Some((target, name)) = target(root, schema).filter(|(_, name)| name != "#") {
-        // What leads back to itself counts once.
+        // A recursive schema counts once.
         load = match known.get(&name) {
             Some(load) => load.unwrap_or_default(),
             None => {

@@ -26,9 +26,9 @@ fn is_plain(name: &str) -> bool {
         && !name.starts_with(|char: char| char.is_ascii_digit())
 }
 
-/// The aliases of properties whose names a provider does not take: each stands for one name in the whole document and is no
-/// name of it, so that it can be undone without knowing who was given it. It is the same for all providers, and whatever
-/// the order of the names.
+/// The aliases of properties whose names a provider rejects. Each alias means one name in the whole document and equals
+/// no name in it. It can thus be undone without knowing the provider. Aliases are the same for all providers, and do
+/// not depend on the order of names.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
     by_wire: HashMap<String, String>,
@@ -36,8 +36,8 @@ pub(super) struct Aliases {
 }
 
 impl Aliases {
-    /// Of the names in a document, each with whether it stands in an object that takes keys it does not declare: there the
-    /// plain form may be a key of its own, which a hash is not.
+    /// Creates aliases for the names in a document. The flag is `true` if the name is in an object that takes
+    /// undeclared keys. There the plain form may be another key, so a hash is used.
     pub(super) fn of<'n>(names: impl Iterator<Item = (&'n str, bool)>) -> Self {
         let mut known: HashMap<&str, bool> = HashMap::new();
         for (name, is_open) in names {
@@ -83,7 +83,7 @@ impl Aliases {
         self.by_wire.get(wire).map(String::as_str)
     }
 
-    /// The name that an alias stands for.
+    /// Returns the name behind an alias.
     pub(super) fn wire(&self, sent: &str) -> Option<&str> {
         self.by_sent.get(sent).map(String::as_str)
     }

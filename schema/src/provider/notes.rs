@@ -28,7 +28,8 @@ impl Reading<'_> {
         found
     }
 
-    /// The assertions of a schema, each with the kinds of values that it is about; those without a value say nothing.
+    /// Returns the assertions of a schema, each with the kinds of values that it restricts. Assertions without a value
+    /// have no effect.
     fn said(&self, schema: SchemaId) -> Vec<(Kinds, &'static str, Option<Value>)> {
         use Kinds as Of;
         let (node, assertions) = (self.node(schema), self.assertions(schema));
@@ -130,7 +131,7 @@ impl Reading<'_> {
     }
 }
 
-/// Puts a bound beside others: of two of the same keyword the tighter one; false where that cannot be told.
+/// Adds a bound to a schema, and keeps the tighter of two bounds. Returns `false` if they cannot be compared.
 pub(super) fn tighten(schema: &mut Map<String, Value>, keyword: &str, value: &Value) -> bool {
     let Some(known) = schema.get(keyword).cloned() else {
         schema.insert(keyword.to_owned(), value.clone());

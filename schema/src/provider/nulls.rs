@@ -268,7 +268,8 @@ impl Arena {
         Self { shapes, root, tags, open, places, patterns: HashMap::new() }
     }
 
-    /// Whether an object could be of a shape, as far as its keys, tags and listed values show; none for other kinds.
+    /// Returns `true` if an object may match a shape by its keys, tags and listed values. Returns `None` for other
+    /// kinds.
     fn fits(&self, id: ShapeId, map: &Map<String, Value>, aliases: &Aliases) -> Option<bool> {
         let object = match self.shapes.get(id) {
             Shape::Struct(object) => object,

@@ -33,7 +33,7 @@ impl Printer<'_, '_> {
         Ok(schema)
     }
 
-    /// The schemas of an object's properties, and the names of those that have to be sent.
+    /// Returns the schemas of an object's properties, and the names of the required ones.
     pub(super) fn properties(&mut self, id: ShapeId, object: &StructShape) -> Result<Properties, super::NotStrict> {
         let (mut properties, mut required) = (Vec::new(), Vec::new());
         if let Some(tag) = &object.tag {
@@ -122,7 +122,7 @@ impl Printer<'_, '_> {
     ) -> Result<(), super::NotStrict> {
         let is_free = object.fields.is_empty() && object.tag.is_none() && object.unknown != Unknown::Deny;
         if is_free && id != self.root {
-            // Closed, it would be nothing but `{}`. Of the arguments as a whole that is said so often, and is meant.
+            // A closed object could only be `{}`. Arguments without properties are common and intended.
             self.refuse(place.schemas, "an object of any keys")?;
         }
         let is_open = self.reading.is_open(id, object.unknown);

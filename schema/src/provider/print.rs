@@ -111,7 +111,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         Ok(if slot.nullable || or_null { with_null(schema) } else { schema })
     }
 
-    /// A reference, with what its place says beside it. Nobody but JSON Schema itself takes siblings of `$ref`.
+    /// Prints a reference with the keywords of its place. Only JSON Schema itself takes siblings of `$ref`.
     fn referred(&mut self, id: ShapeId, reference: String, place: Place<'_>) -> Printed {
         let kinds = kinds_of(self.reading.shape(id));
         let target = self.reading.holding(self.reading.origin(id), kinds);
@@ -224,7 +224,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         Ok(schema)
     }
 
-    /// No provider takes items by their place: any of them stands at any place, so many of them.
+    /// Prints a tuple. No provider takes items by position, so it becomes a list of that length with any of the items.
     fn tuple(&mut self, items: &[Slot], place: Place<'_>) -> Printed {
         let lengths = ["minItems", "maxItems"];
         let length = Value::from(items.len());
@@ -311,7 +311,7 @@ impl<'r, 'a> Printer<'r, 'a> {
             }
         }
         let mut words = distinct(&words, |words| words);
-        // What an object has said of its keys.
+        // The description that the object has for its keys.
         if let Some(Value::String(known)) = schema.remove("description") {
             words.insert(0, known);
         }
@@ -341,7 +341,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         words
     }
 
-    /// Gemini has no exclusive bounds; those of integers can be said.
+    /// Makes the exclusive bounds of integers inclusive, because Gemini has no exclusive bounds.
     fn inclusive(&self, constraint: Constraint, kinds: Kinds) -> Constraint {
         let next = match constraint.keyword {
             "exclusiveMinimum" => 1,

@@ -53,7 +53,7 @@ impl<'a> Reading<'a> {
         self.document.schemas.source(id)
     }
 
-    /// Where a shape comes from.
+    /// Returns the pointer of the schema of a shape.
     pub(super) fn pointer(&self, id: ShapeId) -> String {
         self.origin(id).first().map(|schema| self.document.schemas.pointer(*schema).to_owned()).unwrap_or_default()
     }

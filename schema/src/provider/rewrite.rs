@@ -20,7 +20,7 @@ pub enum Dialect {
 pub struct Rewrite {
     /// The schema for the provider.
     pub schema: Value,
-    /// Whether the provider only lets the model send valid values.
+    /// `true` if the provider only lets the model send valid values.
     pub is_strict: bool,
     /// The parts that could not be expressed.
     pub lost: Vec<Lost>,

@@ -11,7 +11,7 @@ use super::words;
 use crate::number::distinct;
 use crate::shape::{Shape, ShapeId, StructShape, UnionShape, Unknown};
 
-/// Alternatives are told by what they require, this many of them.
+/// The maximum number of alternatives whose required properties are described.
 const MOST_TOLD: usize = 8;
 
 impl Printer<'_, '_> {

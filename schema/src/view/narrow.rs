@@ -86,7 +86,7 @@ impl Narrowing<'_> {
                     Value::Array(needs) if self.sent.is_some() => {
                         needs.retain(|key| key.as_str() != Some(self.argument));
                     }
-                    // What needs an argument that cannot be sent cannot be sent either.
+                    // A property that needs an unsendable argument is unsendable too.
                     Value::Array(list) if list.iter().any(|key| key.as_str() == Some(self.argument)) => {
                         *needs = Value::Bool(false);
                     }

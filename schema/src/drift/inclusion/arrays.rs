@@ -78,7 +78,7 @@ impl Inclusion<'_> {
             Vec::new()
         } else {
             let mut failure = self.failure(part, Reason::Keyword("contains"));
-            // As many that match as were enough before, and one more than may.
+            // Just fewer matches than required, and just more than allowed.
             let values = self.singled_out.values(&vec![wanted.schema]);
             let counts = [wanted.least.saturating_sub(1), wanted.most.unwrap_or_default().saturating_add(1)];
             for count in counts.into_iter().filter_map(|count| usize::try_from(count).ok()) {

@@ -1,4 +1,4 @@
-//! Whether no value of a part is a value of a schema, as far as that shows.
+//! Checks whether a part and a schema provably share no value.
 
 use serde_json::Value;
 

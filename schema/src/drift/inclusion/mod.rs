@@ -22,7 +22,7 @@ mod disjoint;
 mod objects;
 mod scalars;
 
-/// Of so many branches it is looked which values fail.
+/// The maximum number of branches whose failing values are searched.
 const MOST_TRIED: usize = 32;
 /// Places and combinations nest at most this deep.
 const DEEPEST: usize = 96;
@@ -78,7 +78,7 @@ impl<'v> Inclusion<'v> {
         }
     }
 
-    /// Where values of these kinds are not included; nowhere where all are.
+    /// Returns the places where values of these kinds are not included; empty if all are.
     pub(super) fn failures(mut self, kinds: Kinds, sent: &Sent) -> Vec<Failure> {
         let (left, right) = (vec![self.left.root], self.right.root);
         if self.equality.equal(self.left.root, right) {
@@ -87,7 +87,7 @@ impl<'v> Inclusion<'v> {
         self.of_kinds(kinds, &left, sent, right)
     }
 
-    /// Where the values of a place are not values of a schema, by a reason of its own if that has none.
+    /// Returns the places where values of `left` are invalid. If `right` has no values, `never` is the reason.
     fn place_or(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId, never: Reason) -> Vec<Failure> {
         if self.right.node(right).never {
             vec![Failure::new(never, self.sampler.values(left).to_vec())]
@@ -96,7 +96,7 @@ impl<'v> Inclusion<'v> {
         }
     }
 
-    /// Where the values of a place are not values of a schema.
+    /// Returns the places where values of `left` are invalid under `right`.
     fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Rc<Vec<Failure>> {
         let asked = Question { left: left.clone(), kind: None, sent: sent.clone(), right };
         if let Some(known) = self.known.get(&asked) {
@@ -315,7 +315,7 @@ impl<'v> Inclusion<'v> {
         for schema in schemas {
             let values = self.singled_out.values(&vec![*schema]);
             for value in values.iter() {
-                // An object says what it is about; the rest of it is what the left asks for.
+                // A discriminating object is completed with the properties that the left side requires.
                 let filled = value.as_object().and_then(|given| self.sampler.object_with(part.case, given));
                 let keyed = value.as_object().and_then(|given| self.with_keys_of(part, given));
                 let objects = filled.into_iter().chain(keyed).map(Value::Object);

@@ -33,7 +33,7 @@ impl Inclusion<'_> {
         let (left, version) = (self.left, self.right);
         let missing = version.node(right).required.iter().filter(|key| !part.case.requires(left, key));
         let declared: HashSet<&str> = part.case.keys(left).into_iter().collect();
-        // More would not be told.
+        // The rest would not be reported.
         let missing = missing.take(MOST_FAILURES);
         missing.map(|key| self.sampler.missing(part.case, key, declared.contains(key.as_str()))).collect()
     }

@@ -100,7 +100,7 @@ impl Inclusion<'_> {
         failures
     }
 
-    /// Texts of a length, of the formats that were asked for first.
+    /// Adds strings of a length, first those of the required formats.
     fn text_of_length(&mut self, part: &Part<'_>, keyword: &'static str, length: u64) -> Failure {
         let length = usize::try_from(length).unwrap_or_default();
         let mut failure = self.with_candidate(part, keyword, "a".repeat(length));
