@@ -1,4 +1,4 @@
-//! Writing files so that nobody ever sees half of one, and that an unchanged one keeps its time stamp.
+//! Writes files atomically, and leaves an unchanged file with its time stamp.
 
 use std::fs;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ fn unwritten(error: &io::Error, path: &Path) -> FileError {
         .in_file(path)
         .with_help("move it, or choose another output folder");
     }
-    // Behind that comes the path of a temporary file, which nobody has asked for.
+    // The rest of the message is the path of a temporary file, which does not help the user.
     let said = error.to_string();
     let said = said.split(" at path \"").next().unwrap_or_default();
     let message = format!("failed to write the file: {said}");

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::text::without_byte_order_mark;
 
-/// Stands for a number that no double holds, such as `1e400`: close to the greatest double, which people do write, and
-/// read and printed the same by everyone.
+/// The replacement for a number that no double holds, such as `1e400`. It is close to the greatest double, which real
+/// files contain, and all parsers read and print it alike.
 const BEYOND: f64 = 1.797e308;
 /// `serde_json` reads containers in containers up to here.
 const DEEPEST: usize = 127;
@@ -19,9 +19,9 @@ pub const TOO_DEEP: &str = "nested too deeply";
 pub struct Lenient {
     /// The value.
     pub value: Value,
-    /// Whether parts of it replace unreadable ones.
+    /// `true` if parts of the value replace unreadable ones.
     pub is_mended: bool,
-    /// Whether more was lost than unpaired surrogates: numbers, or values that were nested too deeply.
+    /// `true` if more than unpaired surrogates was lost: numbers, or too deeply nested values.
     pub is_lossy: bool,
 }
 
@@ -60,7 +60,7 @@ pub fn is_beyond_doubles(value: &Value) -> bool {
         && number.as_f64().is_some_and(|double| double.abs() == BEYOND))
 }
 
-/// Copies a text up to what has to be replaced, and after it.
+/// A copy of a text with replaced parts.
 struct Mending<'t> {
     text: &'t str,
     position: usize,

@@ -1,5 +1,5 @@
-//! The description of an MCP server: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of its tools,
-//! and what overrides say that it should have said.
+//! The description of an MCP server: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of its
+//! tools, and the overrides of its declarations.
 //!
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
 

@@ -35,7 +35,7 @@ pub fn pointer_segment(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Returns the key that a segment of a JSON pointer stands for: the inverse of [`pointer_segment`].
+/// Returns the key of a segment of a JSON pointer: the inverse of [`pointer_segment`].
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_model::pointer_key("a~1b~0c"), "a/b~c");
@@ -78,7 +78,7 @@ impl Scanner<'_> {
 
     fn enter_member(&mut self, name: &str) -> Option<usize> {
         self.position += 1;
-        // Of two members with one name the last counts, as it does where the text is parsed.
+        // The last of two members with one name counts, as in the parser.
         let mut found = None;
         loop {
             self.skip_space();

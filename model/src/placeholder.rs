@@ -35,7 +35,7 @@ impl fmt::Display for SecretRef {
 const ENVIRONMENT: &str = "env:";
 const KEYRING: &str = "keyring:";
 
-/// A placeholder, and where in the value it stands.
+/// A placeholder with its position in the value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
     pub(crate) range: Range<usize>,
@@ -75,7 +75,7 @@ pub(crate) fn expand(value: &str, lookup: &dyn Fn(&SecretRef) -> Option<String>)
     Ok(expanded)
 }
 
-/// The placeholders of a value, in order. What does not read as one is text.
+/// Returns the placeholders of a value, in order. Malformed placeholders are text.
 pub(crate) fn find(value: &str) -> Vec<Placeholder<'_>> {
     let mut found = Vec::new();
     let mut search_from = 0;

@@ -145,7 +145,8 @@ mod tests {
         }
     }
 
-    /// Of each length around the end of a block, hashed once more together: by Python's hashlib.
+    /// The digests for each length around the end of a block, hashed together. The expected value is from Python's
+    /// hashlib.
     #[test]
     fn every_length_of_the_last_block_is_padded_correctly() {
         let digests: Vec<u8> = (0_u8..200).flat_map(|length| sha256(&vec![length; length.into()])).collect();

@@ -151,7 +151,7 @@ impl Snapshot {
     /// Reads a snapshot from a file.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and where the file cannot be read.
+    /// Fails like [`parse`](Self::parse), or if the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))

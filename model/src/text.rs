@@ -34,7 +34,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
     }
 }
 
-/// The file that stands where a path has a folder.
+/// Returns the file at a position where a path needs a folder.
 pub(crate) fn file_above(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).find(|above| above.is_file())
 }

@@ -31,10 +31,10 @@ pub struct UriTemplate {
 pub struct TemplateVariable {
     /// Its name in the template.
     pub name: String,
-    /// Whether the template uses it as a list (`{/path*}`).
+    /// `true` if the template uses the variable as a list (`{/path*}`).
     pub is_list: bool,
-    /// Whether the URI needs it; variables that only occur in a query (`{?page}`, `{&page}`) or in parameters
-    /// (`{;page}`) are optional.
+    /// `true` if the URI needs the variable. Variables that only occur in a query (`{?page}`, `{&page}`) or in
+    /// parameters (`{;page}`) are optional.
     pub is_required: bool,
 }
 
@@ -78,7 +78,7 @@ impl std::error::Error for ExpansionError {}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
-    /// As it stands in the URI.
+    /// Literal text of the URI.
     Literal(String),
     Expression(Operator, Vec<Spec>),
 }
@@ -95,11 +95,11 @@ struct Spec {
 struct Operator {
     first: &'static str,
     separator: &'static str,
-    /// Whether values stand behind their names.
+    /// `true` if values follow their names.
     named: bool,
     /// The text between a name and an empty value.
     if_empty: &'static str,
-    /// Whether what is reserved stays as it is.
+    /// `true` if reserved characters are not encoded.
     reserved: bool,
 }
 
@@ -131,7 +131,7 @@ impl UriTemplate {
     /// Parses a template.
     ///
     /// # Errors
-    /// Fails if the text is none.
+    /// Fails if the text is not a URI template.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -183,8 +183,8 @@ impl UriTemplate {
     /// `{#name}` reserved characters stay, as RFC 6570 specifies, so such a value may contain `/`, `?` and `#`.
     ///
     /// # Errors
-    /// Fails if a value would make a path segment `.` or `..`, written out or as `%2e`: whoever resolves the URI would take
-    /// it for a way out of the folder. RFC 6570 lets it pass. Also where a list is to be cut.
+    /// Fails if a value would make a path segment `.` or `..`, plain or as `%2e`: a resolver would then leave the
+    /// folder, which RFC 6570 permits. Also fails if a prefix modifier applies to a list.
     pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<TemplateValue<'v>>) -> Result<String, ExpansionError> {
         let mut uri = String::new();
         let mut filled: Vec<(Range<usize>, &str)> = Vec::new();
@@ -256,7 +256,7 @@ impl Spec {
     }
 }
 
-/// The text between expressions, as it stands in the URI.
+/// Parses literal text, as the URI contains it.
 fn literal(text: &str) -> Result<String, TemplateError> {
     let odd = |char: char| char.is_control() || " \"<>\\^`|}".contains(char);
     if let Some(char) = text.chars().find(|char| odd(*char)) {

@@ -7,7 +7,7 @@ use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::ConfigPlace;
 
-/// A tool that stands for like tools of several servers: `[tools.NAME]`. An argument says which server is meant.
+/// One tool in place of similar tools of several servers: `[tools.NAME]`. An argument selects the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinedTool {

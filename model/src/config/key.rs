@@ -6,11 +6,11 @@ pub(crate) struct Key {
     pub(crate) form: Form,
     /// The servers that it is for.
     pub(crate) reach: Reach,
-    /// Whether it restricts what may be called: a configuration that only changes how the server is reached keeps it.
+    /// `true` if the key restricts calls. A configuration that only changes the connection keeps such a key.
     pub(crate) is_demand: bool,
-    /// Whether bindings embed its value, because it is used at run time.
+    /// `true` if bindings embed its value, because it is used at run time.
     pub(crate) is_embedded: bool,
-    /// The default as JSON, or in words; empty if there is none.
+    /// The default as JSON, or in words; empty if the key has no default.
     pub(crate) default: &'static str,
     /// Its effect, in Markdown without links.
     pub(crate) help: &'static str,

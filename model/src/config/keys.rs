@@ -70,7 +70,7 @@ table! {
         /// The parts of a bound tool that may not change.
         pub pin: Pin => "pin", "\"schema\"",
             "`pin` of servers that set none";
-        /// Whether a build may connect.
+        /// The permission for builds to connect.
         pub live: Live => "live", "\"ask\"",
             "`\"never\"`: no build connects to a server, whatever `MCP_BINDGEN_LIVE` says"
             .page("drift.md");
@@ -84,7 +84,7 @@ table! {
             .page("#secrets");
     }
     with {
-        /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
+        /// `true` if `timeout` is set, even to the default; it then precedes a timeout of the program.
         pub(super) says_timeout: bool = false;
     }
 }
@@ -194,7 +194,7 @@ table! {
         pub policies: Vec<PolicyRule> => "policy", "[]",
             "rules about calls of this server"
             .demand().page("governance.md#policies-in-mcptoml");
-        /// Whether sessions of a proxy share one connection, because the server keeps nothing of them.
+        /// `true` if sessions of a proxy share one connection, because the server keeps no state for them.
         pub shared: bool => "shared", "false",
             "`true`: sessions of a proxy share one connection, because the server keeps nothing"
             .page("proxy.md#shared-servers");
@@ -249,8 +249,8 @@ table! {
         pub secret_stores: Vec<SecretStore> => "secrets", "of `[defaults]`",
             "where `${NAME}` is looked up, in order: `\"env\"`, `\"keyring\"` and `\"dotenv:PATH\"`"
             .page("#secrets");
-        /// Whether a model provider may connect to the server itself. Its URL and headers, including secrets, are then
-        /// sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
+        /// `true` if a model provider may connect to the server itself. Its URL and headers, including secrets, are
+        /// then sent to the provider. Only `HostedServers` of `mcp_bindgen::agents` uses this.
         pub hosted: bool => "hosted", "false",
             "`true` allows `HostedServers` to hand the server to the model's provider"
             .remote().page("agents.md#hosted-servers");

@@ -80,7 +80,7 @@ pub struct Config {
     pub diagnostics: DiagnosticLevels,
 }
 
-/// Without the names of entries that were rejected: what stands there may be a secret.
+/// Omits the names of rejected entries, because such a name may be a secret.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
@@ -230,7 +230,7 @@ impl Config {
     /// Returns the server with this name.
     ///
     /// # Errors
-    /// Fails if there is none: the nearest names and all that there are.
+    /// Fails if there is no such server, with the nearest names and all available ones.
     pub fn server(&self, name: &str) -> Result<&ServerConfig, FileError> {
         if let Some(server) = self.servers.get(name) {
             return Ok(server);
@@ -258,7 +258,7 @@ impl Config {
     /// Returns the server with this name, with the defaults for everything that it does not set; bindings embed this.
     ///
     /// # Errors
-    /// As [`server`](Self::server).
+    /// Fails like [`server`](Self::server).
     pub fn server_with_defaults(&self, name: &str) -> Result<ServerConfig, FileError> {
         self.server(name).map(|server| self.with_defaults(server))
     }
@@ -304,12 +304,12 @@ impl Config {
     }
 }
 
-/// Reads one server that stands alone.
+/// Parses the configuration of one server, outside any file.
 pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig, FileError> {
     server::read(&mut Reader::new(None, None, false), name, 0, &node::from_value(json))
 }
 
-/// Reads one view that stands alone.
+/// Parses one view, outside any file.
 pub(crate) fn view_from_json(json: &Value) -> Result<View, FileError> {
     view::read(&Reader::new(None, None, false), &node::from_value(json), "the view")
 }
@@ -321,7 +321,7 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     Ok(defaults)
 }
 
-/// The codes of `deny` or `allow`; `places` has for each what is to be said where there is no such code.
+/// Reads the codes of `deny` or `allow`. `places` receives each code with the error to report if the code is unknown.
 fn codes(reader: &Reader<'_>, entry: &Entry, places: &mut Vec<(String, FileError)>) -> Result<Vec<String>, FileError> {
     let what = format!("`{}`", entry.key);
     let codes = reader.located_texts(&entry.value, &what)?;

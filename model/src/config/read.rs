@@ -13,7 +13,7 @@ use crate::{ConfigPlace, FileError, is_server_name, nearest};
 /// Reads one file; collects what is worth a warning.
 pub(crate) struct Reader<'a> {
     pub(super) source: SourceText<'a>,
-    /// Whether unknown and useless keys are errors: they are in files of our own, not in those of other programs.
+    /// `true` if unknown and useless keys are errors: in files of this project, but not in those of other programs.
     pub(super) strict: bool,
     pub(super) warnings: Vec<ConfigWarning>,
 }
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
     }
 
-    /// As [`texts`](Self::texts), each with its node.
+    /// Reads strings like [`texts`](Self::texts), each with its node.
     pub(super) fn located_texts<'n>(&self, node: &'n Node, what: &str) -> Result<Vec<(String, &'n Node)>, FileError> {
         Ok(self.texts(node, what)?.into_iter().zip(node.elements()).collect())
     }

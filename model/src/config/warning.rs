@@ -20,7 +20,7 @@ impl ConfigWarning {
     }
 }
 
-/// The error alone: what stands for a name may be a secret in the wrong place.
+/// Prints only the error, because a misplaced secret may be used as a name.
 impl fmt::Debug for ConfigWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)

@@ -63,7 +63,7 @@ impl Overrides {
     /// Reads overrides from a file.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and where the file cannot be read.
+    /// Fails like [`parse`](Self::parse), or if the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let overrides = Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))?;
@@ -73,7 +73,7 @@ impl Overrides {
     /// Reads the overrides of a snapshot, if there are any.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// Fails like [`load`](Self::load).
     pub fn load_beside(snapshot: impl AsRef<Path>) -> Result<Option<Self>, FileError> {
         let path = Self::beside(snapshot);
         // A link that leads nowhere is something to complain of.
@@ -161,7 +161,7 @@ impl ToolOverride {
     }
 }
 
-/// Where a tool's override stands in the file.
+/// Returns the pointer of a tool's override in the file.
 fn tool_pointer(tool: &str) -> String {
     format!("/tools/{}", pointer_segment(tool))
 }

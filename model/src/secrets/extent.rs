@@ -1,4 +1,4 @@
-//! Where a value ends in a command line, whose other words are no part of it.
+//! Finds the end of a value in a command line, before its other words.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) fn is_script(command: &str, before: &[String]) -> bool {
     has_script && (is_shell(command) || before.iter().any(|word| is_shell(word)))
 }
 
-/// Returns `true` if what follows this part of a script stands in quotes.
+/// Returns `true` if a quote is open at the end of this part of a script.
 pub(super) fn is_quoted(script: &str) -> bool {
     let mut quotes = Quotes::default();
     for c in script.chars() {

@@ -1,4 +1,4 @@
-//! Keys whose values are secrets, and values that are none.
+//! Keys of secret values, and values that are not secret.
 
 /// The kind of value that a key suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Key {
 const SECRETS: &str = "\
     TOKEN TOKENS SECRET SECRETS PASSWD PASSPHRASE PASSCODE PWD CREDENTIAL CREDENTIALS CREDS APIKEY APIKEYS ACCESSKEY \
     ACCOUNTKEY AUTHKEY PRIVATEKEY SECRETKEY AUTHORIZATION BEARER PAT PSK JWT OTP SESSIONID SESSID";
-/// As [`SECRETS`], where the key ends so: `PASS_THROUGH` is none.
+/// Words like [`SECRETS`] that only count at the end of a key: `PASS_THROUGH` is not secret.
 const SECRETS_AT_END: [&str; 7] = ["PASS", "PW", "COOKIE", "COOKIES", "SIG", "SIGNATURE", "SAS"];
 /// The ends of words written as one: `authtoken`.
 const SECRET_ENDINGS: [&str; 3] = ["TOKEN", "SECRET", "SESSID"];

@@ -51,7 +51,7 @@ pub enum ConfigField<'a> {
     Note(&'static str),
 }
 
-/// The place alone: arguments, and what stands for a name, may hold secrets.
+/// Prints only the place, because arguments and misplaced names may hold secrets.
 impl fmt::Debug for ConfigField<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.label())
@@ -93,7 +93,7 @@ pub struct Secret {
     pub range: Range<usize>,
     /// The key or flag that it is the value of, or its kind.
     pub key: String,
-    /// Whether it is the default of a placeholder; then the range includes the `:-` before it.
+    /// `true` for the default of a placeholder; the range then includes the `:-` before it.
     pub is_default: bool,
 }
 
@@ -109,7 +109,7 @@ const MASK: char = '\0';
 /// How much is taken for a secret where that is not certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
-    /// All that may belong to it: what is hidden of it helps nobody.
+    /// Everything that may belong to the secret: hiding too much is safe.
     Widest,
     /// The value alone, with nothing of the text around it: what takes its place has to mean the same.
     Exact,

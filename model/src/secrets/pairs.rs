@@ -11,7 +11,7 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// A key in front of a separator.
 struct Found<'t> {
     key: &'t str,
-    /// Whether it is written as a flag: `--token`.
+    /// `true` if the key is a flag: `--token`.
     is_flag: bool,
     in_quotes: bool,
     /// The character before it, which decides where its value ends.
@@ -38,8 +38,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Without the words of a command line that follow a value. What is written out may go on behind them for all that is
-    /// known, and is let go only where a placeholder is all of the value, or where what stays has to mean the same.
+    /// Cuts off the words of a command line after a value. A literal value may include those words. It is cut only if a
+    /// placeholder is the whole value, or if the rest must keep its meaning.
     fn narrowed(&self, widest: Range<usize>, found: &Found<'_>) -> Range<usize> {
         let before = self.text.get(..widest.start).unwrap_or_default();
         let value = self.text.get(widest.clone()).unwrap_or_default();
@@ -97,7 +97,7 @@ fn value_after(text: &str, separator: usize, found: &Found<'_>) -> Option<Range<
     let value = after.trim_start_matches([' ', '\t']);
     let start = text.len() - value.len();
     let of_length = |length: usize| Some(start..start + length);
-    // A text that is one pair is all value, whatever stands in it.
+    // A text that is a single pair is value to its end.
     if found.before.is_none() && !found.in_quotes {
         let quote = value.chars().next().filter(|c| QUOTES.contains(c));
         let inside = quote.and_then(|quote| value.strip_prefix(quote)?.strip_suffix(quote));

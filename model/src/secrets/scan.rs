@@ -16,11 +16,11 @@ const LOGIN_FLAGS: [&str; 4] = ["u", "user", "userpwd", "proxy-user"];
 /// Looks through one text.
 pub(super) struct Scan<'t> {
     pub(super) text: &'t str,
-    /// Whether the text is for people: much in it looks like a key and its value.
+    /// `true` for a text for people, in which many words look like a key with a value.
     pub(super) is_prose: bool,
-    /// Whether the text is one argument, in which blanks part nothing.
+    /// `true` for a single argument, in which blanks do not separate values.
     pub(super) is_argument: bool,
-    /// Whether the text is a script for a shell.
+    /// `true` for a shell script.
     pub(super) is_script: bool,
     pub(super) reach: Reach,
     pub(super) found: Vec<Candidate>,
@@ -166,7 +166,7 @@ impl Scan<'_> {
             let rest = text.get(range.end..).unwrap_or_default();
             let start = range.end + (rest.len() - rest.trim_start().len());
             let word = shape::run(rest.trim_start(), |c| !c.is_whitespace() && !"\"'`,;".contains(c));
-            // At the beginning it is what the whole text is about.
+            // At the beginning, the scheme applies to the whole text.
             let value = if range.start == 0 && !self.is_prose { rest.trim() } else { word };
             let is_all = range.start == 0 && value == word;
             let is_random = value.len() >= 6 && value.bytes().any(|b| b.is_ascii_digit() || b == b'=');
@@ -178,7 +178,7 @@ impl Scan<'_> {
     }
 }
 
-/// Where the credentials begin after `Bearer `.
+/// Returns the offset of the credentials after `Bearer `.
 pub(super) fn after_scheme(value: &str) -> usize {
     let trimmed = value.trim_start();
     let scheme = shape::run(trimmed, |c| c.is_ascii_alphanumeric() || c == '-');
@@ -196,7 +196,7 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// `8080`, and what is to be mapped to it: `127.0.0.1:8080:80/tcp`.
+/// Returns `true` for a port such as `8080`, or a port mapping such as `127.0.0.1:8080:80/tcp`.
 fn is_port(text: &str) -> bool {
     let text = text.trim_end_matches("/tcp").trim_end_matches("/udp");
     let mapped = text.contains(':') && text.bytes().all(|b| b.is_ascii_digit() || b".:-[]".contains(&b));

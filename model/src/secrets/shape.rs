@@ -24,7 +24,7 @@ pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
     let [sure_starts, other_starts] =
         [TOKEN_STARTS, PERHAPS_TOKEN_STARTS].map(|starts| starts.split(' ').collect::<Vec<_>>());
     for (start, _) in text.char_indices() {
-        // Most characters are inside of words, which is told sooner than what words begin with.
+        // Most characters are inside words, and this check is the cheapest.
         if !is_at_boundary(text, start) {
             continue;
         }

@@ -80,13 +80,13 @@ fn exact_replacement_preserves_all_but_the_secret() {
         (env, "--token='a b' --verbose", "--token='${token}' --verbose"),
         (env, "--env=API_KEY=abc --verbose", "--env=API_KEY=${API_KEY} --verbose"),
         (env, "password=abc dbname=d host=h", "password=${password} dbname=d host=h"),
-        // Nobody knows where it ends.
+        // The end of these values is unknown.
         (env, "--passphrase=correct horse battery", "--passphrase=${passphrase}"),
         (env, "password: a b", "password: ${password}"),
     ] {
         assert_eq!(exact(place, text), expected, "{text}");
         assert!(find(place, &exact(place, text)).is_empty(), "{text}");
-        // What is hidden is never less.
+        // The hidden part is never smaller.
         let hidden = replace(text, &find(place, text), |_| "..".to_owned());
         assert!(hidden.len() <= exact(place, text).len(), "{text}");
     }

@@ -8,7 +8,7 @@ use crate::setters::setters;
 use crate::words::words;
 
 table! {
-    /// The OAuth settings of a server at a URL: `[servers.NAME.auth]`. What is not set is found out from the server.
+    /// The OAuth settings of a server at a URL: `[servers.NAME.auth]`. Unset settings are discovered from the server.
     ///
     /// ```
     /// use mcp_bindgen_model::{AuthConfig, ServerConfig};

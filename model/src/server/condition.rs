@@ -29,7 +29,7 @@ pub struct Condition {
     pub min: Option<Number>,
     /// The greatest value of a number.
     pub max: Option<Number>,
-    /// Whether the argument is there.
+    /// The required presence of the argument.
     pub present: Option<bool>,
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A domain with the ports that may be reached there: `api.github.com`, `*.example.com`, `example.com:8443`. Without a
-/// port, those of HTTP and HTTPS, 80 and 443. `*.` stands for one or more labels, not for none.
+/// A domain with its allowed ports: `api.github.com`, `*.example.com`, `example.com:8443`. The default ports are those
+/// of HTTP and HTTPS, 80 and 443. `*.` matches one or more labels, but not zero.
 ///
 /// ```
 /// use mcp_bindgen_model::Domain;
@@ -17,7 +17,7 @@ use std::fmt;
 pub struct Domain {
     /// In lower case.
     name: String,
-    /// Whether it stands for what is below it.
+    /// `true` for a pattern that matches subdomains.
     is_wild: bool,
     port: Option<u16>,
 }

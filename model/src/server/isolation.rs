@@ -19,9 +19,9 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Isolation {
-    /// Whether the home folder is replaced with an empty one in memory.
+    /// `true` if an empty folder in memory replaces the home folder.
     pub temp_home: bool,
-    /// Whether the network is blocked, including this machine.
+    /// `true` if the network is blocked, including this machine.
     pub no_network: bool,
     /// The domains that it may reach, by HTTP and HTTPS through a proxy, instead of the whole network: see
     /// [`Domain`](crate::Domain). Empty for no such limit.
@@ -54,9 +54,9 @@ impl Isolation {
         self
     }
 
-    /// Adds domains that it may reach, and nothing else of the network: `api.github.com`, `*.example.com`,
-    /// `example.com:8443`. The server is told of a proxy by `HTTPS_PROXY` and similar variables; what does not use it has no
-    /// network. Private addresses are refused.
+    /// Adds allowed domains, and blocks the rest of the network: `api.github.com`, `*.example.com`, `example.com:8443`.
+    /// The server receives a proxy in `HTTPS_PROXY` and similar variables; programs that ignore it have no network.
+    /// Private addresses are refused.
     #[must_use]
     pub fn domains<S: Into<String>>(mut self, domains: impl IntoIterator<Item = S>) -> Self {
         self.domains.extend(domains.into_iter().map(Into::into));

@@ -65,7 +65,7 @@ impl ServerConfig {
     /// Parses the result of [`to_json`](Self::to_json), or an entry of a `.mcp.json`.
     ///
     /// # Errors
-    /// Fails if the name, a type or the way to reach the server is not as it has to be.
+    /// Fails if the name, a type or the transport is invalid.
     pub fn from_json(name: &str, json: &Value) -> Result<Self, FileError> {
         config::server_from_json(name, json)
     }
@@ -81,7 +81,7 @@ impl View {
     /// Parses the result of [`to_json`](Self::to_json).
     ///
     /// # Errors
-    /// Fails if a key or a type is not as it has to be.
+    /// Fails if a key or a type is invalid.
     pub fn from_json(json: &Value) -> Result<Self, FileError> {
         config::view_from_json(json)
     }

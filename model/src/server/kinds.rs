@@ -67,9 +67,9 @@ words! {
 }
 
 words! {
-    /// Whether a build may connect to servers.
+    /// The permission for builds to connect to servers.
     pub enum Live {
-        /// Where the variable `MCP_BINDGEN_LIVE` asks for it.
+        /// Builds connect if the variable `MCP_BINDGEN_LIVE` asks for it.
         #[default]
         Ask = "ask",
         /// Never connects, whatever the environment contains.

@@ -1,4 +1,4 @@
-//! Where relative paths of a configuration lead.
+//! Resolves relative paths of a configuration.
 
 use std::path::{Path, PathBuf};
 

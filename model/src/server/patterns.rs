@@ -26,7 +26,7 @@ impl PatternPlaces {
     }
 }
 
-/// Without the patterns: what stands for one may be a secret in the wrong place.
+/// Omits the patterns, because a misplaced secret may be used as one.
 impl fmt::Debug for PatternPlaces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(key, _, place)| (key, place))).finish()

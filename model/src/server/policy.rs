@@ -38,7 +38,7 @@ table! {
         /// The effect.
         pub then: PolicyEffect => "then", "",
             "the effect on the calls";
-        /// The reason, for whoever makes the call.
+        /// The reason to show to the caller.
         pub reason: Option<String> => "reason", "",
             "the reason, for whoever makes the call";
         /// The number of calls in a time; further calls are denied.
@@ -92,7 +92,7 @@ impl PolicyRule {
             && self.when.iter().all(|(argument, condition)| condition.holds(argument_at(arguments, argument)))
     }
 
-    /// Returns `true` if the rule denies every call of a tool, whatever its arguments are and whoever makes it.
+    /// Returns `true` if the rule denies every call of a tool, for all arguments and callers.
     #[must_use]
     pub fn always_denies(&self, tool: &str) -> bool {
         self.then == PolicyEffect::Deny
@@ -106,7 +106,7 @@ setters! {
     PolicyRule {
         /// Sets the effect.
         then(effect: PolicyEffect) => effect;
-        /// Sets the reason, for whoever makes the call.
+        /// Sets the reason to show to the caller.
         reason(reason: impl Into<String>) => Some(reason.into());
         /// Sets the number of calls in a time. Each principal has this number; calls without one share it.
         rate(rate: Rate) => Some(rate);

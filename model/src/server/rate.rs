@@ -57,7 +57,7 @@ impl Rate {
     }
 }
 
-/// As it is written in a configuration.
+/// Prints the rate as written in a configuration.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.calls, self.parts().0)

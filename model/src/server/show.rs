@@ -70,7 +70,7 @@ fn without_what_is_asked(url: &str) -> String {
     parts.collect()
 }
 
-/// Of variables and headers, where most secrets are, only the placeholders are shown.
+/// Shows only the placeholders of variables and headers, which hold most secrets.
 fn placeholders_of(map: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     map.iter().map(|(key, value)| (quoted(key), replace(value, &find_literals(key, value), hidden))).collect()
 }

@@ -119,8 +119,7 @@ impl View {
         Self::default()
     }
 
-    /// Adds the arguments that a call always has, and the defaults of those that it does not have. A second time
-    /// changes nothing.
+    /// Adds the fixed arguments of a call, and the defaults of its missing arguments. A second call changes nothing.
     ///
     /// # Errors
     /// Fails if the call has a hidden argument, or another value for a fixed one.
