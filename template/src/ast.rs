@@ -38,9 +38,9 @@ pub struct Piece {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PieceKind {
-    /// Text as it stands, `{% raw %}` and what `[[[[` stands for included. The `-` of a statement or an expression takes
-    /// white space of the text right beside it alone: where a comment or a raw block ends its reach, an empty text stands
-    /// in between.
+    /// Literal text, including the content of `{% raw %}` and the meaning of `[[[[`. The `-` of a statement or an
+    /// expression removes only the white space of the adjacent text. An empty text separates them if a comment or a raw
+    /// block ends its effect.
     Text(String),
     /// `{{ .. }}`, with its braces.
     Expression(String),
@@ -121,7 +121,7 @@ pub struct Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// As it stands.
+    /// Literal text.
     Literal(String),
     /// `{{ .. }}`, without its braces: an expression of minijinja.
     Expression(String),

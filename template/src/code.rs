@@ -12,8 +12,8 @@ pub(crate) struct Code<'t> {
     pub(crate) end_sign: Option<u8>,
 }
 
-/// Returns the code up to the end of `{{` or `{%`: `}}`, `%}`, as minijinja sees it, past texts and brackets. The cursor stands
-/// behind what opened it. Where it does not end, the cursor is at the end of the text.
+/// Returns the code up to the end of `{{` or `{%`: `}}`, `%}`, as minijinja sees it, past strings and brackets. The
+/// cursor starts after the opening braces. If the end is missing, the cursor moves to the end of the text.
 pub(crate) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
     let opener = opened.rest().get(..2).unwrap_or_default();
     let unclosed = || opened.fault(format!("`{opener}` is not closed: write `{end}`"));

@@ -1,4 +1,4 @@
-//! Where the reader is in the text.
+//! The position of the reader in the text.
 
 use crate::fault::{Fault, Place};
 

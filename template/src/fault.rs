@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// As much of a line as is shown, in characters, and how much of that before the place.
+/// The maximum number of characters of a line to show, and of those before the fault.
 const WIDTH: usize = 100;
 const BEFORE: usize = 40;
 /// The maximum number of errors that are reported for a template; each is printed with its line.

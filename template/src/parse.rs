@@ -53,7 +53,7 @@ struct Parser<'t> {
     count: usize,
     /// How many slots have a name with expressions in it.
     open_names: usize,
-    /// Whether there may be `]]` after the cursor: it is looked for once.
+    /// `true` if `]]` may follow the cursor; it is searched once.
     has_ends: bool,
 }
 
@@ -62,7 +62,7 @@ struct Parser<'t> {
 struct Run {
     text: String,
     begins: Option<Place>,
-    /// Whether a comment stands before it: what takes white space there does not reach beyond.
+    /// `true` if a comment precedes it, which stops white space control.
     follows_comment: bool,
 }
 
@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
                 break;
             }
         }
-        // What could not be read may have closed them.
+        // Unreadable parts may have closed them.
         if self.faults.is_empty() {
             self.blocks.left().for_each(|fault| self.faults.say(fault));
         }
@@ -173,7 +173,7 @@ impl<'t> Parser<'t> {
         self.segments.push(Segment { name, place, pieces: std::mem::take(&mut self.pieces) });
     }
 
-    /// Passes braces and what is between them; the cursor stands at the first.
+    /// Skips braces with their content; the cursor starts at the first brace.
     fn code(&mut self, end: &str) -> Result<Code<'t>, Fault> {
         let opened = self.cursor;
         self.cursor.advance(2);
@@ -373,7 +373,7 @@ impl<'t> Parser<'t> {
         fault.map_or(Ok(()), |message| Err(opened.fault(message)))
     }
 
-    /// The cursor stands behind `<checkpoint>`.
+    /// Parses a checkpoint; the cursor starts after `<checkpoint>`.
     fn checkpoint(&mut self, opened: &Cursor<'t>) -> Result<(), Fault> {
         let rest = self.cursor.rest();
         let length = rest.bytes().position(|byte| matches!(byte, b'<' | b'\n' | b'\r')).unwrap_or(rest.len());

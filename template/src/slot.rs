@@ -13,7 +13,7 @@ use crate::words::is_word;
 
 const ON_ERROR: [&str; 3] = ["propagate", "empty", "default"];
 
-/// A slot; the cursor stands at its brackets, and behind them afterwards, or where it is not understood.
+/// Parses a slot. The cursor moves from its opening brackets to after its closing ones, or to the error.
 pub(crate) fn slot(cursor: &mut Cursor<'_>) -> Result<PieceKind, Fault> {
     let opened = *cursor;
     cursor.advance(2);
@@ -133,8 +133,8 @@ fn checked(text: Text, at: &Cursor<'_>) -> Result<Text, Fault> {
     }
 }
 
-/// Reads the options behind `|`, up to the end of the slot. `ours` is asked for keys without
-/// quotes, at their values: it reads those of the language itself.
+/// Parses the options after `|`, up to the end of the slot. `ours` is called at the value of each key without quotes,
+/// and reads the keys of the language itself.
 fn options<'t>(
     cursor: &mut Cursor<'t>,
     opened: &Cursor<'t>,

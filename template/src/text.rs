@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 use crate::fault::Fault;
 use crate::words::is_word;
 
-/// A text; the cursor stands at its quote.
+/// Parses a quoted text; the cursor starts at its quote.
 pub(crate) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     let opened = *cursor;
     cursor.advance(1);

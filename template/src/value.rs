@@ -12,7 +12,7 @@ use crate::words::is_word;
 /// Lists and objects in each other.
 const DEEPEST: usize = 64;
 
-/// A value, up to what stands behind it.
+/// Parses a value.
 pub(crate) fn term<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
     if depth > DEEPEST {
         return Err(cursor.fault(format!("lists and objects are nested more than {DEEPEST} levels deep")));
@@ -49,7 +49,7 @@ fn variable<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<Term, Faul
     let code = expression(cursor, slot)?;
     Ok(match code {
         "" => return Err(start.fault(format!("expected a value, found {}", start.seen()))),
-        // What minijinja calls them as well.
+        // The spellings of minijinja are accepted too.
         "true" | "True" => Term::Literal(Value::Bool(true)),
         "false" | "False" => Term::Literal(Value::Bool(false)),
         "null" | "none" | "None" => Term::Literal(Value::Null),
@@ -143,7 +143,7 @@ fn members<'t>(
     }
 }
 
-/// A text that stands for itself.
+/// Parses a quoted key without expressions.
 pub(crate) fn key(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
     let at = *cursor;
     let text = quoted(cursor)?;

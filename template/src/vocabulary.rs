@@ -99,7 +99,7 @@ mod tests {
     fn filters_and_tests_match_those_of_minijinja() {
         let debug = format!("{:?}", Environment::new());
         let is_word = |name: &&String| name.starts_with(|c: char| c.is_ascii_alphabetic());
-        // What features of other crates would add is in none.
+        // The list excludes names that features of other crates would add.
         let (filters, tests) = (names(&debug, "filters"), names(&debug, "tests"));
         let theirs: Vec<&str> =
             filters.iter().map(String::as_str).filter(|name| !["tojson", "urlencode"].contains(name)).collect();

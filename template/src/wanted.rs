@@ -13,7 +13,7 @@ use crate::words::{Role, first_word, is_word, words};
 pub struct Wanted {
     /// Its first use.
     pub place: Place,
-    /// Whether it is optional: the template tests `x is defined`, or has `x|default(..)` everywhere.
+    /// `true` if the variable is optional: the template tests `x is defined`, or uses only `x|default(..)`.
     pub is_optional: bool,
 }
 

@@ -34,9 +34,9 @@ pub(crate) struct Words<'c> {
     at: usize,
     /// The role of the next word.
     expected: Role,
-    /// Whether it is `not`, maybe.
+    /// `true` after `is`, where `not` may follow.
     after_is: bool,
-    /// Whether no word of a statement has come yet.
+    /// `true` until the first word of a statement.
     is_first: bool,
 }
 

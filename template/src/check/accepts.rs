@@ -108,7 +108,7 @@ pub(super) fn tag(union: &UnionShape, term: &Term) -> Option<String> {
     }
 }
 
-/// Returns `true` if all is there that has to be.
+/// Returns `true` if all required properties are present.
 pub(super) fn is_complete(object: &StructShape, has: impl Fn(&str) -> bool) -> bool {
     let is_whole = |set: &Vec<String>| set.iter().all(|key| has(key));
     object.required.iter().chain(&object.tag).all(|key| has(key))
@@ -150,8 +150,8 @@ fn kind(term: &Term) -> Kinds {
     }
 }
 
-/// Returns `true` if a text with expressions can be the spelling of a number or a boolean that is taken: only such a
-/// text becomes one. What stands beside the expressions has to belong to the spelling.
+/// Returns `true` if a text with expressions can become an accepted number or boolean. The literal parts must belong to
+/// such a spelling.
 fn spelled(text: &Text, takes: impl Fn(&Value, Kinds) -> bool) -> bool {
     if text.plain().is_some() {
         return false;

@@ -8,7 +8,7 @@ use super::tools::Tool;
 use crate::ast::{Action, Argument, Part, Term};
 use crate::fault::{Fault, Place, meant};
 
-/// As many listed values, and characters of one, as are shown.
+/// The maximum number of listed values to show, and of characters of each.
 const LISTED: usize = 8;
 const LONGEST: usize = 40;
 
@@ -111,7 +111,7 @@ impl Tool {
         }
     }
 
-    /// Returns the fault in a value, if there is one; `path` says where it stands.
+    /// Returns the fault in a value, if there is one; `path` is its position.
     fn value(&self, term: &Term, slot: Slot, path: &str, acceptance: &mut Acceptance<'_>) -> Option<String> {
         if acceptance.slot(term, slot) {
             return None;

@@ -1,4 +1,4 @@
-//! Whether the actions of a template fit the tools that there are.
+//! Checks whether the actions of a template match the available tools.
 
 mod accepts;
 mod explain;

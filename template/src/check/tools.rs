@@ -46,7 +46,7 @@ pub struct Tool {
     name: String,
     prefixed: String,
     schema: Value,
-    /// Read when it is first asked for.
+    /// The arguments, read on first use.
     arguments: OnceLock<Arguments>,
 }
 
@@ -108,10 +108,10 @@ impl Tools {
         self.tools.get(*self.servers.get(server)?.get(name)?)
     }
 
-    /// Returns the tool that an action calls, or an error message.
+    /// Returns the tool that an action calls.
     ///
     /// # Errors
-    /// Why there is none: a message without a place.
+    /// Fails with a message without a position if the tool does not exist.
     pub fn find(&self, action: &Action) -> Result<&Tool, String> {
         match &action.target {
             Target::Tool { server, tool } => {
