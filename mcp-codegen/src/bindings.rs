@@ -103,7 +103,7 @@ impl Bindings {
     /// ```
     #[must_use]
     pub fn alike_shapes(snapshot: &Snapshot, options: &Options) -> Vec<AlikeShapes> {
-        // Whether undeclared keys are kept, or values checked, makes no difference to what the schemas say.
+        // Options for undeclared keys and checks do not change the declared types.
         let options = options.clone().unknown(UnknownKeys::Ignore).checked(false);
         Plan::new(snapshot, &options).alike_shapes(&options, &tool_names(snapshot))
     }

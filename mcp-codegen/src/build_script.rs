@@ -46,7 +46,7 @@ pub struct Builder {
 pub enum BuildError {
     /// A variable that cargo sets for build scripts is missing.
     Environment(&'static str),
-    /// The builder was told what makes no sense.
+    /// The builder received invalid settings.
     Usage(String),
     /// A file cannot be read or written, or is not what it should be.
     File(FileError),
@@ -168,7 +168,7 @@ impl Builder {
     /// Like [`compile`](Self::compile), with the folders as parameters and cargo's instructions written to `cargo`.
     ///
     /// # Errors
-    /// As [`compile`](Self::compile).
+    /// Fails like [`compile`](Self::compile).
     pub fn compile_in(self, manifest_dir: &Path, out_dir: &Path, cargo: &mut dyn Write) -> Result<(), BuildError> {
         let mut project = Project::open_in_build(manifest_dir, Door::BuildScript(out_dir.to_owned()))?;
         let mut say = |line: String| {
@@ -332,12 +332,11 @@ fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>),
     Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
 }
 
-/// Returns the paths that cargo has to watch to run the build script again once `file` exists.
+/// Returns the paths that cargo watches to run the build script again once `file` exists.
 ///
-/// Cargo takes a file that is missing for one that has changed, and would build the crate anew each time; the folder that
-/// the file would be in changes with every other file of it. Of a folder that holds a link, cargo follows the link: one
-/// that leads nowhere says nothing, and one that leads to a new file says that there is something new. `None` where
-/// there are no such links.
+/// Cargo takes a missing file for a changed one, and would build the crate again each time. The folder of the file
+/// changes with each of its other files. In a watched folder cargo follows links: a broken link counts as nothing, and
+/// a link to a new file counts as a change. Returns `None` on systems without such links.
 #[cfg(unix)]
 fn watch_absent(file: &Path, out_dir: &Path, server: &str) -> Option<PathBuf> {
     use std::fs::{self, File};

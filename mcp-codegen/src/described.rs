@@ -52,7 +52,7 @@ pub struct ToolBinding {
 pub struct OfferBinding {
     /// The server's name.
     pub server: String,
-    /// Whether it is a prompt or a resource template.
+    /// The kind: a prompt or a resource template.
     pub listed: Listed,
     /// The index in the snapshot's list.
     pub index: usize,
@@ -78,9 +78,9 @@ pub struct OfferBinding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OverrideBinding {
-    /// Whether the `inputSchema` differs from the server's.
+    /// `true` if the `inputSchema` differs from the server's.
     pub input_schema: bool,
-    /// Whether the `outputSchema` differs from the server's.
+    /// `true` if the `outputSchema` differs from the server's.
     pub output_schema: bool,
     /// The number of results that the `outputSchema` was learned from.
     pub learned_from: Option<u64>,

@@ -9,7 +9,7 @@ pub(crate) use mcp_bindgen_schema::names::{
     fingerprint, first_free, identifiers, offers, renamed_types, setters, tools, variants,
 };
 
-/// The identifier that a module's name stands for, without `r#`; `None` where no module can have it.
+/// Returns the identifier of a module's name without `r#`, or `None` if a module cannot have that name.
 pub(crate) fn module_name(written: &str) -> Option<&str> {
     let name = written.strip_prefix("r#").unwrap_or(written);
     let ident = Ident::parse_any.parse_str(name).ok()?;
@@ -23,7 +23,7 @@ pub(crate) const STANDARD: &str = "Box Clone Copy Debug Default Eq Err From Hash
 /// Crates that a module at the root of a crate would hide, as `use std::fmt` is read there.
 const CRATES: &[&str] = &["std", "core", "alloc", "mcp_bindgen"];
 
-/// The name of a server's module, where nobody has given it another.
+/// Returns the default name of a server's module.
 pub(crate) fn server_module(server: &str) -> String {
     let name = Style::Snake.apply(server);
     if CRATES.contains(&name.as_str()) { format!("{name}_") } else { name }

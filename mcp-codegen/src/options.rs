@@ -32,10 +32,10 @@ pub struct Options {
     pub(crate) crate_path: TokenStream,
     /// The configuration that bindings embed.
     pub(crate) config: Option<Value>,
-    /// Where relative paths of `config` lead, as code.
+    /// The base folder for relative paths of `config`, as code.
     pub(crate) folder: Option<TokenStream>,
     pub(crate) rules: Rules,
-    /// The names of other servers, which those of this one are told apart from.
+    /// The names of other servers, which this server's names must not equal.
     pub(crate) beside: Arc<PrefixedNames>,
     pub(crate) beside_files: Vec<PathBuf>,
 }
@@ -149,7 +149,7 @@ impl Options {
         self
     }
 
-    /// Where the library keeps what no program needs but bindings do.
+    /// Returns the path of the items of the library that only bindings need.
     pub(crate) fn private_path(&self) -> TokenStream {
         let krate = &self.crate_path;
         quote!(#krate::__private)

@@ -20,7 +20,7 @@ const EACH: &str = "*";
 pub(crate) struct Place {
     /// The wire name of the tool.
     pub(crate) tool: String,
-    /// Whether the place is in the arguments or in the result.
+    /// The role of the place: arguments or result.
     pub(crate) role: Role,
     /// The way from the whole value.
     pub(crate) steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! The rules of the user for the generated code: `derive`, `rename`, `extern`, `shared` and switches, and where each was said.
+//! The user's rules for the generated code with their origins: `derive`, `rename`, `extern`, `shared` and switches.
 
 use mcp_bindgen_model::{ConfigPlace, FileError, RustConfig, RustRule, ServerConfig, pointer_segment};
 use proc_macro2::Span;
@@ -42,7 +42,7 @@ pub(crate) struct Rule {
     pub(crate) origin: Origin,
 }
 
-/// Where a rule was written.
+/// The origin of a rule.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     /// In code: a build script's.
@@ -51,7 +51,7 @@ pub(crate) enum Origin {
     Config(ConfigPlace, Option<Span>),
     /// The same of the name of a view.
     View(ConfigPlace, Option<Span>),
-    /// As an option of the macro, with its literals.
+    /// An option of the macro, with its literals.
     Macro { key: Span, value: Span },
 }
 
@@ -67,7 +67,7 @@ pub struct RuleFault {
 }
 
 impl RuleFault {
-    /// One that is about the options as a whole.
+    /// Creates a fault of the options as a whole.
     pub(crate) fn of_options(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { error: FileError::new(message).with_help(help), span: None, is_configured: false }
     }
@@ -80,7 +80,7 @@ impl RuleFault {
 }
 
 impl Rule {
-    /// One that was said in code.
+    /// Creates a rule from code.
     pub(crate) fn in_code(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self { key: key.into(), value: value.into(), origin: Origin::Code }
     }
@@ -188,7 +188,7 @@ impl Rules {
         [&self.derive, &self.rename, &self.extern_types, &self.shared, &self.switches].into_iter().all(Vec::is_empty)
     }
 
-    /// The code that comes of the configuration's rules is said to stand at `span`.
+    /// Sets the span of the code that the configuration's rules generate.
     pub(crate) fn configured_at(&mut self, span: Span) {
         let Self { derive, rename, extern_types, shared, switches } = self;
         for rule in [derive, rename, extern_types, shared, switches].into_iter().flatten() {

@@ -38,7 +38,7 @@ impl RustPath {
         self.segments.last().map_or("", String::as_str)
     }
 
-    /// Returns `true` if it stands alone, or leads into the standard library.
+    /// Returns `true` for a single name, or a path into the standard library.
     pub(crate) fn is_standard(&self) -> bool {
         match self.segments.as_slice() {
             [_] => !self.is_absolute,
@@ -47,7 +47,7 @@ impl RustPath {
         }
     }
 
-    /// The path as code that is said to stand at `span`.
+    /// Returns the path as tokens with `span`.
     pub(crate) fn tokens(&self, span: Span) -> TokenStream {
         let mut tokens = TokenStream::new();
         for (index, segment) in self.segments.iter().enumerate() {

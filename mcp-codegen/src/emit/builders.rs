@@ -72,7 +72,7 @@ impl TypeEmitter<'_, '_> {
         (begin, items)
     }
 
-    /// So many type parameters, none of which is called like a type of the schema.
+    /// Returns `count` type parameters whose names differ from all types of the schema.
     fn type_parameters(&self, count: usize) -> Vec<Ident> {
         let is_numbered = |name: &str, letter: &str| {
             name.strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))

@@ -61,7 +61,7 @@ impl Docs {
         self.is_deprecated
     }
 
-    /// Of a thing that the server says not to use any more.
+    /// Marks an item as deprecated by the server.
     pub(super) fn deprecated(self, is_deprecated: bool) -> Self {
         Self { is_deprecated, ..self }
     }

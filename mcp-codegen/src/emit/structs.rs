@@ -33,7 +33,7 @@ pub(super) struct Setter<'m> {
 }
 
 impl Member<'_> {
-    /// Returns `true` if a value has to be given for it.
+    /// Returns `true` if a value must be given for the member.
     fn is_asked_for(&self) -> bool {
         self.field.presence == Presence::Required && self.only.is_none()
     }
@@ -146,7 +146,7 @@ impl TypeEmitter<'_, '_> {
         (new, TokenStream::new())
     }
 
-    /// A chained setter for each optional property of what is sent, where they are asked for.
+    /// Returns a chained setter for each optional property of a sent struct, if setters are enabled.
     fn setters(&self, id: ShapeId, members: &[Member<'_>]) -> TokenStream {
         if !self.schema.switches.setters || !self.schema.is_sent(id) {
             return TokenStream::new();

@@ -119,7 +119,7 @@ impl ToolPlan<'_> {
         let field = wrapped_field(self.output_schema?, &schema.document)?;
         let Shape::Struct(object) = schema.document.shapes.get(root) else { return None };
         let name = schema.field_names(root, object).pop()?;
-        // A type that stands for its like elsewhere boxes what that one does.
+        // A shared type boxes its fields like the type that it replaces.
         Some((name, field.slot)).filter(|_| !schema.is_boxed(root, field.slot.shape))
     }
 
@@ -183,7 +183,7 @@ impl ToolPlan<'_> {
         docs::lines(lines)
     }
 
-    /// Little, for it stands twice: the parameters have the whole description.
+    /// Returns a short description of the method; the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
         let call = format!("Calls {}.", docs::code(self.wire));
         let lines = match &self.summary {

@@ -139,7 +139,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// Whether a struct keeps the properties that it has no field for.
+    /// Returns the slot of properties without a field, if a struct keeps them.
     pub(super) fn kept(unknown: Unknown) -> Option<Slot> {
         match unknown {
             Unknown::Keep(slot) => Some(slot),

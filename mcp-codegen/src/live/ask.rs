@@ -26,7 +26,7 @@ const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 pub(crate) struct Asking {
     kept: Kept,
     build: Build,
-    /// Where a build script keeps a copy.
+    /// The folder in which a build script keeps a copy.
     out_dir: Option<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Asking {
 pub(crate) struct Captured {
     /// The text that `sync` would write.
     pub(crate) text: String,
-    /// Where the text is kept.
+    /// The path of the stored text.
     pub(crate) path: PathBuf,
 }
 
@@ -56,7 +56,7 @@ impl Asking {
         Some(Self { kept: Kept::new(folder, build.clone()), build, out_dir })
     }
 
-    /// Returns `true` if nobody in this build has said of a name in the variable that there is no such server.
+    /// Returns `true` if this build has not yet reported that the variable names an unknown server.
     pub(super) fn is_first_to_say(&self, config: &Config, name: &str) -> bool {
         let said = digest(&json!([config.path.as_ref().map(|path| path.to_string_lossy()), name]));
         let Ok(Some(question)) = self.kept.take(&stem("unknown", &said), GRACE) else {
@@ -149,10 +149,10 @@ fn answer_of(
     let (sender, receiver) = mpsc::channel();
     let asking = std::thread::Builder::new().name("mcp-bindgen live".to_owned()).spawn(move || {
         on_a_runtime(async {
-            // rustc dies of a pipe that nobody reads; a server that has ended is none of its business.
+            // rustc kills itself on a broken pipe; the end of a server must not do that.
             #[cfg(unix)]
             let _pipes = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::pipe())?;
-            // Nobody listens only where the build is being given up.
+            // The receiver is gone only if the build is being given up.
             let _ = sender.send(snapshot(&client, patience, &build).await);
             client.close().await;
             Ok(())

@@ -10,10 +10,10 @@ const LONG: Duration = Duration::from_secs(3600);
 /// One run of cargo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Build {
-    /// Of this process, with the moment at which it began. Wrappers of rustc may stand between.
+    /// The build of a cargo process, with its start time. Wrappers of rustc may run in between.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Cargo(Process),
-    /// Of the process that started this one.
+    /// The build of the parent process.
     #[cfg_attr(any(target_os = "linux", not(unix)), allow(dead_code))]
     Parent(u32),
     /// Nothing tells: a server of a compiler cache started this process, or the platform has no names for parents.
@@ -46,7 +46,7 @@ impl Build {
         Self::Unknown
     }
 
-    /// Another text for every other build, as far as they can be told apart.
+    /// Returns a text that differs from that of other builds, as far as builds can be distinguished.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Cargo(Process { id, began }) => format!("cargo {id} {began}"),
@@ -65,7 +65,7 @@ impl Build {
         in_time && self.name() == name
     }
 
-    /// Returns `true` if nobody waits any more for what this process does.
+    /// Returns `true` if the build has ended, so that this process has no reader.
     pub(super) fn is_over(&self) -> bool {
         match self {
             #[cfg(target_os = "linux")]
@@ -111,7 +111,7 @@ mod proc {
         std::iter::successors(first, |process| read(process.parent)).take(DEEPEST)
     }
 
-    /// The nearest cargo. `cargo fix` stands between itself and rustc, in another process for every crate.
+    /// Returns the nearest cargo. `cargo fix` puts another cargo process between itself and rustc, one for each crate.
     pub(super) fn cargo_of(ancestors: impl Iterator<Item = Seen>) -> Option<Seen> {
         let is_cargo = |process: &Seen| process.name == "cargo";
         ancestors.skip_while(|process| !is_cargo(process)).take_while(is_cargo).last()

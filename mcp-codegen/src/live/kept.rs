@@ -19,7 +19,7 @@ pub(super) struct Kept {
     build: Build,
 }
 
-/// A question of which nobody else of the build may be at work while this is held.
+/// A locked question: other processes of the build cannot answer it meanwhile.
 pub(super) struct Question<'k> {
     kept: &'k Kept,
     stem: String,
@@ -54,7 +54,7 @@ impl Kept {
 }
 
 impl Question<'_> {
-    /// The answer that this build got already: a text, or why there is none.
+    /// Returns the answer that this build already has: a text, or an error.
     pub(super) fn answer(&self) -> Option<Result<String, String>> {
         let record: Value = serde_json::from_str(&fs::read_to_string(self.file("answer")).ok()?).ok()?;
         let age = now().saturating_sub(Duration::from_secs(record.get("at")?.as_u64()?));
@@ -96,7 +96,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Makes a folder that nobody else can look into.
+/// Creates a folder that only its owner can read.
 fn make_private(folder: &Path) -> std::io::Result<()> {
     if folder.is_dir() {
         return Ok(());

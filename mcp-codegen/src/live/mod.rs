@@ -99,14 +99,14 @@ impl Surroundings {
 #[derive(Debug)]
 pub(crate) struct Live {
     wanted: Wanted,
-    /// Whether the crate is one whose build may ask, here or elsewhere.
+    /// `true` if the build of this crate may ask, here or in another process.
     allowed: bool,
     #[cfg(feature = "live")]
     asking: Option<ask::Asking>,
 }
 
 impl Live {
-    /// Of a process that asks nobody.
+    /// Creates the settings of a process that never connects.
     pub(crate) fn never() -> Self {
         Self {
             wanted: Wanted::Nobody,
@@ -116,7 +116,7 @@ impl Live {
         }
     }
 
-    /// Of this process.
+    /// Reads the settings of this process.
     pub(crate) fn of(door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
         Self::among(&Surroundings::of_this_process(), door, manifest_dir, config)
     }
@@ -173,8 +173,8 @@ impl Live {
         true
     }
 
-    /// Asks a server, and returns its snapshot or the reason why there is none; `None` where it is not to be asked. `known` is
-    /// its snapshot.
+    /// Asks a server, and returns its snapshot or an error. Returns `None` if the server is not to be asked. `known` is
+    /// its stored snapshot.
     #[cfg(feature = "live")]
     pub(crate) fn ask(
         &self,

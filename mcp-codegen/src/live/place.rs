@@ -1,4 +1,4 @@
-//! Where one build keeps things: a folder that its build scripts and its macros both find.
+//! Finds the folder of a build that its build scripts and its macros share.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,7 @@ pub(super) fn of_build_script(out_dir: &Path) -> PathBuf {
     profile(out_dir, ABOVE_BUILD_SCRIPT).unwrap_or(out_dir).join(FOLDER)
 }
 
-/// The folder of the build that rustc, or rustdoc, was started by with these arguments. What knows of no folder is an
-/// editor's.
+/// Returns the build folder from the arguments of rustc or rustdoc. Builds without a folder are those of an editor.
 pub(super) fn of_rustc(arguments: impl IntoIterator<Item = String>) -> Option<PathBuf> {
     let (mut out_dir, mut dependencies) = (None, None);
     let mut arguments = arguments.into_iter().flat_map(from_file);

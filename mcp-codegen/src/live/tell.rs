@@ -7,10 +7,10 @@ use mcp_bindgen_schema::drift;
 
 use super::VARIABLE;
 
-/// More changes than this tell nobody more than their number.
+/// The maximum number of listed changes.
 const MOST_TOLD: usize = 20;
 
-/// The warning that a server is not what its snapshot says; `None` where nobody would notice.
+/// Returns the warning that a server differs from its snapshot, or `None` if the differences do not matter.
 pub(crate) fn differences(
     server: &str,
     rules: &DriftRules,

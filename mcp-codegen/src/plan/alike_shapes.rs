@@ -36,7 +36,7 @@ pub struct AlikePlace {
     pub type_name: String,
 }
 
-/// A place, with what it takes to suggest a name for what stands there.
+/// A place, with the data for suggesting a name of its type.
 struct Found<'p> {
     at: TypeAt,
     place: Place,
@@ -52,7 +52,7 @@ impl Plan<'_> {
         let mut groups: Vec<(Option<&str>, Vec<Found<'_>>)> = Vec::new();
         let mut places: HashMap<Class, Vec<Found<'_>>> = HashMap::new();
         let mut named: HashSet<&str> = HashSet::new();
-        // Of tools with one name, places lead to the first.
+        // If tools share a name, places refer to the first.
         let tools = self.tools.iter().enumerate().filter(|(_, tool)| named.insert(tool.wire));
         for found in tools.flat_map(|(index, tool)| found_in(index, tool)) {
             let class = alike.class(found.at);
@@ -95,7 +95,7 @@ impl Plan<'_> {
         options.rules.shared.iter().filter_map(|rule| Some((class(&rule.value)?, rule.key.as_str()))).collect()
     }
 
-    /// A definition's name, what the property is called that it stands in, or else the tool.
+    /// Suggests a name: that of a definition, of the property, or of the tool.
     fn suggestion(&self, places: &[Found<'_>], names: &Names<'_>) -> String {
         let definition = places.iter().find_map(|found| found.at.schema(&self.tools)?.definition(found.at.shape));
         let first = places.first();

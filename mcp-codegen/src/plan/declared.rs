@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use mcp_bindgen_model::{Overridden, Viewed};
 use serde_json::{Map, Value};
 
-/// Stands for an `inputSchema` that is none.
+/// The replacement for a malformed `inputSchema`.
 pub(super) static FREE_FORM: LazyLock<Value> =
     LazyLock::new(|| Value::Object(Map::from_iter([("type".to_owned(), "object".into())])));
 

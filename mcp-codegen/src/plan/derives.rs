@@ -15,7 +15,7 @@ pub(super) const USUAL: [&str; 5] = ["Clone", "Debug", "PartialEq", "Serialize",
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Derives {
     pub(super) standard: BTreeSet<Standard>,
-    /// Derives of which nothing is known, and where they are said to stand.
+    /// Unknown derives, and the positions at which errors about them are reported.
     pub(super) others: Vec<(RustPath, Span)>,
 }
 

@@ -24,12 +24,12 @@ struct ExternType {
     path: TokenStream,
 }
 
-/// So many definitions are told where none is near.
+/// The maximum number of listed definitions if no name is near.
 const MOST_NAMED: usize = 8;
 const EXAMPLE: &str = "write `\"#/$defs/Money\" = \"crate::Money\"`";
 
 impl ExternTypes {
-    /// Reads the rules; those that make no sense are told, and left out.
+    /// Reads the rules; invalid rules are reported and skipped.
     pub(super) fn new(rules: &[Rule], faults: &mut Vec<RuleFault>) -> Self {
         let mut types = Vec::new();
         for rule in rules {
@@ -79,7 +79,7 @@ impl ExternTypes {
         used.into_iter().map(|found| &found.path).collect()
     }
 
-    /// The rules whose definition is none, or stands nowhere.
+    /// Returns faults for rules whose definition is missing or unused.
     pub(super) fn idle(&self, tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
         let fault = |found: &ExternType| {
             let (rule, shown) = (&found.rule, printable(&found.rule.key));

@@ -1,4 +1,4 @@
-//! Where the places of the user's rules lead in a plan.
+//! Resolves the places of the user's rules in a plan.
 
 use mcp_bindgen_model::{nearest, printable};
 use mcp_bindgen_schema::Role;
@@ -85,7 +85,7 @@ pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
     format!("{}{}", shown.join(", "), if names.len() > most { ", .." } else { "" })
 }
 
-/// So many names are told where none is near.
+/// The maximum number of listed names if no name is near.
 const MOST_NAMED: usize = 12;
 
 impl<'s> ToolPlan<'s> {

@@ -45,7 +45,7 @@ use crate::options::Options;
 use crate::patterns::tool_names;
 use crate::rules::RuleFault;
 
-/// So many tools take longer to read than a thread takes to start.
+/// The number of tools from which reading takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 32;
 
 /// A tool list, translated.

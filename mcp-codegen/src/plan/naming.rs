@@ -18,17 +18,17 @@ pub(crate) struct NamedType {
     pub(crate) name: String,
     /// The pointer of the definition that it is.
     definition: Option<String>,
-    /// Where it stands; the root stands nowhere.
+    /// The position of the type; the root has none.
     pub(crate) spot: Option<Spot>,
 }
 
 impl NamedType {
-    /// A type that is called so wherever it stands.
+    /// Creates a type with a fixed name, regardless of its position.
     pub(super) fn of_name(name: String) -> Self {
         Self { name, definition: None, spot: None }
     }
 
-    /// Makes a type, or one at this path inside it, be told apart by a name of the user's, as by a definition.
+    /// Marks a type, or one at this path inside it, as shared under the user's name, like a definition.
     pub(super) fn share_as(&mut self, name: &str, path: &str) {
         self.definition = Some(format!("shared/{name}{path}"));
     }
@@ -66,7 +66,7 @@ pub(crate) type WirePath = (usize, String);
 impl Spot {
     fn path(&self, path: &mut String) {
         let escaped = mcp_bindgen_model::pointer_segment(&self.label);
-        // `~` stands before `0` or `1` in a key, so that none reads like the other steps.
+        // `~` precedes `0` or `1` in a key, so a key never looks like the other steps.
         let _ = match self.step {
             Step::Field => write!(path, "/{escaped}"),
             Step::Extra => write!(path, "/~extra"),
@@ -107,7 +107,7 @@ pub(super) fn named_types(
     named_below(document, checks, BTreeMap::from([(root, NamedType::of_name(name))]), root, root_name)
 }
 
-/// Names what a type holds, and what that holds. What has a name in `types` keeps it, and is not looked into.
+/// Names the types inside a type, recursively. Types in `types` keep their names and are not entered.
 pub(super) fn named_below(
     document: &Document<'_>,
     checks: &Checks,
@@ -159,7 +159,7 @@ struct Naming<'n, 's> {
     types: BTreeMap<ShapeId, NamedType>,
     /// The types that the last ones hold, and that have no name yet.
     level: Vec<ShapeId>,
-    /// Where they stand, and the schemas that stand there.
+    /// The spots of the types, each with its schemas.
     spots: BTreeMap<ShapeId, (Spot, &'n [SchemaId])>,
 }
 
@@ -213,7 +213,7 @@ impl<'n> Naming<'n, '_> {
         shape.is_named() || self.checks.contains_key(&slot.shape) || shape.is_array() || matches!(shape, Shape::Map(_))
     }
 
-    /// Finds the types in a spot: the one that stands there, or those in a container that has no name.
+    /// Records the types in a spot: the type itself, or those inside an unnamed container.
     fn place(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
         let inside = |container: Container| {
             let containers = spot.containers.iter().copied().chain([container]).collect();
@@ -261,8 +261,8 @@ pub(super) fn definition<'d>(document: &'d Document<'_>, id: ShapeId) -> Option<
     Some((document.schemas.definition(*only)?, document.schemas.pointer(*only)))
 }
 
-/// Which of several spots on one level a type takes its name from, least first: where its schema stands and not where
-/// one refers to it, then the shortest path, then the least.
+/// Ranks the spots of one level; the type takes its name from the lowest. Spots of the schema itself precede references
+/// to it, then the shortest path wins, then the smallest.
 fn rank(
     document: &Document<'_>,
     types: &BTreeMap<ShapeId, NamedType>,

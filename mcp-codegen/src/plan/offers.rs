@@ -13,7 +13,7 @@ use super::keys::unique_keys;
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{self, Style, first_free, identifiers};
 
-/// Nobody calls a function with more than so many arguments, and no compiler should have to.
+/// The maximum number of arguments of a function. More are unusable, and slow to compile.
 const MOST_VARIABLES: usize = 100;
 
 /// A prompt, or a resource template.

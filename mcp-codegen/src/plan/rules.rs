@@ -96,7 +96,7 @@ pub(super) fn apply(
     }
 }
 
-/// A rule that gives fields another name, and the fields that it is about: of a shared type, those of all its likes.
+/// A rule that renames fields, with its fields. For a shared type, these are the fields of all its equal types.
 struct FieldRename<'r> {
     rule: &'r Rule,
     name: String,
@@ -145,7 +145,7 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
     faults
 }
 
-/// Reads a rule about fields; `None` where it is about a tool.
+/// Reads a rule for fields; returns `None` for a rule about a tool.
 fn field_rename<'r>(
     rule: &'r Rule,
     tools: &[ToolPlan<'_>],

@@ -25,8 +25,7 @@ pub(crate) struct SchemaPlan<'s> {
     extern_types: HashMap<ShapeId, TokenStream>,
     /// Which ways the values of shared types go; those of others go the way of the document.
     uses: HashMap<ShapeId, Uses>,
-    /// Whether the type of the whole value has the document as its schema. A type that several tools answer has that of
-    /// one.
+    /// `true` if the schema of the root type is this document. A type shared by several results has the schema of one.
     pub(crate) is_described: bool,
     /// The derives of the user for every type.
     pub(super) derives: Rc<Derives>,
@@ -144,7 +143,7 @@ impl<'s> SchemaPlan<'s> {
         self.document.keep_unknown(|id| strict.contains(&id));
     }
 
-    /// Leaves plain what a type holds: where it stands in results too, nothing is checked.
+    /// Removes the checks of all types inside a type, because they also occur in results, which are not checked.
     pub(super) fn uncheck_below(&mut self, id: ShapeId) {
         let (mut pending, mut seen) = (vec![id], HashSet::new());
         while let Some(id) = pending.pop().filter(|_| !self.checks.is_empty()) {
@@ -190,7 +189,7 @@ impl<'s> SchemaPlan<'s> {
         wire_path(&self.types, id)
     }
 
-    /// How many fields have a schema with a `type`, and how many of those are untyped.
+    /// Returns the number of fields whose schema has a `type`, and the number of untyped ones among them.
     pub(crate) fn coverage(&self) -> (usize, usize) {
         let mut counts = (0, 0);
         for id in &self.order {

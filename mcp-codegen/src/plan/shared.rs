@@ -63,7 +63,7 @@ struct Named<'w> {
 }
 
 impl Sharing {
-    /// Names the types that are shared, and leaves only one of each to be generated. Rules that cannot hold are told.
+    /// Names the shared types, and leaves only one of each to generate. Invalid rules are reported.
     pub(super) fn new(tools: &mut [ToolPlan<'_>], wish: &Wish<'_>, faults: &mut Vec<RuleFault>) -> Self {
         if wish.rules.is_empty() {
             return Self::default();
@@ -204,7 +204,7 @@ fn named<'w>(
     named
 }
 
-/// The type that stands at a rule's place.
+/// Returns the type at a rule's place.
 fn type_at(
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::paths::relative;
 
 impl Project {
-    /// Asks the server of the snapshot at a path, where it is to be asked.
+    /// Asks the server of the snapshot at a path, if the build may ask it.
     pub(super) fn ask(&self, server: &str, path: &Path) -> Option<Result<Captured, String>> {
         self.live.ask(self.config.as_ref()?, server, || Snapshot::load(path).ok())
     }

@@ -204,7 +204,7 @@ pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Ru
     Ok(rules)
 }
 
-/// One of a few words, and where it stands.
+/// Parses one of the known words, with its span.
 fn word<T: Copy>(key: &Ident, input: ParseStream<'_>, known: &[(&str, T)]) -> syn::Result<(T, Span)> {
     let word: LitStr = input.parse()?;
     match known.iter().find(|(name, _)| *name == word.value()) {

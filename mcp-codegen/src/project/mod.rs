@@ -57,9 +57,9 @@ pub struct Source {
     shown: PathBuf,
     /// The name that the file of overrides has in messages.
     shown_overrides: PathBuf,
-    /// Whether the bindings are of what the server says now. `path` is then where its snapshot would be.
+    /// `true` if the bindings are those of the live server. `path` is then the path of a stored snapshot.
     is_live: bool,
-    /// Whether the rules of the configuration were checked, before other options were set.
+    /// `true` if the rules of the configuration were checked before other options were set.
     has_checked_rules: bool,
     /// The warnings of reading it.
     pub(crate) warnings: Vec<String>,
@@ -82,10 +82,10 @@ impl Project {
         Ok(Self { manifest_dir, config, named: None, live: Live::never() })
     }
 
-    /// The same, for a build: it may ask servers where somebody wants that.
+    /// Opens a project for a build, which may ask servers if that is enabled.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Fails like [`open`](Self::open).
     pub(crate) fn open_in_build(manifest_dir: impl Into<PathBuf>, door: Door) -> Result<Self, FileError> {
         let project = Self::open(manifest_dir)?;
         let live = Live::of(door, &project.manifest_dir, project.config.as_ref());
@@ -118,7 +118,7 @@ impl Project {
         self.config.as_ref()?.path.as_deref()
     }
 
-    /// Sets the prefix of a server, from which its names and those of other servers are told apart.
+    /// Sets the prefix of a server, which keeps its names distinct from those of other servers.
     pub(crate) fn set_prefix(&mut self, server: &str, prefix: &Prefix) {
         let named = self.named.take().or_else(|| self.config.clone());
         self.named = named.map(|mut config| {
@@ -132,7 +132,7 @@ impl Project {
         self.config.iter().flat_map(|config| config.servers.keys()).map(String::as_str)
     }
 
-    /// The names of the servers that may be bound: without a configuration, of those that have a snapshot.
+    /// Returns the servers that can be bound; without a configuration, those with a snapshot.
     fn possible_servers(&self) -> Vec<String> {
         if self.config.is_some() {
             return self.servers().map(str::to_owned).collect();
@@ -299,8 +299,8 @@ impl Source {
     /// Sets the options of a macro or build script, except `tools`, after checking those of the configuration.
     ///
     /// # Errors
-    /// As [`check_configured`](Self::check_configured). Rules are left to [`plan`](Self::plan) where the options do not
-    /// affect them: one plan then is enough.
+    /// Fails like [`check_configured`](Self::check_configured). If the options do not affect rules,
+    /// [`plan`](Self::plan) checks the rules, so that one plan is enough.
     pub(crate) fn overlay(&mut self, project: &Project, overlay: &Overlay) -> Result<(), FileError> {
         self.check_patterns(project)?;
         self.has_checked_rules = overlay.affects_rules();

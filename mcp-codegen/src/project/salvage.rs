@@ -54,7 +54,7 @@ fn text_of(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The tool of this name, which is added with a result of its own where there is none.
+/// Returns the tool of this name. A missing tool is added with a result of its own.
 fn tool<'s>(snapshot: &'s mut Snapshot, name: &str) -> Option<&'s mut serde_json::Map<String, Value>> {
     let place = snapshot.tools.iter().position(|tool| tool.get("name").is_some_and(|found| found == name));
     let place = place.unwrap_or_else(|| {

@@ -12,7 +12,7 @@ use crate::rules::Rule;
 pub(super) struct TemplateInput {
     pub(super) path: LitStr,
     pub(super) module: Option<Ident>,
-    /// Where the snapshots of servers are, by the servers' names.
+    /// The paths of the snapshots, by the names of servers.
     pub(super) snapshots: Vec<Rule>,
     pub(super) crate_path: Option<TokenStream>,
 }

@@ -91,7 +91,7 @@ pub(super) struct UsedServer<'s> {
 pub(super) struct Field {
     pub(super) name: String,
     pub(super) takes: Takes,
-    /// Whether it need not be given.
+    /// `true` if the argument may be omitted.
     pub(super) is_optional: bool,
     /// The arguments that it is, each with its tool.
     arguments: BTreeSet<(String, String)>,

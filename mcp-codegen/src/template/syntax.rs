@@ -42,7 +42,7 @@ pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>
 #[derive(Default)]
 struct Source {
     text: String,
-    /// Where each line of it comes from.
+    /// The origin of each line.
     lines: Vec<Place>,
 }
 

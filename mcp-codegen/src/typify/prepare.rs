@@ -12,7 +12,7 @@ const MOST_SCHEMAS: usize = 2000;
 /// `serde` reads arrays up to this length.
 const LONGEST_ARRAY: u64 = 32;
 
-/// Where the references of a prepared document lead.
+/// The prefix of references in a prepared document.
 pub(super) const DEFINITIONS: &str = "#/definitions/";
 
 /// Keywords that mean something for types, and that typify or schemars 0.8 does not know, or panics at.
