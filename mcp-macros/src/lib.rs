@@ -44,15 +44,15 @@ pub fn mcp_tools(input: TokenStream) -> TokenStream {
 /// mcp_template!("prompts/triage.md", crate = my_crate::mcp_bindgen);
 /// ```
 ///
-/// The path is relative to the folder of `Cargo.toml`. What the template says of tools has to be so: which there are, by the
-/// names that bindings have for them, as `tools` and `exclude` of the configuration leave them; which arguments they take
-/// and demand, and of which types. Each fault is an error at the literal, with its place in the template. The module has
+/// The path is relative to the folder of `Cargo.toml`. The template must match the tools that `tools` and `exclude` of
+/// the configuration leave, under their names in bindings. It must also match their arguments: the names, the required
+/// ones, and the types. Each fault is an error at the literal, with its position in the template. The module has
 ///
 /// - `TEMPLATE`, the text,
-/// - `Vars`, with a field for every variable that the template uses and does not give itself, of the type of the argument
-///   that it is passed to as it is, or any JSON value,
-/// - `Clients`, with a field for every server that is called: a client, layers around one, or a stand-in,
-/// - `run(&clients, vars)`, which takes a `Completer` as well where the template has completion slots.
+/// - `Vars`, with a field for every variable that the template uses but does not set. Its type is that of the argument
+///   to which the template passes the variable unchanged, or any JSON value,
+/// - `Clients`, with a field for every server that is called: a client, layers around one, or a test double,
+/// - `run(&clients, vars)`, which also takes a `Completer` if the template has completion slots.
 ///
 /// It reads the files that `mcp_tools!` reads, and the template; changing one of them rebuilds the crate.
 #[cfg(feature = "templates")]
