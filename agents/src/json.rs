@@ -23,7 +23,7 @@ pub(crate) fn bytes<T: Serialize + ?Sized>(value: &T) -> usize {
 /// The length of a value as compact JSON, or some length above `most`: long values are not counted to their end.
 pub(crate) fn bytes_up_to<T: Serialize + ?Sized>(value: &T, most: usize) -> usize {
     let mut counter = Counter { count: 0, most };
-    // What is counted was JSON before.
+    // Counting cannot fail, because the value was parsed from JSON.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.count
 }

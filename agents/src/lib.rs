@@ -1,14 +1,14 @@
-//! Tools for agents on MCP servers: tools as models take them, calls that always answer, prompts whose sections declare
-//! the servers that they need, and templates whose actions call tools.
+//! Tools for agents on MCP servers: tools in the form of model APIs, and calls that always return a result. Prompts
+//! have sections that declare the servers that they need, and templates have actions that call tools.
 //!
 //! Programs use this crate through `mcp-bindgen`, with its feature `agents`.
 //!
 //! # Toolsets
 //!
-//! A [`Toolset`] is what one model is told of: tools of bindings, tools of servers that nothing was bound of, and functions of
-//! the program, side by side. Whatever servers call their tools, models know them by names that every provider takes and that
-//! no two tools have; whatever schemas they have, each is sent in the words of the provider, strictly where that can be. One
-//! tool that cannot be said costs no other: [`Definitions::diagnostics`] says what became of it.
+//! A [`Toolset`] holds the tools of one model: tools of bindings, tools of servers without bindings, and functions of
+//! the program. Each tool has a unique name that every provider accepts. Each schema is translated for the provider, in
+//! strict mode if possible. A tool that cannot be translated does not affect the others; [`Definitions::diagnostics`]
+//! lists such tools.
 //!
 //! ```
 //! use mcp_bindgen_agents::{Provider, Toolset};
@@ -28,9 +28,9 @@
 //! # let text = r#"{ "tools": [
 //! #     { "name": "read_file", "description": "Reads a file.", "inputSchema": { "type": "object", "properties": { "path": { "type": "string" } } } },
 //! #     { "name": "delete_file", "inputSchema": { "type": "object" } } ] }"#;
-//! // What the server listed when its snapshot was taken: nothing is connected until a tool is called.
+//! // A snapshot holds the listed tools: the client connects when the first tool is called.
 //! let snapshot = Snapshot::parse(text)?;
-//! // Policies, approvals and the like are layers below the set, whoever makes a call.
+//! // Policies, approvals and similar layers are below the set, so they apply to every caller.
 //! let files = Stack::new(client).policy(Policy::deny(["delete_*"]));
 //!
 //! let toolset = Toolset::builder()
@@ -50,29 +50,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A model's reply goes to [`Provider::calls`], its calls to [`Toolset::turn`], and what comes of them by
-//! [`Answers::results`] into the next request: for each call there is a result, whatever became of it. Lists that are too
-//! long for a context are [`deferred`](Toolset::deferred) behind two tools. Where several conversations call through the same
-//! layers, [`Toolset::with_extension`] tells them apart, and [`ToolsetBuilder::functions_through`] puts layers around
-//! functions. What goes into a request is plain JSON, so that it fits whatever client of a provider a program has.
+//! [`Provider::calls`] reads the calls in a model's reply, [`Toolset::turn`] makes them, and [`Answers::results`]
+//! formats the results for the next request. Each call gets a result, whatever its outcome. [`Toolset::deferred`] puts
+//! a list that is too long for a context behind two tools. If several conversations share layers,
+//! [`Toolset::with_extension`] separates them. [`ToolsetBuilder::functions_through`] puts layers around functions.
+//! Requests are plain JSON, so any client of a provider works.
 //!
 //! # Sections
 //!
-//! A [`Prompt`] is made of [`Section`]s, which declare what they need: text, parameters, functions, servers and the layers
-//! around them. One that is shown as a summary costs little; what it declares is neither started nor told of before the model
-//! opens it. [`Prompt::render`] gives the text of a turn, and [`RenderedPrompt::toolset`] the tools that are there with it.
-//! [`McpSection`] makes a section of whatever a server lists.
+//! A [`Prompt`] consists of [`Section`]s that declare their needs: text, parameters, functions, servers, and the layers
+//! around them. A section that is shown as a summary costs little: its servers are not started, and its tools are not
+//! shown, until the model opens it. [`Prompt::render`] returns the text of a turn, and [`RenderedPrompt::toolset`] the
+//! tools for it. [`McpSection`] makes a section from the lists of any server.
 //!
 //! # Templates
 //!
-//! A [`Template`] is text whose actions call tools of a toolset in the order of the text, and whose open places a [`Completer`]
-//! fills. It is checked against the tools before anything runs; see [`template`].
+//! A [`Template`] is text with actions, which call tools of a toolset in order, and with slots, which a [`Completer`]
+//! fills. It is checked against the tools before any call; see [`template`].
 //!
 //! # Hosted servers
 //!
-//! Some providers call MCP servers themselves. [`HostedServers`] says which of the servers with `hosted = true` a provider can be
-//! handed as their configuration demands, and prints them for its request; each of the others is named with the reason, and
-//! stays with the program's own client. Layers of the program do not reach what a provider calls itself.
+//! Some providers call MCP servers themselves. [`HostedServers`] selects the servers with `hosted = true` that a
+//! provider can call under their configured limits, and formats them for its request. It names each other server with
+//! the reason; the program's own client calls those. Layers of the program do not apply to calls of a provider.
 
 mod hosted;
 mod jinja;

@@ -31,14 +31,14 @@ pub(crate) fn quotable_name(text: &str) -> String {
     line.chars().filter(|character| !matches!(character, '`' | '<' | '>' | '{' | '}')).take(LONGEST_NAME).collect()
 }
 
-/// As much of a text as is looked at where a line of it is shown.
+/// Returns the part of a text that is searched for a line to show.
 fn head(text: &str) -> &str {
     let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
 
-/// A line in which nothing is markup: no tags, emphasis, code, links, tables, and no delimiters of templates. What would be
-/// is escaped, and words stay as they are.
+/// Escapes all markup in a line: tags, emphasis, code, links, tables, and delimiters of templates. Words stay
+/// unchanged.
 pub(crate) fn unmarked(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     let mut before = None;
@@ -94,7 +94,7 @@ pub(crate) fn first_sentence(text: &str, at_most: usize) -> String {
     shortened(sentence, at_most)
 }
 
-/// Where the first sentence ends. Abbreviations go on in lower case or hold a full stop themselves.
+/// Returns the end of the first sentence. Abbreviations contain a full stop, or continue in lower case.
 fn sentence_end(line: &str) -> Option<usize> {
     for (at, character) in line.char_indices() {
         let end = at + character.len_utf8();

@@ -64,7 +64,7 @@ impl HostedDeclarations {
     /// let toolset = Toolset::builder().server("tracker", &known.tools, Client::new(tracker.clone())).build()?;
     /// let servers = HostedServers::new().with(tracker).limited_to(&toolset);
     ///
-    /// // Anthropic's connector asks nobody for approvals, so `merge` is called by the client of this program.
+    /// // Anthropic's connector cannot ask for approvals, so the client of this program calls `merge`.
     /// let declared = servers.declarations(Provider::Anthropic, &LocalSecrets).await;
     /// let own = declared.beside(&toolset);
     /// assert_eq!(own.names().collect::<Vec<_>>(), ["tracker_merge"]);
@@ -166,9 +166,9 @@ pub enum NotHostedReason {
     Headers,
     /// The value of a placeholder is not there.
     Secrets,
-    /// Which tools may be called cannot be said to the provider, or there is none.
+    /// The provider cannot limit the allowed tools, or no tool is allowed.
     Tools,
-    /// The provider asks nobody for approvals.
+    /// The provider cannot ask for approvals.
     Approval,
     /// The provider compares the server with nothing.
     Drift,
@@ -213,7 +213,7 @@ impl fmt::Display for HostedNote {
 pub enum HostedNoteKind {
     /// Nothing that this program has around its calls is around the provider's.
     NotGoverned,
-    /// Approvals are asked for more often than the configuration says.
+    /// The provider asks for more approvals than the configuration requires.
     MoreApprovals,
     /// The URL holds a secret.
     SecretInUrl,

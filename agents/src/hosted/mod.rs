@@ -31,23 +31,23 @@ use crate::{Provider, Toolset};
 /// that is impossible, the server is not declared. Policies, transactions, timeouts and drift checks of this
 /// program do not apply to those calls; [`notes`](HostedDeclarations::notes) lists this.
 ///
-/// A server that cannot be declared as configured is in [`not_hosted`](HostedDeclarations::not_hosted) with the
-/// reason: the program calls its tools itself, as those of any other server.
+/// A server that cannot be declared as configured is in [`not_hosted`](HostedDeclarations::not_hosted) with the reason;
+/// the program then calls its tools itself.
 ///
 /// # Beside a toolset
 ///
-/// A [`Toolset`] takes no notice of `hosted = true`: it has the tools of every server that it is given, and calls them by the
-/// program's own client. Both together would tell the model of each tool twice.
-/// [`HostedDeclarations::beside`] is the set without what the provider calls itself.
+/// A [`Toolset`] ignores `hosted = true`: it has the tools of all its servers, and calls them with the program's own
+/// client. Sending both would show the model each tool twice. [`HostedDeclarations::beside`] returns the set without
+/// the tools that the provider calls itself.
 ///
 /// # Beside a prompt
 ///
-/// Only the configuration of a server is handed over. What the sections of a [`Prompt`](crate::Prompt) say of it is not part of
-/// that: [`RenderedServer::config`](crate::RenderedServer::config) has nothing of `SectionServer::only`, of `Section::policy`
-/// or of `Section::layers`. Which tools sections offer reaches the provider by [`limited_to`](Self::limited_to) with the set of
-/// the rendered prompt: `only`, policies that go by names, and whether the section is open. Policies that look at arguments,
-/// approvals, transactions and other layers reach no call of a provider, and nothing can see from outside that they were
-/// meant: leave a server that needs them without `hosted`.
+/// Only the configuration of a server reaches the provider, and not the settings of a [`Prompt`](crate::Prompt)'s
+/// sections. [`RenderedServer::config`](crate::RenderedServer::config) contains nothing of `SectionServer::only`,
+/// `Section::policy` or `Section::layers`. Pass the rendered prompt's toolset to [`limited_to`](Self::limited_to) to
+/// limit the provider to the offered tools. This applies `only`, policies by name, and whether the section is open.
+/// Policies on arguments, approvals, transactions and other layers do not apply to calls of a provider, and no warning
+/// is possible. Do not set `hosted` for a server that needs them.
 ///
 /// ```
 /// use mcp_bindgen_agents::{HostedServers, Provider};
@@ -264,7 +264,7 @@ impl HostedServers {
 struct Declaration {
     server: String,
     tool: Value,
-    /// The part of it that stands elsewhere in the request.
+    /// The part of the declaration that belongs elsewhere in the request.
     mcp_server: Option<Value>,
     beta: Option<&'static str>,
     /// The tools that the provider may call; `None` for all.

@@ -39,7 +39,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         ("server_label", Some(config.name.as_str().into())),
         ("server_description", config.description.as_deref().map(Value::from)),
         ("server_url", Some(url.into())),
-        // Of this one the API says that it keeps and repeats it nowhere.
+        // The API documents that it neither stores nor repeats this field.
         ("authorization", bearer.map(Value::from)),
         ("headers", (!headers.is_empty()).then(|| json!(headers))),
         ("allowed_tools", plan.allowed.as_ref().map(|allowed| json!(allowed))),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Provider;
 
-/// How many characters of text a model is shown of one result, where nothing else is said: some 25,000 tokens.
+/// The default limit on the characters of one result for a model: about 25,000 tokens.
 pub(super) const LONGEST_RESULT: usize = 100_000;
 
 /// The outcome of one call.

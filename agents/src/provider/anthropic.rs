@@ -131,7 +131,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
             if let Some(input) = block_at(reply, place).and_then(|block| block.get_mut("input"))
                 && let Value::String(json) = &*input
             {
-                // What was cut is marked by the reason of the stop.
+                // The stop reason marks a truncated input.
                 *input = serde_json::from_str(json).unwrap_or_else(|_| json!({}));
             }
             None

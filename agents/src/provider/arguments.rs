@@ -10,16 +10,16 @@ use crate::json::bytes_up_to;
 
 /// More than any model can say in one reply.
 const LARGEST: usize = 4 * 1024 * 1024;
-/// As deep as `serde_json` reads text.
+/// The depth limit of `serde_json` for text.
 const DEEPEST: usize = 128;
 /// How much of broken text is shown.
 const SHOWN: usize = 40;
 
 /// The arguments of a call as a model sent them: an object, or its JSON text.
 ///
-/// They are checked on use, so that the model can be told about errors. Empty text means `{}`: some models send it
-/// for tools without parameters. Text that is not JSON, and JSON that is not an object, are errors of the model. At
-/// most 4 MiB of JSON and 128 levels of nesting are accepted.
+/// They are checked on use, so that the model receives errors. Empty text means `{}`: some models send it for tools
+/// without parameters. Text that is not JSON, and JSON that is not an object, are errors of the model. At most 4 MiB of
+/// JSON and 128 levels of nesting are accepted.
 ///
 /// ```
 /// use mcp_bindgen_agents::Arguments;
@@ -105,7 +105,7 @@ impl From<String> for Arguments {
     }
 }
 
-/// Arguments may hold what a user told the model in confidence.
+/// Omits the values, because a user may have entrusted them to the model.
 impl fmt::Debug for Arguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

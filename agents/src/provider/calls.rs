@@ -18,7 +18,7 @@ pub struct ModelCall {
     /// The group in which the model found the tool (`namespace` in OpenAI's Responses). Not needed to identify the
     /// tool.
     pub namespace: Option<String>,
-    /// Whether the reply ends inside this call, or the provider withheld it. Such a call is never made: its truncated
+    /// `true` if the reply ends inside this call, or the provider withheld it. Such a call is never made: its truncated
     /// arguments could happen to be a valid object.
     pub is_unfinished: bool,
 }

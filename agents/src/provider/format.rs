@@ -46,7 +46,7 @@ pub(crate) struct Format {
     pub(crate) tools_at_most: Option<usize>,
     /// The maximum number of characters in a description, if limited.
     pub(crate) description_at_most: Option<usize>,
-    /// Whether a tool must have a description.
+    /// `true` if a tool must have a description.
     pub(crate) needs_description: bool,
     /// The room for strict tools in a request.
     pub(crate) strict_at_most: StrictRoom,
@@ -170,7 +170,7 @@ pub(crate) struct Declaration<'a> {
     pub(crate) description: Option<&'a str>,
     /// In the provider's dialect; an object at its root.
     pub(crate) schema: Value,
-    /// Whether the provider enforces the schema.
+    /// `true` if the provider enforces the schema.
     pub(crate) is_strict: bool,
 }
 

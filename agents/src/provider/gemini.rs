@@ -134,7 +134,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     pieces
 }
 
-/// Of the two places for a schema the one for JSON Schema.
+/// Declares a tool. The schema is in the member for JSON Schema, which is one of two.
 fn declaration(tool: Declaration<'_>) -> Value {
     tool.members("parametersJsonSchema", false).into()
 }

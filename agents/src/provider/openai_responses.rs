@@ -94,7 +94,8 @@ fn said(reply: &Value) -> String {
     parts.filter(|part| text(part, "type") == "output_text").map(|part| text(part, "text")).collect()
 }
 
-/// The last event has the whole response. Where a stream breaks off before it, the items that are whole stay.
+/// Adds an event to the reply. The last event has the whole response; if a stream breaks off earlier, the complete
+/// items stay.
 fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     if reply.is_null() {
         *reply = json!({"status": "in_progress", "output": []});

@@ -54,7 +54,7 @@ pub(super) struct Takes {
     /// The media types of images.
     pub(super) images: &'static [&'static str],
     pub(super) images_of_errors: bool,
-    /// Whether there is a flag for errors; the text says it where there is none.
+    /// `true` if the format has an error flag; otherwise the text marks the error.
     pub(super) marks_errors: bool,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
     let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
     let mut parts = Vec::new();
     let text = texts.join("\n");
-    // Where the message is not what the blocks say, it is what there is to say.
+    // A message that differs from the blocks replaces their text.
     let is_by_blocks = text == reply.message || (text.is_empty() && in_words(&reply.value) == reply.message);
     if !is_by_blocks {
         parts.push(Part::Text(cleaned(&reply.message)));
@@ -195,7 +195,7 @@ fn shown(block: &Value) -> String {
     }
 }
 
-/// A block as JSON, without data that says nothing to whoever reads it as text.
+/// Returns a block as JSON, without binary data.
 fn without_data(block: &Value) -> String {
     let mut block = block.clone();
     for pointer in ["/data", "/resource/blob"] {

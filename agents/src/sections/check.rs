@@ -25,7 +25,7 @@ pub(super) struct Placed {
     /// 0 for those of the prompt itself.
     pub(super) depth: usize,
     pub(super) parent: Option<usize>,
-    /// Where what comes after it and its children begins.
+    /// The index after the section and its children.
     pub(super) end: usize,
 }
 

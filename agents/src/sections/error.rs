@@ -79,13 +79,13 @@ pub enum RenderError {
         /// Why, and in which line.
         message: String,
     },
-    /// A section is to be shown as a summary, and has none.
+    /// A section without a summary is shown as a summary.
     #[error("section `{section}` is shown as a summary, but has none; add one with `Section::summary`")]
     NoSummary {
         /// The section's dotted key.
         section: String,
     },
-    /// A server that a section makes of its parameters is none that a prompt may have.
+    /// A section creates an invalid server from its parameters.
     #[error("a server of section `{section}`: {message}")]
     Server {
         /// The section's dotted key.

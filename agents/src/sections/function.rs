@@ -90,7 +90,7 @@ impl SectionTool {
         Self { group, name, description, input_schema, fault: None, function, caller }
     }
 
-    /// Why nobody could call it, whatever the arguments.
+    /// Returns the reason why no call can succeed, if there is one.
     pub(super) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -129,7 +129,7 @@ impl SectionTool {
     /// Runs the function.
     ///
     /// # Errors
-    /// In words for the model: the arguments do not fit, or what the function said.
+    /// Fails with a message for the model: invalid arguments, or the error of the function.
     pub async fn run(&self, arguments: Map<String, Value>) -> Result<Value, String> {
         let call = ToolCall::new(self.group, self.name.clone(), arguments);
         let result = match self.caller.call_tool_dyn(call.with(CallOptions::new().source("toolset"))).await {

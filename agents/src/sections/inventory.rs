@@ -22,7 +22,7 @@ const LONGEST_INSTRUCTIONS: usize = 4_000;
 pub(super) struct Inventory {
     pub(super) servers: Arc<[SectionServer]>,
     pub(super) template: Option<Arc<str>>,
-    /// Whether the instructions of servers are shown.
+    /// `true` if the instructions of servers are shown.
     pub(super) instructs: bool,
 }
 
@@ -79,7 +79,7 @@ impl Inventory {
         blocks.join("\n\n")
     }
 
-    /// The instructions of a server as a quotation in which nothing is markup, where they are asked for.
+    /// Returns the instructions of a server as a quotation without markup, if they are enabled.
     fn instructions(&self, server: &SectionServer) -> Option<String> {
         let text = server.handle().instructions().filter(|_| self.instructs)?;
         let head: String = text.chars().take(LONGEST_INSTRUCTIONS).collect();
@@ -122,8 +122,8 @@ impl Line {
     }
 }
 
-/// The tools of a server that a model gets, by the names that it gets them by; `None` where nobody knows them yet. What
-/// policies refuse is not shown.
+/// Returns the tools of a server under their names for the model, without those that policies deny. Returns `None` if
+/// they are unknown.
 fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let handle = server.handle();
     let bound = handle.bound.map(|spec| spec.tools).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A section that is about servers themselves.
+//! A section that describes servers.
 
 use std::fmt;
 use std::sync::Arc;

@@ -141,7 +141,7 @@ impl Opener {
             wanted.insert((depth, key));
         }
         let (mut opened, mut opened_before, mut always_open) = (Vec::new(), Vec::new(), Vec::new());
-        // Parents first: what stands in a section that is opened by the same call can be opened too.
+        // Parents come first, so that one call can open a section and a section inside it.
         let mut next = state.clone();
         for (_, key) in wanted {
             next.open = state.open.clone().with(opened.iter().cloned());
@@ -174,7 +174,7 @@ impl Opener {
         Ok((opened, format!("{message}\n\n{text}")))
     }
 
-    /// The text of these sections and of what stands in them, as it is where they are open.
+    /// Returns the text of these sections and their children, as if they were open.
     fn text(&self, held: &[Held], state: &PromptState, keys: &[&str]) -> Result<String, String> {
         let shown = PromptState { open: state.open.clone().with(keys.iter().copied()), ..state.clone() };
         let view = View { inner: &self.inner, held, state: &shown };
@@ -240,7 +240,7 @@ impl Opener {
         Ok(closed.map(|seen| seen.node.path.as_str()).collect())
     }
 
-    /// Why a section that there is does not show. One that is disabled is none to the model.
+    /// Explains why an existing section is not shown. Disabled sections are unknown to the model.
     fn hidden(&self, view: &View<'_>, key: &str, closed: &[&str]) -> String {
         let is_above = |above: &&&str| key.strip_prefix(**above).is_some_and(|below| below.starts_with('.'));
         match closed.iter().find(is_above) {

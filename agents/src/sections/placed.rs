@@ -31,13 +31,13 @@ pub(super) struct Inner {
     made: Mutex<BTreeMap<String, Made>>,
 }
 
-/// How many servers of one name are kept while nobody has them: conversations with different parameters take turns.
+/// The number of unused servers kept under one name, because conversations with different parameters alternate.
 const KEPT: usize = 8;
 
 /// The servers of one name that sections made of their parameters.
 #[derive(Default)]
 struct Made {
-    /// Those of late; the last one was asked for last.
+    /// The recent servers, the latest last.
     recent: Vec<Arc<Handle>>,
     /// Others, as long as somebody has them.
     earlier: Vec<Weak<Handle>>,
@@ -96,7 +96,7 @@ impl Inner {
         fixed.chain(of_parameters).collect()
     }
 
-    /// The names of the tools of all servers that sections declare, and of those that sections made of their parameters.
+    /// Returns the tool names of all declared servers, and of servers that sections create from their parameters.
     pub(super) fn names(&self, shown: impl Iterator<Item = Arc<Handle>>) -> PrefixedNames {
         let mut names = PrefixedNames::default();
         for handle in shown.chain(fixed(&self.nodes).map(SectionServer::handle)) {

@@ -158,10 +158,10 @@ impl Identity {
     }
 }
 
-/// One server, whoever declares it.
+/// A server that several sections may share.
 pub(super) struct Handle {
     pub(super) name: String,
-    /// Where the connection is ours: made of a configuration.
+    /// The configuration, if this handle owns the connection.
     pub(super) config: Option<ServerConfig>,
     pub(super) client: Option<Client>,
     caller: Arc<dyn DynCallTool>,
@@ -217,7 +217,7 @@ impl Handle {
         }
         let (stays, goes) = if other.is_in_use() && !one.is_in_use() { (other, one) } else { (one, other) };
         stays.learn(&goes);
-        // Where both are, each keeps its connection, or whoever has it could not close it.
+        // If both are in use, each keeps its own connection, so that its owner can close it.
         if !goes.is_in_use() || goes.shares_connection(&stays) {
             *locked(&goes.root) = Some(stays);
         }
@@ -258,7 +258,7 @@ impl Handle {
         live.or_else(|| locked(&self.known).as_ref().map(|snapshot| Arc::from(snapshot.tools.as_slice())))
     }
 
-    /// Lists the tools anew; connects where there is no connection.
+    /// Lists the tools again, and connects if necessary.
     pub(super) async fn list(&self) -> Result<(), ConnectError> {
         if let Some(client) = &self.client {
             let listing = async {

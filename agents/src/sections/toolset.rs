@@ -37,7 +37,7 @@ impl RenderedPrompt {
     /// ```
     ///
     /// # Errors
-    /// Fails if two of the tools are one.
+    /// Fails if two tools are equal.
     pub async fn toolset(&self) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
         self.toolset_on(&Toolset::builder().build()?).await
     }

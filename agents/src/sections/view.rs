@@ -12,12 +12,12 @@ use super::state::{PromptState, Visibility};
 pub(super) struct Seen<'p> {
     pub(super) node: &'p Placed,
     pub(super) visibility: Visibility,
-    /// The call by which its contents were opened; 0 for what was there from the beginning. What a model knows already stays
-    /// before what comes later.
+    /// The call that opened its contents; 0 if they were shown from the beginning. New contents are placed after known
+    /// ones.
     pub(super) since: usize,
     /// The same of itself, be it as a summary.
     pub(super) appeared: usize,
-    /// Whether it was, or is, for the model to open.
+    /// `true` if the model can open the section, or has opened it.
     pub(super) is_for_the_model: bool,
 }
 
@@ -91,8 +91,8 @@ impl<'p> View<'p> {
         found
     }
 
-    /// Returns `true` if a section or any below it has tools or servers. Which ones it makes of its parameters nobody
-    /// asks before it is open.
+    /// Returns `true` if a section or its children have tools or servers. Servers made from parameters only count once
+    /// the section is open.
     pub(super) fn has_tools(&self, top: &Placed) -> bool {
         let has_any = |node: &Placed| !node.parts.tools.is_empty() || !node.parts.servers.is_empty();
         self.enabled_from(top).into_iter().any(has_any)
@@ -103,7 +103,7 @@ impl<'p> View<'p> {
         self.enabled_from(top).into_iter().filter(|node| node.parent == Some(top.index)).collect()
     }
 
-    /// Returns `true` if a section stands below another and neither it nor one between them is disabled.
+    /// Returns `true` if a section is below another, and no section between them is disabled, including itself.
     pub(super) fn children_below(&self, above: &str, key: &str) -> bool {
         let above = self.inner.nodes.iter().find(|node| node.path == above);
         above.is_some_and(|above| self.enabled_from(above).into_iter().any(|node| node.path == key))

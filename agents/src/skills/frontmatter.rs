@@ -8,7 +8,7 @@ const LARGEST: usize = 256 * 1024;
 /// Parses the metadata of a text.
 ///
 /// # Errors
-/// Fails if there is none, or it is not YAML: why.
+/// Fails if the metadata is missing or is not YAML.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let missing = || "its `SKILL.md` does not begin with metadata between two lines `---`".to_owned();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

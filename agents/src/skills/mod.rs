@@ -17,11 +17,11 @@ const MAIN: &str = "SKILL.md";
 const MOST_FILES: usize = 512;
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// A skill of a server: instructions for a task, which a model loads when it needs them. The content is a stranger's:
+/// A skill of a server: instructions for a task, which a model loads on demand. The content is untrusted:
 /// [`ToolsetBuilder::skills`](crate::ToolsetBuilder::skills) offers skills to a model under approvals and policies.
 ///
-/// An entry holds digests of all files. What is read later is checked against them: content that changed since, and files
-/// that are not listed, are errors. A digest comes from the server itself, so it proves only that nothing changed.
+/// An entry holds digests of all files. Later reads are checked against them: changed content and unlisted files are
+/// errors. A digest comes from the server itself, so it proves only that nothing changed.
 ///
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {

@@ -11,7 +11,7 @@ use crate::ToolsetBuilder;
 use crate::text::sentence;
 use crate::toolset::{FunctionContext, Output, ServerFunction, message_for_model, with_state};
 
-/// So many skills are described; the names of all are in the schema.
+/// The maximum number of described skills; the schema names all.
 const MOST_DESCRIBED: usize = 40;
 
 impl ToolsetBuilder {

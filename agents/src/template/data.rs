@@ -7,7 +7,7 @@ use std::sync::Arc;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
 use serde_json::{Number, Value as Json};
 
-/// As deep as `serde_json` reads text.
+/// The depth limit of `serde_json` for text.
 pub(super) const DEEPEST: usize = 128;
 
 /// A list or an object. minijinja's own would lose the order of keys, and print as Python does.
@@ -50,7 +50,7 @@ enum Form {
     Object { members: Vec<(Arc<str>, Value)>, places: BTreeMap<Arc<str>, usize> },
 }
 
-/// Why a value of a template is none of JSON.
+/// The reason why a template value has no JSON form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoJson {
     Undefined,
@@ -214,10 +214,10 @@ pub(super) fn has_two_forms(value: &Value) -> bool {
     within(value, DEEPEST)
 }
 
-/// The value as it is printed: texts as they are, all else as JSON.
+/// Prints a value: strings unquoted, all others as JSON.
 ///
 /// # Errors
-/// Fails if there is none.
+/// Fails if the value is undefined or too large.
 pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
     if let Some(text) = value.as_str() {
         return Ok(text.to_owned());
@@ -229,7 +229,7 @@ pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
         Ok(Json::String(text)) => Ok(text),
         Ok(json) => Ok(json.to_string()),
         Err(why @ (NoJson::Undefined | NoJson::TooMuch)) => Err(why),
-        // As minijinja shows a function, a namespace, infinity.
+        // Functions, namespaces and infinity print like in minijinja.
         Err(NoJson::Other(_)) => Ok(value.to_string()),
     }
 }

@@ -60,7 +60,7 @@ pub enum TemplateErrorKind {
     Call(Box<CallError>),
     /// The caller of the tool panicked; whether the call had an effect is unknown.
     Broken,
-    /// Nobody fills a completion slot, or whoever does failed.
+    /// A completion slot has no completer, or the completer failed.
     Completion,
     /// It takes too much: of instructions, calls, text or time.
     Limit,
@@ -100,7 +100,7 @@ impl TemplateProblem {
         Self { place: Some(place), ..Self::of_all(kind, message) }
     }
 
-    /// One that is about no place.
+    /// Creates an error without a position.
     pub(super) fn of_all(kind: TemplateErrorKind, message: impl Into<String>) -> Self {
         Self { kind, place: None, action: None, server: None, tool: None, message: message.into() }
     }

@@ -144,7 +144,7 @@ impl Template {
     /// behind anything but a client, need [`TemplateRun::allow`].
     ///
     /// # Errors
-    /// As for [`new`](Self::new).
+    /// Fails like [`new`](Self::new).
     pub fn remote(name: impl Into<String>, text: &str) -> Result<Self, TemplateError> {
         Self::read(name.into(), text, true)
     }

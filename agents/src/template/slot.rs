@@ -12,7 +12,7 @@ pub(super) struct Slot {
     pub(super) place: Place,
     /// The name of the result where templates can use it, and it is always the same.
     pub(super) name: Option<String>,
-    /// Whether the result is printed at its place.
+    /// `true` if the result is printed at its position.
     pub(super) prints: bool,
     pub(super) kind: Kind,
     /// The expressions to evaluate for it, in the order in which [`filled`](Self::filled) wants them.

@@ -10,7 +10,7 @@ use crate::text::line;
 
 /// The notations of a type go from this many levels of objects down to the names of its keys.
 const DEEPEST: usize = 3;
-/// So many keys of an object, values of an enumeration or alternatives are written.
+/// The maximum number of shown keys of an object, values of an enumeration, or alternatives.
 const MOST_NAMED: usize = 12;
 /// Longer values of an enumeration are not written.
 const LONGEST_WORD: usize = 24;
@@ -24,7 +24,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Of the schema that a server declares, if it does.
+    /// Creates the answer type from a declared schema, if any.
     pub(super) fn of(schema: Option<Value>) -> Self {
         Self { schema: schema.filter(Value::is_object), notations: OnceLock::new() }
     }

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn tokens_are_those_of_the_named_tokenizer() {
-        // As OpenAI's own tokenizer counts them.
+        // OpenAI's own tokenizer is the reference.
         assert_eq!(bpe_openai::o200k_base().count("hello world"), 2);
         // Hostile text costs time in its length, not more.
         assert!(tokens(&" ".repeat(200_000)) > 1);

@@ -18,7 +18,7 @@ const LEAST_FOR_ANSWERS: usize = 30;
 const RETURNS: &str = "Returns ";
 /// The end of a description that was cut.
 const CUT: &str = " (description truncated)";
-/// The room for a rewrite's losses in a description that has to be cut.
+/// The space for a rewrite's losses in a truncated description.
 const LOSSES_AT_MOST: usize = 512;
 
 /// The tools of a toolset in a provider's format. They are in the order of the toolset, and equal toolsets have equal

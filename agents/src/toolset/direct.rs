@@ -55,8 +55,8 @@ impl Entry {
         }
     }
 
-    /// Whether the configuration of its server lets a template that is no local file call it; none where no client, and so no
-    /// configuration, has a say in that.
+    /// Returns `true` if the server's configuration lets a remote template call the tool. Returns `None` without a
+    /// client, and thus without a configuration.
     pub(crate) fn lets_remote_use(&self) -> Option<bool> {
         match &self.handler {
             Handler::Server { caller, live: Some(_), .. } => Some(caller.offer_dyn().admits_remote(&self.tool)),

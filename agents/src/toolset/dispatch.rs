@@ -17,7 +17,7 @@ use crate::provider::{Arguments, with_message};
 const SOURCE: &str = "toolset";
 /// More values in other case are no slip.
 const MOST_MENDED: usize = 16;
-/// A model is told of so many faults of its arguments at once.
+/// The maximum number of argument faults in one answer to a model.
 const MOST_FAULTS: usize = 8;
 
 impl Toolset {
@@ -128,14 +128,14 @@ impl Toolset {
         }
     }
 
-    /// Makes a call, once more where the tool's server has listed it anew.
+    /// Makes a call, and repeats it once if the server's tools had to be listed again.
     pub(super) async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, Failure> {
         let call = call.viewed(entry.view.as_deref()).map_err(Failure::Call)?;
         let live = match &entry.handler {
             Handler::Server { live: Some(live), .. } => Some(live),
             _ => None,
         };
-        // Only where it may have to be sent again.
+        // Only a call that may be repeated is cloned.
         let again = live.map(|live| (live, call.clone()));
         let outcome = contained(|| self.through(entry, call)).await;
         let outcome = match (outcome, again) {
@@ -226,7 +226,7 @@ pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map
     }
     match whole {
         Value::Object(arguments) => Ok(arguments),
-        // Nobody takes an object away.
+        // No step above turns the object into another value.
         _ => Ok(Map::new()),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) tool: Arc<str>,
     pub(crate) title: Option<Arc<str>>,
     pub(crate) description: Option<Arc<str>>,
-    /// As the server declares it, or as overrides mend it.
+    /// The schema that the server declares, with overrides.
     pub(crate) input_schema: Arc<Value>,
     pub(crate) annotations: Annotations,
     /// The view by which it is shown.
@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     /// The results that its server declares.
     pub(crate) answers: Answers,
     pub(crate) handler: Handler,
-    /// The schema in the words of providers, once somebody asked for it.
+    /// The schema in the form of each provider, built on first use.
     pub(crate) rewrites: Rewrites,
     /// Made when the first call comes.
     pub(super) nulls: OnceLock<Nulls>,
@@ -46,9 +46,9 @@ pub(crate) struct Entry {
 pub(crate) enum Handler {
     Server {
         caller: Arc<dyn DynCallTool>,
-        /// Where there are bindings: calls are made by `ToolCall::bound` then.
+        /// The bindings, if any; calls are then made by `ToolCall::bound`.
         bound: Option<(&'static ServerSpec, &'static ToolSpec)>,
-        /// Where the list can be asked for anew.
+        /// The client, if the tools can be listed again.
         live: Option<Client>,
     },
     /// A function of the program, with the layers around it.
@@ -137,7 +137,7 @@ impl Entry {
         tool.into()
     }
 
-    /// Returns `true` if it is one of those by which models open and read sections.
+    /// Returns `true` for the functions with which models open and read sections.
     pub(crate) fn opens_sections(&self) -> bool {
         let is_function = matches!(self.handler, Handler::Function(_));
         is_function && *self.server == *SECTIONS && SET_CALLS.contains(&&*self.tool)

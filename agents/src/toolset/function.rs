@@ -32,8 +32,8 @@ pub(crate) fn schema_of<P: JsonSchema>() -> Result<Value, String> {
     }
 }
 
-/// For serde an `Option` that is absent and one that is `null` are the same. Without that being said, a tool whose optional
-/// parameters may be `null` cannot be strict for OpenAI, whose models always send them.
+/// Declares that `null` means absence, because serde treats an absent `Option` and `null` alike. Otherwise a tool with
+/// nullable optional parameters could not be strict for OpenAI, whose models always send them.
 fn say_that_null_is_absent(schema: &mut Schema) {
     transform_subschemas(&mut say_that_null_is_absent, schema);
     let required: Vec<String> = schema

@@ -89,8 +89,8 @@ impl CallTool for Functions {
     }
 }
 
-/// Returns the output of a future: `None` if it panics, or the closure that begins it. What it said then is in the hands of
-/// the program's panic hook; it may be a secret.
+/// Returns the output of a future, or `None` if the future or its closure panics. The panic message goes only to the
+/// program's panic hook, because it may contain a secret.
 pub(super) async fn contained<F: Future>(begin: impl FnOnce() -> F) -> Option<F::Output> {
     // The program handles the state of a closure that panicked; it sees the error.
     AssertUnwindSafe(async { begin().await }).catch_unwind().await.ok()

@@ -17,9 +17,9 @@ use crate::provider::Arguments;
 const TOOLS: &str = "tools";
 
 impl Toolset {
-    /// Returns the toolset with the tools of `[tools]` of a configuration, each in the place of the tools that it
-    /// stands for. A model says with an argument, `server`, which server it means. Calls go through the layers of that
-    /// server's tool. Servers that the toolset does not have are left out.
+    /// Returns the toolset with the tools of `[tools]` of a configuration. Each joined tool replaces its tools; a model
+    /// selects the server with the argument `server`. Calls go through the layers of that server's tool. Servers that
+    /// are not in the toolset are omitted.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;
@@ -45,7 +45,7 @@ impl Toolset {
     /// ```
     ///
     /// # Errors
-    /// Returns everything that is wrong: tools whose arguments are not alike, and names that the toolset already has.
+    /// Fails with all faults: tools whose arguments differ, and names that the toolset already has.
     pub fn join(&self, config: &Config) -> Result<Self, ToolsetError> {
         let mut entries = self.entries.to_vec();
         let mut faults = Vec::new();

@@ -16,8 +16,8 @@ const MOST_PARAMETERS: usize = 40;
 const MOST_COMPARED: usize = 50;
 const MOST_CANDIDATES: usize = 1000;
 
-/// Writes the text that a violation is about as the schema does, where it differs from one named value by the case of its
-/// letters alone: models that are held to a schema may still change it, and nothing else can be meant. What is valid stays.
+/// Corrects the case of a string that otherwise equals exactly one named value of the schema. Models in strict mode may
+/// still change the case, and the meaning is clear. A valid string is unchanged.
 pub(super) fn mend_case(schema: &Value, arguments: &mut Value, violation: &Violation) -> bool {
     let Some(Value::String(text)) = arguments.pointer_mut(&violation.pointer) else { return false };
     if text.len() > LONGEST {
@@ -43,7 +43,7 @@ pub(super) fn explained(schema: &Value, arguments: &Value, violations: &[Violati
     for violation in violations {
         let mut hints = near_values(places, arguments, violation);
         hints.extend(near_properties(places, arguments, &violation.pointer));
-        // Of what is forbidden, the place is that of the property itself.
+        // A violation of a forbidden property points to the property itself.
         if let Some((parent, _)) = violation.pointer.rsplit_once('/') {
             hints.extend(near_properties(places, arguments, parent));
         }
@@ -70,7 +70,7 @@ fn near_values(places: Places<'_>, arguments: &Value, violation: &Violation) -> 
     near.first().map(|near| format!("was `{}` meant?", printable(near))).into_iter().collect()
 }
 
-/// For each property that nobody declared, the declared one that is not there and that is most like it.
+/// For each undeclared property, suggests the most similar declared one that is missing.
 fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<String> {
     let Some(Value::Object(fields)) = arguments.pointer(pointer) else { return Vec::new() };
     let declared = named_properties(&places.at(pointer));

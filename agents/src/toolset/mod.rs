@@ -75,7 +75,7 @@ pub use words::message_for_model;
 #[derive(Clone)]
 pub struct Toolset {
     entries: Arc<[Arc<Entry>]>,
-    /// Where in `entries` the tool of a public name is.
+    /// The index in `entries` of each public name.
     by_name: Arc<BTreeMap<String, usize>>,
     style: NameStyle,
     left_out: Arc<[ToolDiagnostic]>,
@@ -135,8 +135,8 @@ impl Toolset {
         self.entry_of(server, tool).map(|entry| entry.public.as_str())
     }
 
-    /// Subscribes to events of the calls of its tools, also of those that others make through the same clients, and of the
-    /// connections of these clients.
+    /// Subscribes to events of the calls of its tools and of its clients' connections. Calls that others make through
+    /// the same clients are included.
     ///
     /// ```
     /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) {

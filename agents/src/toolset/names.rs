@@ -22,9 +22,9 @@ pub enum NameStyle {
 /// The inputs of a set's names, beside the tools themselves.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
-    /// Of a configuration or a prompt.
+    /// The names of a configuration or a prompt.
     pub(super) around: PrefixedNames,
-    /// Of bindings and of lists that were known before the set was begun, such as a snapshot's.
+    /// The names of bindings, and of lists that were known before the set, such as those of snapshots.
     pub(super) servers: PrefixedNames,
     /// The whole lists of servers, also of tools that are not in the set.
     listed: BTreeMap<String, BTreeSet<String>>,

@@ -29,7 +29,7 @@ pub(crate) struct Ready {
     pub(crate) rewrite: Rewrite,
     /// The losses that stand nowhere in the schema, in words.
     pub(crate) unsaid: Vec<String>,
-    /// Whether nothing of the schema could be sent.
+    /// `true` if no part of the schema could be sent.
     pub(crate) is_any_object: bool,
 }
 

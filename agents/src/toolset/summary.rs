@@ -52,7 +52,7 @@ impl Toolset {
 }
 
 impl Entry {
-    /// Returns its description, in one line that is safe to show; empty where there is none.
+    /// Returns the description in one safe line, or an empty string if it is missing.
     pub(crate) fn sentence(&self) -> String {
         let said = self.description.as_deref().map(text::sentence).filter(|sentence| !sentence.is_empty());
         said.or_else(|| self.title.as_deref().map(text::sentence)).unwrap_or_default()

@@ -43,7 +43,7 @@ impl Toolset {
     }
 }
 
-/// Which calls a call must not overtake, as far as anybody has said.
+/// The calls that a call must not overtake, according to its annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// None.

@@ -87,7 +87,7 @@ pub(super) fn invalid(public: &str, what: &str) -> String {
     format!("invalid arguments for `{public}`: {what}. Nothing was sent; fix the arguments and call it again")
 }
 
-/// The tool, or what stands around it, broke down.
+/// Describes a panic in the tool or in its layers.
 pub(super) fn broken(public: &str) -> String {
     format!("`{public}` was interrupted by an internal error; {UNKNOWN}")
 }

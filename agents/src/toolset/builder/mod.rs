@@ -35,7 +35,7 @@ use crate::json;
 #[derive(Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ToolsetBuilder {
-    /// Of the set that is continued; they keep their places and names.
+    /// The entries of the extended set; they keep their positions and names.
     kept: Vec<Arc<Entry>>,
     entries: Vec<Entry>,
     style: NameStyle,

@@ -18,9 +18,9 @@ use mcp_bindgen_schema::visible_texts;
 /// The group of the tools that a toolset adds itself.
 const TOOLS: &str = "tools";
 const MOST_FOUND: usize = 5;
-/// As much JSON of parameters as one search gives, in bytes.
+/// The limit on the parameters in one search result, in bytes of JSON.
 const MOST_PARAMETERS: usize = 50_000;
-/// As much of one tool's, where it is what was searched for.
+/// The limit on the parameters of the best match, in bytes of JSON.
 const LARGEST_PARAMETERS: usize = 200_000;
 const LONGEST_QUERY: usize = 1000;
 const MOST_SERVERS: usize = 20;
@@ -112,7 +112,7 @@ fn found(all: &Toolset, index: &Index, query: &str) -> Value {
     let found = best.iter().filter_map(|place| entries.get(*place)).enumerate();
     let described = found.map(|(rank, entry)| {
         let size = bytes(&*entry.input_schema);
-        // Nothing could be asked for that the first one has not.
+        // The first match is the likeliest target, so it has the larger limit.
         let most = if rank == 0 { LARGEST_PARAMETERS } else { room };
         let parameters = if size <= most {
             room = room.saturating_sub(size);

@@ -43,7 +43,7 @@ impl Index {
         Self { said, lengths, average }
     }
 
-    /// The places of those that fit, best first; the earlier one where two fit alike.
+    /// Returns the indices of matches, best first; equal matches keep their order.
     pub(super) fn best(&self, query: &str, most: usize) -> Vec<usize> {
         let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
         let mut wanted = words(query);
@@ -85,7 +85,7 @@ fn words_of(entry: &Entry) -> BTreeMap<String, f64> {
     weights
 }
 
-/// The names of parameters and what is said of each, also of those within others.
+/// Adds the names and descriptions of parameters, including nested ones.
 fn parameters(schema: &Value, levels: usize, add: &mut impl FnMut(&str, f64)) {
     let Some(below) = levels.checked_sub(1) else { return };
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -98,7 +98,7 @@ fn parameters(schema: &Value, levels: usize, add: &mut impl FnMut(&str, f64)) {
     }
 }
 
-/// The words of a text, as they are compared: `listPullRequests` has three, in the singular. Where writing has no spaces,
+/// Splits a text into words for comparison: `listPullRequests` has three, in the singular. In scripts without spaces,
 /// each character is a word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

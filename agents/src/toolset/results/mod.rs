@@ -19,7 +19,7 @@ use crate::provider::{pictures, text_beside_pictures, tokens_of_picture, with_te
 const SMALLEST: usize = 1000;
 /// The room for the note on how to read on.
 const NOTE: usize = 250;
-/// So many pictures that are left out are named.
+/// The maximum number of omitted images that are named.
 const MOST_PLACES: usize = 10;
 /// Results are kept up to so many bytes together.
 const MOST_KEPT: usize = 64 * 1024 * 1024;
@@ -91,7 +91,7 @@ struct Page {
     /// The place at which the next one begins.
     next: Option<usize>,
     unit: &'static str,
-    /// Whether something in it is missing.
+    /// `true` if the page omits something.
     is_cut: bool,
 }
 

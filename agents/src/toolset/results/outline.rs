@@ -18,7 +18,7 @@ pub(super) struct Outline {
     pub(super) value: Value,
     /// How many items or members it has.
     pub(super) count: usize,
-    /// Whether something in it is missing.
+    /// `true` if the outline omits something.
     pub(super) is_cut: bool,
 }
 

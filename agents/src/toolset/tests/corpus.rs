@@ -38,7 +38,7 @@ fn set_of(tools: &[Value]) -> Toolset {
     toolset(entries)
 }
 
-/// As they are sent, less what each provider does to a schema.
+/// Counts the bytes of the definitions before a provider's rewrite.
 fn bytes(set: &Toolset) -> usize {
     let declared = |entry: &Arc<Entry>| {
         let description = entry.description.as_deref().unwrap_or_default();
@@ -63,7 +63,7 @@ fn deferred_lists_are_short() {
     assert!(shares.len() > 100 && median <= 15.0);
 }
 
-/// How many tools were asked for, found first, and found among all that a search gives.
+/// Returns the number of searches, of first hits, and of hits anywhere in the results.
 async fn searched(query_of: impl Fn(&str) -> String) -> (usize, usize, usize) {
     let (mut asked, mut first, mut among) = (0, 0, 0);
     for list in lists().into_iter().filter(|list| list.snapshot.tools.len() >= 10) {
@@ -122,7 +122,7 @@ fn left_out(sample: &Value, sent: &Value) -> Option<usize> {
     }
 }
 
-/// Whatever a schema allows reaches the server as it is; of the rest, what is refused is said with its place.
+/// Values that the schema allows reach the server unchanged; refusals of others name a position.
 #[tokio::test]
 #[ignore = "reads the whole corpus"]
 async fn sample_values_reach_the_server_or_are_explained() {

@@ -1,4 +1,4 @@
-//! One call: what reaches the server, and what the model is told.
+//! Tests of one call: the request to the server, and the reply to the model.
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ async fn null_is_sent_if_the_schema_requires_the_property() {
         assert!(reply.success, "{schema}: {}", reply.message);
         assert_eq!(server.sent(), sent);
     }
-    // A name that stands for another is never sent.
+    // An alias is never sent.
     let schema = json!({"properties": {"a b": {"type": "string"}, "n": nullable}, "minProperties": 2});
     let server = Server::saying("done");
     let set = toolset([entry("s", "t", schema, on_server(server.clone()))]);
