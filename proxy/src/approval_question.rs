@@ -25,7 +25,8 @@ tokio::task_local! {
 /// The client to ask about the current call, and its answer.
 pub(super) struct Asking {
     who: Who,
-    /// By the digests of calls, so that nobody is asked twice about one: by a configuration, and by a layer.
+    /// The answers by digest of the call. The configuration and a layer may both ask about one call, but the client is
+    /// asked once.
     said: tokio::sync::Mutex<HashMap<String, ApprovalAnswer>>,
     pending: Mutex<Pending>,
 }
@@ -52,7 +53,7 @@ pub(super) struct Settled {
 
 #[derive(Default)]
 struct Pending {
-    /// The question that has to be answered before the call can be made.
+    /// The question that must be answered before the call is made.
     asked: Option<ApprovalRequest>,
     /// The calls whose approvals were made use of.
     used: Vec<String>,
@@ -63,7 +64,7 @@ impl Asking {
         Arc::new(Self { who, said: tokio::sync::Mutex::default(), pending: Mutex::default() })
     }
 
-    /// Returns the question that has to be answered before the call can be made.
+    /// Returns the question that must be answered before the call is made.
     pub(super) fn asked(&self) -> Option<ApprovalRequest> {
         lock(&self.pending).asked.take()
     }

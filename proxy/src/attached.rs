@@ -26,7 +26,7 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// More are no list for anybody's context.
 const MOST_ITEMS: usize = 100_000;
 
-/// The lists of servers that have changed, which other instances of the proxy are to be told.
+/// The changed lists of servers, for notifying other instances of the proxy.
 pub(super) type Changes = Arc<Mutex<HashSet<(Arc<str>, Kind)>>>;
 
 /// Returns the key that tells the items of a list apart.
@@ -42,7 +42,7 @@ pub(super) fn identity(kind: Kind) -> &'static str {
 #[derive(Default)]
 struct List {
     items: Option<Arc<[Value]>>,
-    /// The list that clients of the proxy last saw, even an empty one; any other is news.
+    /// The list that clients of the proxy last saw, even an empty one; a different list is a change.
     told: Option<Arc<[Value]>>,
     failed: Option<(Instant, ConnectError)>,
     flight: Option<Flight>,
@@ -68,7 +68,7 @@ impl List {
     }
 }
 
-/// A listing that is under way, until its [`Lead`] is dropped: whoever wants the same meanwhile waits for it.
+/// A pending listing, which ends when its [`Lead`] is dropped; other callers wait for it.
 #[derive(Clone)]
 pub(super) struct Flight {
     /// How long anybody waits for it.
@@ -83,7 +83,7 @@ impl Flight {
     }
 }
 
-/// Whoever holds this makes the listing.
+/// The duty to make a listing. Dropping it ends the listing.
 pub(super) type Lead = watch::Sender<()>;
 
 pub(super) struct Attached {
@@ -114,7 +114,7 @@ impl Attached {
         Self { name: upstream.name.clone(), client, calls, open, linked, upstream, lists, news, changes, watching }
     }
 
-    /// Notes that its server has told of a change.
+    /// Records that the server reported a change.
     pub(super) fn announce(&self, kind: Kind) {
         lock(&self.changes).insert((self.name.clone(), kind));
     }
@@ -129,7 +129,7 @@ impl Attached {
         self.client.list_terms(kind.method())
     }
 
-    /// Returns the known part of a list, for one who tells a client of the proxy: of changes it is told from now on.
+    /// Returns the known part of a list for a client of the proxy, which is then notified of changes.
     pub(super) fn told(&self, kind: Kind) -> Option<Arc<[Value]>> {
         let mut lists = lock(&self.lists);
         let list = lists.entry(kind).or_default();
@@ -138,8 +138,8 @@ impl Attached {
         items
     }
 
-    /// The listing that is under way, and whether it is up to the caller to make it. There is none for tools that are known,
-    /// which are kept as they change, and none shortly after one has failed.
+    /// Returns the pending listing, and the lead if the caller must make it. Returns `None` for known tools, which
+    /// follow changes, and shortly after a failed listing.
     pub(super) fn flight(self: &Arc<Self>, kind: Kind) -> Option<(Flight, Option<Lead>)> {
         let mut lists = lock(&self.lists);
         let list = lists.entry(kind).or_default();
@@ -182,8 +182,8 @@ impl Attached {
         lock(&self.lists).get(&Kind::Tools).is_some_and(|list| list.items.is_none() && list.failed.is_some())
     }
 
-    /// Keeps a list, and tells of it where it is not what clients were told. A server that says nothing of changes has none
-    /// told of: its lists may be others each time, and whoever is told asks for them again.
+    /// Stores a list, and announces it if clients saw another one. Lists of servers that report no changes are not
+    /// announced: they may differ each time, and each announcement causes another listing.
     fn set(&self, kind: Kind, items: Vec<Value>, is_announced: bool) {
         let items = self.upstream.once(kind.method(), self.fit(kind, items));
         let mut lists = lock(&self.lists);
@@ -250,7 +250,7 @@ impl Attached {
         }
     }
 
-    /// The server says that a list changed: it is asked for anew, after whoever asked before that.
+    /// Lists again after the server reports a change, once the pending listing has ended.
     pub(super) async fn changed(self: &Arc<Self>, kind: Kind) {
         loop {
             let (flight, lead) = {
@@ -292,8 +292,8 @@ fn visible_item(item: &mut Value) {
     }
 }
 
-/// Keeps the list of tools as the server has it, as long as it is attached. What could not be listed is asked for again
-/// until it can: nobody tells that a server has come back.
+/// Keeps the list of tools up to date while the server is attached. A failed listing is retried until it succeeds,
+/// because no event reports that a server has recovered.
 async fn watch_tools(attached: Weak<Attached>, mut changes: ToolChanges, mut is_behind: bool) {
     let mut pause = FIRST_PAUSE;
     loop {

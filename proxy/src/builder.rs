@@ -198,8 +198,8 @@ impl ProxyBuilder {
         self
     }
 
-    /// Names the tools as bindings of this configuration do, from its snapshots, and serves the tools of its `[tools]`
-    /// instead of those that they stand for.
+    /// Names the tools like the bindings of this configuration, from its snapshots. The tools of its `[tools]` replace
+    /// the tools that they join.
     pub fn names_from(mut self, config: &Config) -> Self {
         self.names = PrefixedNames::of_config(config);
         self.joined = Arc::new(config.joined.clone());

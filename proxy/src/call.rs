@@ -30,10 +30,9 @@ const RESERVED: &str = "io.modelcontextprotocol/";
 /// The time to pass on what was reported before the call ended.
 const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 
-/// Returns the options of a client's request: the client's own part of `_meta`, and the capabilities that servers may use.
-/// Headers that
-/// came by HTTP beside it stay here.
-/// Nor does the level of a log go up that nobody could be told of: of requests without a session that is none.
+/// Returns the options of a client's request: its own keys of `_meta`, and the capabilities that servers may use. HTTP
+/// headers of the request are not passed on. Without a session the log level is not passed on either, because no stream
+/// can carry the log.
 pub(super) fn options(Context { meta, is_modern, .. }: &Context, input: PassedInput) -> CallOptions {
     let is_own = |key: &str| key != PROGRESS_TOKEN && !key.starts_with(RESERVED);
     let own = meta.iter().filter(|(key, _)| is_own(key));
@@ -44,7 +43,7 @@ pub(super) fn options(Context { meta, is_modern, .. }: &Context, input: PassedIn
     options.client_capabilities(capabilities(meta)).pass_input(input)
 }
 
-/// Returns the capabilities of a client without a session, as servers are told.
+/// Returns the capabilities of a client without a session, in the form for servers.
 fn capabilities(meta: &Map<String, Value>) -> Value {
     meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
 }
@@ -210,7 +209,7 @@ async fn report(mut reports: ProgressStream, token: &Value, context: &Context) {
         let params = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
         let report = MethodCall::new("notifications/progress", params).about(Some(context.id.clone()));
         if context.session.notify(report).await.is_err() {
-            // Nobody listens; the call goes on until somebody cancels it.
+            // The client stopped listening; the call continues until it is cancelled.
             return;
         }
     }

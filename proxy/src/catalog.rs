@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::attached::Attached;
 use super::joined::{Joined, Wanted};
 
-/// Names that were given and that nobody has any more are remembered up to so many in all.
+/// The limit on remembered names that no tool has any more.
 const MOST_NAMES: usize = 100_000;
 
 type List = Option<Arc<[Value]>>;
@@ -28,7 +28,7 @@ impl Named {
         self.list.get(self.index)
     }
 
-    /// As the server lists it, but for its name.
+    /// Returns the item as the server lists it, with its public name.
     fn item(&self) -> Value {
         let mut item = self.raw().cloned().unwrap_or_default();
         if let Some(name) = item.get_mut("name") {
@@ -48,7 +48,7 @@ pub(super) struct Catalog {
     lists: Vec<List>,
     named: Vec<Named>,
     by_name: HashMap<String, usize>,
-    /// The places of tools that others stand for; with the first is the one that stands for them.
+    /// The indices of joined tools; the first of each group holds the tool that replaces them.
     joined: BTreeMap<usize, Option<Joined>>,
     /// By server.
     given: HashMap<Arc<str>, Given>,
@@ -92,7 +92,8 @@ impl Catalog {
         self.lists = lists;
     }
 
-    /// As servers list them, but for their names: those that are shown. One that stands for several is shown if all of them are.
+    /// Returns the shown items as servers list them, with their public names. A joined tool is shown if all its tools
+    /// are.
     pub(super) fn items(&self, shows: impl Fn(&str, &str) -> bool) -> Vec<Value> {
         let is_shown = |named: &Named| shows(&named.attached.name, named.raw().map(name_of).unwrap_or_default());
         let items = self.named.iter().enumerate().filter_map(|(place, named)| match self.joined.get(&place) {
@@ -134,7 +135,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the tool of that name that stands for others.
+    /// Returns the joined tool with that name.
     pub(super) fn joined(&self, public: &str) -> Option<&Joined> {
         self.joined.values().flatten().find(|joined| name_of(joined.item()) == public)
     }

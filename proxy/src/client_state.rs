@@ -22,12 +22,12 @@ use super::visible_tools::VisibleTools;
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const LONGEST_CLIENT: usize = 200;
 
-/// One client: of a session, or of one request where there is none.
+/// One client: of a session, or of one request without a session.
 pub(crate) struct ClientState {
     pub(super) proxy: Arc<Shared>,
     /// The parameters of its handshake, if it has a session.
     pub(super) client: OnceLock<InitializeRequestParams>,
-    /// Finds who sends its requests; over stdio nobody is known.
+    /// The source of callers' identities; `None` over stdio.
     visits: Option<Visits>,
     /// Cancelled when subscriptions are to end.
     pub(super) closing: CancellationToken,
@@ -51,7 +51,7 @@ impl ClientState {
         }
     }
 
-    /// Returns `true` if whoever takes the requests holds them to limits.
+    /// Returns `true` if the transport applies limits to callers.
     pub(super) fn is_limited(&self) -> bool {
         self.visits.is_some()
     }

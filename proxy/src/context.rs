@@ -22,7 +22,7 @@ pub(crate) struct Context {
     /// The session of the client.
     pub(crate) session: Session,
     pub(crate) meta: Map<String, Value>,
-    /// Whether its version is 2026-07-28 or later.
+    /// `true` for protocol 2026-07-28 or later.
     pub(crate) is_modern: bool,
     pub(crate) visit: Visit,
 }

@@ -10,7 +10,7 @@ use super::attached::Open;
 /// The capabilities of a client that are passed on to its servers.
 const PASSED_ON: [&str; 3] = ["elicitation", "sampling", "roots"];
 
-/// Returns the capabilities of a client that its servers are told.
+/// Returns the client capabilities that servers receive.
 pub(super) fn passed_on(capabilities: &Value) -> Value {
     let declared = |key: &&str| capabilities.get(*key).filter(|value| value.is_object()).cloned();
     let kept = PASSED_ON.iter().filter_map(|key| Some(((*key).to_owned(), declared(key)?)));
@@ -25,7 +25,7 @@ pub(super) fn takes_forms(capabilities: &Value) -> bool {
 #[derive(Clone)]
 pub(super) struct Downstream {
     pub(super) session: Session,
-    /// Those that servers are told of.
+    /// The capabilities that servers receive.
     capabilities: Value,
 }
 
@@ -56,7 +56,7 @@ impl Downstream {
 
     /// The options of this client's connection to a server.
     pub(super) fn options(&self, base: &ClientOptions, open: &Open) -> ClientOptions {
-        // What a server asks goes to the request that began last.
+        // A question of a server goes to the client's latest request.
         let asking = |method: &'static str| {
             let (own, open) = (self.clone(), open.clone());
             move |params: Value| {
@@ -110,7 +110,7 @@ fn roots(listed: &Value) -> Vec<Root> {
     roots.collect()
 }
 
-/// Returns a client's answer as it came; an answer without an action is none.
+/// Returns a client's answer unchanged. An answer without an action cancels.
 fn elicited(answer: Value) -> ElicitationAnswer {
     match answer {
         Value::Object(answer) if answer.get("action").is_some_and(Value::is_string) => {
@@ -137,7 +137,7 @@ pub(super) fn question(message: &str) -> Value {
 /// The box of the form.
 const APPROVE: &str = "approve";
 
-/// Returns `true` if somebody said yes: what was accepted without the box is no answer to the question.
+/// Returns `true` if the user accepted and ticked the box; acceptance without the box does not count.
 pub(super) fn is_yes(answer: &Value) -> bool {
     let is_accepted = answer.get("action").and_then(Value::as_str) == Some("accept");
     is_accepted && answer.pointer("/content/approve").and_then(Value::as_bool) == Some(true)

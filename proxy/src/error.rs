@@ -27,7 +27,7 @@ pub enum ProxyFault {
     /// There is nothing to serve.
     #[error("no servers to serve; add one with `ProxyBuilder::server`")]
     NoServers,
-    /// Two servers have one name, so that nobody could tell their tools apart.
+    /// Two servers have the same name, so their tools would be ambiguous.
     #[error("duplicate server name `{}`; rename one of the servers", printable(name))]
     Repeated {
         /// The name.
@@ -48,7 +48,7 @@ pub enum ProxyFault {
         /// The name.
         name: String,
     },
-    /// A shared connection has no client at its end, so that nobody can be asked for a list.
+    /// A shared connection has no client that can list its tools.
     #[error("a shared server requires a client, or layers around one")]
     NothingToList,
     /// The key that signs what clients keep for the proxy is too short.
@@ -90,22 +90,22 @@ fn listed(faults: &[ProxyFault]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Other machines could reach it, and nothing said that they may.
+    /// The address is reachable from other machines without permission.
     #[error("address {address} is reachable from other machines: use `allow_public` to allow this")]
     PublicAddress {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
     },
-    /// Other machines could reach it, and whoever does could call its tools.
+    /// The address is reachable from other machines, and their users could call its tools without authentication.
     #[error(
         "address {address} is reachable from other machines without authentication: set a `bearer`, or use \
          `without_authentication` behind an authenticating proxy"
     )]
     Unauthenticated {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
     },
-    /// `[access]` shows callers what their names allow, and nobody has a name.
+    /// `[access]` filters by the names of callers, and callers have no names.
     #[error(
         "`[access]` requires names of callers, which only HTTP with named tokens or access tokens has: set `tokens` or \
          `jwt` of the HTTP options"
@@ -122,7 +122,7 @@ pub enum ServeError {
     /// The address is taken, or not of this machine.
     #[error("failed to listen on {address}: {message}")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
         /// The kind of the failure: `AddrInUse` where somebody else has the port.
         kind: io::ErrorKind,

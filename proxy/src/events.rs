@@ -29,7 +29,7 @@ impl ProxyEvents {
 /// Passes on the events of one client, until it is gone.
 pub(super) async fn pass_on(bus: broadcast::Sender<Event>, mut events: Events) {
     while let Some(event) = events.next().await {
-        // Whether anybody listens is their affair.
+        // A send without listeners fails, which is fine.
         let _ = bus.send(event);
     }
 }

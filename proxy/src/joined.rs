@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::attached::Attached;
 
-/// The tools of `[tools]` by their names, each with the servers and their tools that it stands for.
+/// The tools of `[tools]` by name, each with the servers and tools that it joins.
 pub(super) type Wanted = Arc<BTreeMap<String, JoinedTool>>;
 
 /// Like tools of several servers under one name.

@@ -1,20 +1,21 @@
 //! Several servers, served again as one: with policies, approvals and events.
 //!
-//! A [`Proxy`] is put together from the configurations of servers, each with the layers that are to stand around it. What it
-//! serves has the names that a [`Toolset`](mcp_bindgen_agents::Toolset) gives, and results as servers sent them.
+//! A [`Proxy`] is built from the configurations of servers, each with its layers. It serves their tools under the names
+//! of a [`Toolset`](mcp_bindgen_agents::Toolset), and passes results on unchanged.
 //!
-//! - A client of a version up to 2025-11-25 has a session, and with it connections to servers of its own: what a server asks in
-//!   the middle of a call (elicitation, sampling, roots) is asked of the client that made it, and what a server remembers of one
-//!   client no other sees. They are opened when they are first needed, and closed with the session.
-//! - Requests of 2026-07-28 keep no session, and share one connection for each server. What a server asks is the result of the
-//!   request (`input_required`), and the answer comes with the next one. A server of an older version cannot ask so: its
-//!   questions are declined, and its log is nobody's.
-//! - Calls that need an approval ask the client of the proxy ([`ask_client`]): by `elicitation/create` where there is a session,
-//!   by an `input_required` of the proxy's own where there is none. What such a client keeps meanwhile is signed, of this call
-//!   and no other, and good for one use.
-//! - Tools that a configuration or a policy by names denies are not listed, and refused when they are called. A server that
-//!   cannot be reached costs nothing but what is its own.
-//! - Nothing that a client of the proxy brings along to be let in goes to a server, and nothing that a server is reached by goes
+//! - A client of a version up to 2025-11-25 has a session with its own connections to servers. If a server asks
+//!   something during a call (elicitation, sampling, roots), the client that made the call receives the question. State
+//!   that a server keeps for one client is invisible to others. The connections open on first use, and close with the
+//!   session.
+//! - Requests of 2026-07-28 have no session, and share one connection for each server. A server asks in the result of a
+//!   request (`input_required`), and the answer comes with the next request. A server of an older version cannot ask
+//!   this way: its questions are declined, and its log is dropped.
+//! - Calls that need an approval ask the client of the proxy ([`ask_client`]): by `elicitation/create` in a session,
+//!   and otherwise by an `input_required` of the proxy. The state that the client returns is signed, valid for that
+//!   call only, and can be used once.
+//! - Tools that the configuration or a policy by name denies are not listed, and calls of them are refused. An
+//!   unreachable server affects only its own tools.
+//! - Credentials of a client never reach a server, and credentials for a server never reach a client.
 //!   to a client.
 
 // Without one of these features some of the parts are not used.
@@ -85,9 +86,9 @@ impl Proxy {
         ProxyBuilder::default()
     }
 
-    /// Serves what a builder describes from now on, without ending a session: connections to servers that are the same go
-    /// on, and clients are notified of changed lists. Of the builder only servers, names and `[access]` are used.
-    /// Returns the names of servers that are new, gone or changed.
+    /// Serves the servers, names and `[access]` of a builder from now on, and ignores its other settings. Sessions
+    /// continue, and connections to unchanged servers stay open. Clients are notified of changed lists. Returns the
+    /// names of new, removed or changed servers.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;
@@ -101,7 +102,7 @@ impl Proxy {
     /// ```
     ///
     /// # Errors
-    /// As [`ProxyBuilder::build`]; then nothing changes.
+    /// Fails like [`ProxyBuilder::build`]; then nothing changes.
     pub fn reload(&self, builder: ProxyBuilder) -> Result<Vec<String>, ProxyError> {
         #[cfg(feature = "redis")]
         let builder = builder.counted_by(self.shared.redis.clone());

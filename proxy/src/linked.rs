@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::lock::lock;
 
-/// Of each server so many URIs are remembered, each with the caller whose result named it.
+/// The number of remembered URIs for each server, each with the caller whose result named it.
 const MOST: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 /// The URIs in the results of a server, the latest ones.

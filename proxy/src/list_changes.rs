@@ -46,7 +46,8 @@ impl ListChangeReader {
         Self { news, told }
     }
 
-    /// Waits for news, and returns the notifications of the changed lists; `None` once there can be no more. Cancel safe.
+    /// Waits for changes, and returns the notifications of the changed lists. Returns `None` once no more can come.
+    /// Cancel safe.
     pub(super) async fn next(&mut self) -> Option<Vec<&'static str>> {
         self.news.changed().await.ok()?;
         let now = *self.news.borrow_and_update();

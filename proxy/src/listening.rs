@@ -25,12 +25,12 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// More resources are not watched for one client at once.
 pub(super) const MOST_WATCHED: usize = 1000;
 
-/// A resource that a client is told of, over all connections to its server.
+/// A resource whose changes are reported to a client, over all connections to its server.
 pub(super) struct Watched {
     client: Client,
     updates: ResourceUpdates,
     pause: Duration,
-    /// Whether it may have changed while nobody could tell.
+    /// `true` if changes may have been missed.
     is_behind: bool,
 }
 
@@ -78,13 +78,13 @@ pub(super) struct Listen {
     notifications: SubscriptionFilter,
 }
 
-/// Tells a client of what it listens to (`subscriptions/listen`), until it no longer does. Where a resource cannot be watched,
-/// or no longer, this ends: a client that listens anew is told what can be.
+/// Reports changes to a client until its `subscriptions/listen` ends. If a resource cannot be watched any more, the
+/// request ends. A client that listens again learns which resources can be watched.
 pub(super) async fn listen(client: &ClientState, params: Listen, context: &Context) -> Result<Value, ErrorData> {
     let requested = params.notifications;
     let mut watched = requested.clone();
     if let Some(uris) = &mut watched.resource_subscriptions {
-        // Further resources are not watched, and the client is told.
+        // Further resources are not watched; the acknowledgement shows this.
         uris.truncate(MOST_WATCHED);
     }
     let accepted = requested.intersection(&watched);

@@ -12,9 +12,9 @@ use mcp_bindgen_agents::message_for_model;
 const RESULT_TYPE: &str = "resultType";
 const COMPLETE: &str = "complete";
 
-/// The result of a call, or the error that stands for it. The protocol has errors for what cannot be routed or read (unknown
-/// tools: -32602); what a model can do something about is a result that says `isError`, since errors are often not shown to it:
-/// that a call was denied, did not end in time, or may have taken effect all the same ("Tools", "Error Handling").
+/// Returns the result of a call, or its error. In the protocol, unroutable or unreadable calls are errors (unknown
+/// tools: -32602). A failure that a model can handle is a result with `isError`, because errors are often hidden from
+/// models. Examples are denied calls, timeouts, and calls with an unknown outcome ("Tools", "Error Handling").
 pub(super) fn of_call(public: &str, outcome: Result<ToolResult, CallError>) -> Result<Value, ErrorData> {
     match outcome {
         Ok(result) => Ok(result.to_json()),
@@ -23,7 +23,7 @@ pub(super) fn of_call(public: &str, outcome: Result<ToolResult, CallError>) -> R
         Err(CallError::ToolNotFound { .. }) => Err(unknown("tool", public)),
         Err(CallError::Cancelled { .. }) => Err(cancelled()),
         Err(error) => {
-            // The whole is for whoever runs the proxy: how a server is reached is no affair of its clients.
+            // Only operators of the proxy see the whole error: clients must not learn how a server is reached.
             tracing::debug!(tool = public, "{error}");
             Ok(ToolResult::error(words(public, &error)).to_json())
         }
@@ -61,7 +61,7 @@ pub(super) fn unknown(what: &str, name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("Unknown {what}: {}", printable(name)), None)
 }
 
-/// Clients of 2026-07-28 are told -32602, which is the server side's own doing.
+/// Returns the error for an unknown resource. For clients of 2026-07-28 the server side changes it to -32602.
 pub(super) fn no_resource(uri: &str) -> ErrorData {
     ErrorData::resource_not_found(format!("Resource not found: {}", printable(uri)), Some(json!({ "uri": uri })))
 }

@@ -1,8 +1,8 @@
-//! Texts that nobody can guess.
+//! Unguessable texts.
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// A text that nobody can guess, and that is never given twice; none if the system has no random numbers.
+/// Returns an unguessable text that is never repeated, or `None` if the system has no random numbers.
 pub(crate) fn random_id() -> Option<String> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).ok()?;

@@ -180,7 +180,7 @@ impl ClientState {
         };
         let scope = self.scope(context).await;
         scope.level.send_replace(Some(level.clone()));
-        // The others are told when they are connected, and those that are for all clients are none's.
+        // Other servers receive the level when they connect. Servers that are shared by all clients receive none.
         let upstreams = scope.upstreams();
         let connected =
             upstreams.iter().filter(|attached| !attached.upstream.is_shared() && attached.client.is_connected());
@@ -220,7 +220,7 @@ impl ClientState {
     }
 }
 
-/// Whether a client that has so many subscriptions may have this one.
+/// Checks the limit on the subscriptions of a client.
 fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
     if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
         return Ok(());

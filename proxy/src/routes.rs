@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::attached::identity;
 use super::list_changes::Kind;
 
-/// The items of all lists, each once. What two servers list is that of the first, in their order, and somebody is told.
+/// Merges lists and keeps the first of equal items, in the order of servers. Calls `on_twice` for each duplicate.
 pub(super) fn merged<'a>(
     lists: impl Iterator<Item = (&'a str, &'a [Value])>,
     kind: Kind,
@@ -42,7 +42,7 @@ pub(super) fn owner(resources: &[Arc<[Value]>], templates: &[Arc<[Value]>], uri:
         templates.filter_map(|template| literals_of(template, uri)).max()
     };
     let fitting = templates.iter().enumerate().filter_map(|(index, list)| Some((fits(list)?, index)));
-    // Of equals the first.
+    // The first of equal matches wins.
     fitting.max_by(|(a, i), (b, j)| a.cmp(b).then(j.cmp(i))).map(|(_, index)| index)
 }
 
@@ -58,8 +58,8 @@ pub(super) fn skill_owner(skills: &[Arc<[Value]>], uri: &str) -> Option<usize> {
     skills.iter().position(|list| list.iter().any(has))
 }
 
-/// How much of a URI a template (RFC 6570) says literally, where the URI may be one of its expansions. What stands for an
-/// expression may be anything: this tells servers apart, and they know their resources.
+/// Returns the number of literal characters of a template (RFC 6570) in a URI, if the URI may be one of its expansions.
+/// Any text may replace an expression: this only selects a server, which knows its resources.
 fn literals_of(template: &str, uri: &str) -> Option<usize> {
     let (first, mut rest) = template.split_once('{')?;
     let mut left = uri.strip_prefix(first)?;

@@ -38,7 +38,7 @@ pub(super) struct Scope {
     pub(super) level: Arc<watch::Sender<Option<Value>>>,
     tools: Mutex<Catalog>,
     prompts: Mutex<Catalog>,
-    /// The resources of which it was said that two servers have them.
+    /// The resources whose duplicates were already logged.
     duplicates: Mutex<HashSet<String>>,
     /// The tasks that listen to servers and ask them; they end with the scope.
     tasks: Mutex<JoinSet<()>>,
@@ -65,7 +65,7 @@ impl Served {
         Self { upstreams, names, joined: setup.joined.clone() }
     }
 
-    /// Returns `true` if the tool of that name stands for one of a server.
+    /// Returns `true` if the joined tool with that name contains a tool of the server.
     fn joins(&self, public: &str, server: &str) -> bool {
         self.joined.get(public).is_some_and(|joined| joined.of.iter().any(|(known, _)| known == server))
     }
@@ -92,8 +92,8 @@ impl Scope {
         }
     }
 
-    /// Serves something else from now on. Servers that are the same stay attached; the connections of others end with their
-    /// last request. Clients are told that the lists changed.
+    /// Serves another setup from now on. Unchanged servers stay attached; the connections of others end with their last
+    /// request. Clients are notified of changed lists.
     pub(super) fn reload(&self, setup: &Setup) {
         let before = self.served();
         let mut tasks = lock(&self.tasks);
@@ -130,7 +130,7 @@ impl Scope {
             let (flight, lead) = attached.flight(kind)?;
             if let Some(lead) = lead {
                 let own = attached.clone();
-                // On a task of its own, which goes on where nobody waits any more.
+                // A separate task continues even if no caller waits.
                 self.spawn(async move { own.list(kind, lead, false).await });
             }
             Some(async move {

@@ -84,7 +84,7 @@ impl ClientState {
             "capabilities": self.proxy.capabilities(),
             "serverInfo": Shared::own_info(),
         }));
-        // Of two handshakes the first one counts.
+        // The first of two handshakes counts.
         let _ = self.client.set(client);
         Ok(result)
     }

@@ -29,22 +29,22 @@ use super::shares::Shares;
 use super::upstream::Upstream;
 use super::visible_tools::VisibleTools;
 
-/// So many approvals wait for an answer at once.
+/// The maximum number of open approvals.
 const MOST_OPEN_APPROVALS: usize = 4096;
-/// Of these so many of one caller.
+/// The maximum number of open approvals of one caller.
 const MOST_OPEN_APPROVALS_OF_ONE: usize = 64;
 /// The extension for skills (SEP-2640).
 const SKILLS: &str = "io.modelcontextprotocol/skills";
 /// Its place in the capabilities of a server.
 pub(super) const SKILLS_POINTER: &str = "/extensions/io.modelcontextprotocol~1skills";
 
-/// Whether a server can be reached, by what was last known of it.
+/// The last known state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ServerState {
-    /// It was asked for its tools, and there was no answer.
+    /// The last listing of its tools failed.
     Failed,
-    /// Nobody has needed it yet, or not for a while.
+    /// The server is unused so far, or has been for a while.
     Idle,
     Connected,
 }
@@ -160,8 +160,8 @@ impl Shared {
         VisibleTools::of(self.setup().access.as_ref(), caller)
     }
 
-    /// Returns the capabilities that are declared to clients with a session: all that servers may have. Which of it they do
-    /// have is known when they are connected, and lists of what nobody has are empty.
+    /// Returns the capabilities that clients with a session see: everything that servers may have. The actual
+    /// capabilities are known once servers are connected, and unsupported lists are empty.
     pub(super) fn capabilities(&self) -> Value {
         json!({
             "completions": {},
@@ -261,7 +261,7 @@ impl Shared {
         scope
     }
 
-    /// Asks for a list anew that has changed as another instance says, over each connection whose clients were told of it.
+    /// Lists again after another instance reports a change, over each connection whose clients saw the list.
     pub(super) async fn list_anew(&self, server: &str, kind: Kind) {
         let all = self.scopes().into_iter().flat_map(|scope| scope.upstreams());
         let attached: Vec<Arc<Attached>> = all.filter(|one| &*one.name == server).collect();

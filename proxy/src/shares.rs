@@ -18,7 +18,7 @@ impl Shares {
         Self { most, most_each, held: Arc::default() }
     }
 
-    /// Takes one for a caller, until it is dropped; `None` if there is none left for them.
+    /// Takes a share for a caller, which is returned on drop. Returns `None` if the limit is reached.
     pub(crate) fn take(&self, caller: &str) -> Option<Share> {
         let mut held = lock(&self.held);
         if held.values().sum::<usize>() >= self.most || held.get(caller).is_some_and(|own| *own >= self.most_each) {

@@ -35,7 +35,7 @@ impl Proxy {
     /// Serves one client on a stream, until the stream ends: a socket, a pipe, or `tokio::io::duplex` in tests.
     ///
     /// # Errors
-    /// As [`serve_stdio`](Self::serve_stdio).
+    /// Fails like [`serve_stdio`](Self::serve_stdio).
     pub async fn serve_over(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Result<(), ServeError> {
         let (input, output) = tokio::io::split(stream);
         self.converse(input, output).await

@@ -21,7 +21,7 @@ pub(super) type Made = (Client, Calls);
 /// One server of a proxy.
 pub(super) struct Upstream {
     pub(super) name: Arc<str>,
-    /// Whether each of its clients starts a child process.
+    /// `true` if each of its clients starts a child process.
     pub(super) is_child: bool,
     /// The configuration and the snapshot, by which it is known again.
     known: Option<(ServerConfig, Option<Snapshot>)>,
@@ -80,7 +80,7 @@ impl Upstream {
         }
     }
 
-    /// Returns `true` if it keeps nothing of a session, or is connected anew by another instance.
+    /// Returns `true` if the server keeps no session state, or if another instance can connect to it again.
     pub(super) fn can_move(&self) -> bool {
         !self.is_child && (self.is_shared() || self.known.is_some())
     }

@@ -43,7 +43,7 @@ impl Signer {
     }
 
     /// # Errors
-    /// Fails if a key is short, or there is none to be had.
+    /// Fails if a key is too short, or if the system cannot generate one.
     pub(crate) fn new(keys: Vec<Result<hmac::Key, ProxyFault>>) -> Result<Self, ProxyFault> {
         let mut keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() {
@@ -54,9 +54,10 @@ impl Signer {
         Ok(Self { keys })
     }
 
-    /// A text that nobody can guess, and that is never given twice.
+    /// Returns an unguessable text that is never repeated.
     pub(crate) fn nonce(&self) -> String {
-        // Where the system has none, the state is bound to the call all the same; and a nonce that comes twice is spent.
+        // If the system has no random numbers, the state is still bound to the call, and a repeated nonce is already
+        // spent.
         random_id().unwrap_or_default()
     }
 
@@ -103,7 +104,7 @@ pub(crate) enum Standing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Claims {
     pub(crate) standing: Standing,
-    /// Of server, tool and arguments: an approval is of one call and no other. Of what is asked now.
+    /// The digest of the server, tool and arguments of the pending call: an approval is valid for that call only.
     #[serde(rename = "call")]
     pub(crate) asked: Option<String>,
     /// Likewise, of what was approved before: layers may ask about a call that each of them changes.

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, ready};
 
 use crate::lock::lock;
 
-/// So many need no looking after.
+/// The number of entries below which expired ones are not searched.
 const FEW: usize = 1024;
 
 /// Records which approvals were used, so that each counts once. Instances of a proxy with the same clients share a
@@ -28,11 +28,11 @@ const FEW: usize = 1024;
 /// # }
 /// ```
 pub trait ApprovalStore: fmt::Debug + Send + Sync {
-    /// Notes that an approval is used, and says whether it was not before. Of two who ask at once, one is told so. It may be
-    /// forgotten after it has expired.
+    /// Marks an approval as used. Returns `true` if it was unused; of two concurrent callers, only one receives `true`.
+    /// The store may forget it after it has expired.
     ///
     /// # Errors
-    /// Why it cannot be told; the call is denied then.
+    /// Fails if the store is unavailable; the call is then denied.
     fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
 }
 

@@ -131,7 +131,7 @@ impl HttpOptions {
     }
 
     fn host_is_allowed(&self, request: &Parts, local: Option<IpAddr>) -> bool {
-        // Where the line of the request names a host as well, as for a proxy of the web, it has to be an allowed one too.
+        // If the request line names a host too, as for a web proxy, that host must also be allowed.
         let target = request.uri.authority().map(|authority| authority.as_str());
         let Ok(Some(host)) = headers::one(&request.headers, header::HOST.as_str()) else { return false };
         [Some(host), target].into_iter().flatten().all(|host| {

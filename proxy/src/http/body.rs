@@ -88,8 +88,8 @@ pub(super) fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into
     json(StatusCode::BAD_REQUEST, &JsonRpcError::new(id, ErrorData::new(code, message.into(), None)))
 }
 
-/// An answer as a stream of events, until the stream or the server ends. What is held is let go with it, whichever of
-/// the two sides ended it.
+/// Returns a response that streams events until the stream or the server ends. `held` is dropped at the end, on either
+/// side.
 pub(super) fn events(
     messages: impl Stream<Item = Event> + Send + 'static,
     closing: CancellationToken,

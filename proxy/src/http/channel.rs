@@ -11,9 +11,9 @@ use mcp_bindgen_runtime::__private::rpc::Message;
 use rmcp::model::ErrorCode;
 use tokio::sync::Notify;
 
-/// So many events are kept for a client whose connection broke off.
+/// The number of events kept for a client that may reconnect.
 const KEPT: usize = 16;
-/// So many notifications wait for a listener before whoever sends more waits.
+/// The number of unread notifications after which senders wait.
 const MOST_UNREAD: usize = 16;
 /// How long a finished stream waits for a client that does not come back.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ pub(super) struct Channel {
     events: VecDeque<Event>,
     /// The index of the next event.
     next: usize,
-    /// How many of the events nobody has taken.
+    /// The number of events that no listener has taken.
     unread: usize,
     /// The listener that takes them.
     listener: Option<u64>,
@@ -81,7 +81,7 @@ impl Channel {
         self.changed.notify_waiters();
     }
 
-    /// Forgets events that were taken, and the oldest of those that nobody listens to.
+    /// Drops events that were taken, and the oldest events of a stream without a listener.
     fn forget(&mut self) {
         let kept = if self.is_resumable { KEPT } else { 0 };
         let kept = if self.listener.is_some() || !self.is_resumable { kept.max(self.unread) } else { kept };
@@ -106,7 +106,7 @@ impl Channel {
         true
     }
 
-    /// Has a listener take the events from now on, whoever did before.
+    /// Lets a new listener take the events, in place of any earlier one.
     pub(super) fn is_taken_by(&mut self, listener: u64) {
         self.listener = Some(listener);
         self.changed.notify_waiters();
@@ -142,7 +142,7 @@ impl Channel {
         self.listener.is_some() && self.unread >= MOST_UNREAD && self.finished.is_none()
     }
 
-    /// Returns `true` if the stream has ended and nobody listens to it.
+    /// Returns `true` if the stream has ended and has no listener.
     pub(super) fn is_abandoned(&self) -> bool {
         self.finished.is_some() && self.listener.is_none()
     }

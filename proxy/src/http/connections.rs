@@ -147,7 +147,7 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, closing: Cancellat
     handler.ending.cancel();
 }
 
-/// Connections on which nobody has asked for anything yet, by the order in which they came.
+/// Connections without a request so far, in the order of arrival.
 type Strangers = Arc<Mutex<BTreeMap<u64, CancellationToken>>>;
 
 /// One of them; none any more once it asks or ends.

@@ -30,7 +30,7 @@ use crate::redis::{HEARTBEAT, KnownChanges, RedisStateError, SessionRecord};
 /// How often it is looked who holds a session that somebody else goes on with.
 const MOST_LOOKS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(100);
-/// So many frames wait for a slow client.
+/// The number of frames that wait for a slow client.
 const UNREAD: usize = 4096;
 /// How long the holder may say nothing before it is looked at.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -174,14 +174,14 @@ impl Handler {
     }
 }
 
-/// An answer that is awaited. If its client goes away, the holder is told.
+/// A pending answer. If its client disconnects, the holder is notified.
 struct Awaited {
     replicas: Arc<Replicas>,
     holder: String,
     number: u64,
     frames: mpsc::Receiver<Frame>,
     is_over: bool,
-    /// The call as long as it is not answered, for what is said of it if the holder ends.
+    /// The unanswered call, for the error if the holder ends.
     request: Option<(Value, Option<String>)>,
 }
 
@@ -212,7 +212,7 @@ impl Awaited {
                     return Ok(Some(frame));
                 }
                 Err(_) => {
-                    // While the store is away, nobody knows.
+                    // While the store is unavailable, the state of the holder is unknown.
                     if let Ok(false) = self.replicas.state.is_alive(&self.holder).await {
                         self.is_over = true;
                         return Err(());
@@ -260,7 +260,7 @@ async fn forward(
     let message = Message::Request { from, number, request: Box::new(request) };
     let sent = replicas.state.send(holder, &message).await;
     if let Err(error) = sent {
-        // It may have arrived all the same. Only a request has somebody who is told.
+        // The message may have arrived all the same. Only a request has a caller that receives an error.
         if awaited.request.is_none() {
             return Err(error);
         }

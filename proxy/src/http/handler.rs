@@ -38,14 +38,14 @@ use crate::shares::{Share, Shares};
 /// The JSON values of all requests that are under way: what they hold is memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
 
-/// How long an answer may be on its own, so that its status can say what it is. After it whoever waits gets a stream, which
-/// shows that it is still being worked on.
+/// The time after which a pending answer becomes a stream. Before that, the answer can still set the HTTP status; a
+/// stream shows the client that the request is in progress.
 const ALONE: Duration = Duration::from_secs(10);
 
-/// So much of the digest of a session's id tells it from others.
+/// The number of digits of a session's digest that identify it.
 const SESSION_DIGITS: usize = 16;
 
-/// The places that a request takes before its body is read: of all requests, and of those of its principal.
+/// The permits that a request takes before its body is read: a global one, and one of its principal.
 pub(super) type Held = (OwnedSemaphorePermit, Option<Share>);
 
 /// The two ends of a connection.
@@ -99,7 +99,7 @@ impl Handler {
         let (mut parts, body) = request.into_parts();
         let origin = parts.headers.get(header::ORIGIN).cloned();
         let mut answer = match self.options.admit(&parts, ends.local) {
-            // Nobody may read why.
+            // A forbidden origin may not read the reason.
             Err(answer) if answer.status() == StatusCode::FORBIDDEN => return answer,
             Err(answer) => answer,
             Ok(()) => match self.let_in(&mut parts, ends, body).await {

@@ -78,7 +78,7 @@ impl Era {
     }
 }
 
-/// Nobody speaks in sessions of a version that never was.
+/// Accepts the header of a session. An unknown version is an error, because no session has one.
 fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
     let is_known =
         header.is_none_or(|header| ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header));

@@ -66,7 +66,7 @@ impl Proxy {
     /// ```
     ///
     /// # Errors
-    /// Fails if the options make no sense or demand more than was said ([`ServeError::PublicAddress`],
+    /// Fails if the options are invalid or need an explicit permission ([`ServeError::PublicAddress`],
     /// [`ServeError::Unauthenticated`], [`ServeError::AccessWithoutNames`]), or the address cannot be listened on.
     pub async fn serve_http(&self, options: HttpOptions) -> Result<HttpServer, ServeError> {
         let options = options.check()?;

@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use hyper::Uri;
 use hyper::http::uri::Authority;
 
-/// A host that clients may ask for, with the port where one was said.
+/// An allowed host of requests, with its port if one is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
     name: String,
     port: Option<u16>,
 }
 
-/// Where a page of a browser is from (RFC 6454).
+/// The origin of a browser page (RFC 6454).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     scheme: String,
@@ -34,7 +34,7 @@ impl Host {
             None => None,
         };
         let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        // `localhost.` is the same name, said in full.
+        // `localhost.` is the same name in its absolute form.
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         (is_alone && !name.is_empty()).then_some(Self { name, port })
     }
@@ -48,7 +48,7 @@ impl Host {
         self.name.parse().ok()
     }
 
-    /// Returns `true` if it is what was allowed: with any port where none was said.
+    /// Returns `true` if the host matches an allowed one, which matches any port if it has none.
     pub(super) fn is_of(&self, allowed: &Self) -> bool {
         self.name == allowed.name && (allowed.port.is_none() || allowed.port == self.port)
     }

@@ -1,4 +1,4 @@
-//! Pages for whoever operates the proxy: `/healthz`, `/readyz` and `/metrics`.
+//! Pages for operators of the proxy: `/healthz`, `/readyz` and `/metrics`.
 
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};

@@ -25,7 +25,7 @@ use crate::redis::{KnownChanges, RedisState, RedisStateError, SessionRecord};
 
 /// The record of a session outlives the time after which the session ends by itself by so much.
 const MARGIN: Duration = Duration::from_secs(60);
-/// So many requests are remembered.
+/// The number of remembered requests.
 const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// The instance that answers a request.
@@ -130,7 +130,7 @@ impl Replicas {
         }
     }
 
-    /// Notes that a session is held here, whoever held it before.
+    /// Records that this instance holds a session, in place of any earlier holder.
     pub(super) async fn hold(&self, session: &SessionId, record: SessionRecord) -> Result<(), RedisStateError> {
         let record = SessionRecord { holder: self.state.id().to_owned(), ..record };
         self.state.put_session(session, &record, self.kept).await?;
@@ -206,7 +206,7 @@ impl Replicas {
         }
     }
 
-    /// Hands on a part of an answer to whoever waits for it. Who does not take it is let go.
+    /// Passes a part of an answer to its waiting request. A request that does not take it is dropped.
     pub(super) fn hand_on(&self, number: u64, frame: Option<Frame>) {
         let mut awaited = lock(&self.awaited);
         let is_taken =

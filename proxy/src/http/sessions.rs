@@ -1,6 +1,6 @@
 //! Sessions of clients up to 2025-11-25.
 //!
-//! A session ends when nobody was there for a while, however long a call takes, and never while somebody is.
+//! A session ends after some time without requests or listeners. It never ends during a call, however long that takes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ use crate::shares::{Share, Shares};
 /// The id of a session, which is a secret of its client.
 pub(super) type SessionId = Arc<str>;
 
-/// So many ends of sessions wait for whoever listens.
+/// The number of session ends that wait for listeners.
 const UNREAD_ENDS: usize = 4096;
 
 /// All sessions of a server.
@@ -50,9 +50,9 @@ struct Session {
     /// When somebody last came.
     used: Instant,
     ending: CancellationToken,
-    /// Whoever began it: nobody else may use it.
+    /// The principal that began the session; no other may use it.
     principal: Option<String>,
-    /// Of the sessions of a principal, until it ends.
+    /// The share of the principal's sessions, until the session ends.
     share: Arc<Mutex<Option<Share>>>,
 }
 
@@ -148,7 +148,7 @@ impl Sessions {
         }
     }
 
-    /// Takes a share of a principal's sessions. If there is none, the session of the principal that was idle longest ends.
+    /// Takes a share of a principal's sessions. If none is left, the principal's longest idle session ends.
     fn share_of(&self, principal: &str) -> Option<Share> {
         if let Some(share) = self.shares.take(principal) {
             return Some(share);
@@ -197,19 +197,19 @@ impl Sessions {
     /// Closes a session that is no longer among the open ones.
     fn close(&self, id: SessionId, session: &Session) {
         session.ending.cancel();
-        // Nobody listens to those of a single instance.
+        // A single instance has no listeners.
         let _ = self.ended.send(id);
     }
 }
 
-/// Returns the session that nobody uses, of those the one that was used last the longest ago: of all, or of a principal.
+/// Returns the unused session that has been idle longest: of all sessions, or of a principal.
 fn longest_idle(open: &HashMap<SessionId, Session>, of: Option<&str>) -> Option<SessionId> {
     let is_of = |session: &Session| of.is_none_or(|principal| session.principal.as_deref() == Some(principal));
     let idle = open.iter().filter(|(_, session)| *session.present.borrow() == 0 && is_of(session));
     idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())
 }
 
-/// Waits until nobody was there for this long.
+/// Waits until the session has been unused for this time.
 async fn unused(mut present: watch::Receiver<usize>, idle: Duration) {
     loop {
         if present.wait_for(|present| *present == 0).await.is_err() {

@@ -36,15 +36,15 @@ const CANCELLED: &str = "notifications/cancelled";
 pub(super) struct Streams {
     state: Mutex<State>,
     arriving: mpsc::Sender<Value>,
-    /// Whether a stream that breaks off can be resumed: in sessions.
+    /// `true` in sessions, whose broken streams can be resumed.
     is_resumable: bool,
 }
 
 struct State {
     /// The streams of requests, by their numbers; under `None` the stream of what belongs to no request.
     channels: BTreeMap<Option<u64>, Channel>,
-    /// The requests that are not answered yet: the streams of their answers, and their callers. They hold their places, whoever
-    /// listens.
+    /// The pending requests: the streams of their answers, and their callers. They keep their permits even without
+    /// listeners.
     under_way: HashMap<RequestId, (u64, Visit)>,
     next: u64,
     listeners: u64,

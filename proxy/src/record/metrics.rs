@@ -19,7 +19,7 @@ const GAUGES: [(&str, &str); 4] = [
     ("mcp_proxy_approvals", "Approvals that wait for an answer"),
 ];
 
-/// The metrics of a proxy. `None` stands for names that the library does not accept, which a test excludes.
+/// The metrics of a proxy. `None` means that the library rejected a name, which a test excludes.
 pub(crate) struct Metrics(Option<Registered>);
 
 struct Registered {

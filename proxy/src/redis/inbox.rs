@@ -10,7 +10,7 @@ use super::{RedisState, RedisStateError, json};
 
 /// How long it waits for a message at once, in seconds.
 const WAIT: u64 = 2;
-/// So many messages are taken at once.
+/// The maximum number of messages in one read.
 const BATCH: usize = 200;
 /// Messages for an instance that is gone are dropped after this time, in seconds.
 const KEPT: u64 = 60;

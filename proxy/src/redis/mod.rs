@@ -22,11 +22,11 @@ use crate::random::random_id;
 
 /// The beginning of all keys.
 const PREFIX: &str = "mcp-proxy:";
-/// An instance that has not said so for this time is dead.
+/// The time without a heartbeat after which an instance counts as dead.
 const ALIVE: Duration = Duration::from_secs(5);
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(1500);
 
-/// Of a list that has not changed for this time nobody needs to know.
+/// The time for which the changes of a list are kept.
 const CHANGES_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How often each list has changed, as far as this instance knows.
@@ -157,7 +157,7 @@ impl RedisState {
         Ok(now.into_iter().filter(|(list, count)| before.get(list) != Some(count)).map(|(list, _)| list).collect())
     }
 
-    /// Takes a turn of a rate; `Ok(Err(wait))` if there is none before this time.
+    /// Takes a turn of a rate. Returns `Ok(Err(wait))` if the next turn is later.
     pub(crate) async fn take_turn(&self, name: &str, rate: Rate) -> Result<Result<(), Duration>, RedisStateError> {
         let turn = format!("{}.{}", self.id(), self.0.turns.fetch_add(1, Ordering::Relaxed));
         let mut take = cmd("EVAL");

@@ -23,7 +23,7 @@ pub(crate) struct SessionRecord {
     pub(crate) initialize: Value,
     /// Requests whose effect lasts, such as subscriptions, by what they are about.
     pub(crate) lasting: Vec<(String, Value)>,
-    /// Whether no server keeps anything of it.
+    /// `true` if another instance can take over the session.
     pub(crate) can_move: bool,
 }
 

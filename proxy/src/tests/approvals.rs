@@ -180,7 +180,7 @@ async fn approval_is_valid_for_one_call_and_cannot_be_forged() {
         let error = client.call(json!({ "path": "a" }), answered(&state, yes())).await.expect_err("it is refused");
         assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
     }
-    // A server's state is none of the proxy's, and no approval.
+    // The state of a server is not the state of the proxy, and is not an approval.
     let asked = client.call(json!({ "path": "a" }), PassedInput::new().state("opaque".to_owned())).await;
     assert!(matches!(&asked, Ok(asked) if asked.needs_input()), "{asked:?}");
     assert!(server.heard("tools/call").is_empty());

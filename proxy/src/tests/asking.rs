@@ -5,11 +5,11 @@ use tokio::task::JoinSet;
 
 use super::*;
 
-/// A server of the older eras whose tools ask, and answer with what they were told.
+/// Returns a server of the older eras whose tools ask, and return the answers that they received.
 fn asking() -> Server {
     Server::new("asks", &["ask_user", "ask_model", "ask_roots"], |_, message, out| {
         if message.get("method").is_none() {
-            // The id of the call stands in the question's own.
+            // The id of the question contains the id of the call.
             let id = message["id"].as_str().and_then(|id| id.strip_prefix('q')?.parse::<u64>().ok());
             let told = json!({ "result": message["result"], "error": message["error"] });
             return out.send(json!({ "id": id, "result": { "content": [], "structuredContent": told } }));
@@ -75,7 +75,7 @@ async fn capabilities_of_a_client_without_handlers_are_not_declared() {
     }
 }
 
-/// One of 2026-07-28 that asks once, and then says what it was told.
+/// Returns a server of 2026-07-28 that asks once, and then returns the answer that it received.
 fn asking_by_result() -> Server {
     let server = Server::new("asks", &["ask"], |_, request, out| {
         let params = &request["params"];

@@ -1,4 +1,4 @@
-//! Lists that change, and who is told of it.
+//! Tests of list changes, and of the clients that are notified.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn changed() -> Value {
     json!({ "method": CHANGED })
 }
 
-/// Counts what a client is told of.
+/// Counts the notifications that a client receives.
 fn counting(client: &Client) -> Arc<AtomicUsize> {
     let count = Arc::new(AtomicUsize::new(0));
     let (counts, mut changes) = (count.clone(), client.tool_changes());
@@ -31,7 +31,7 @@ async fn every_client_is_notified_once_of_each_real_change() {
         assert_eq!(names(client).await, ["s_a", "other_x"]);
         counts.push(counting(client));
     }
-    // What one hears at its beginning is no change of the list.
+    // The first notification of a connection is not a change of the list.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let begin: Vec<usize> = counts.iter().map(|count| count.load(Ordering::SeqCst)).collect();
     let told = |more: usize| {

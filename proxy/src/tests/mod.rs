@@ -71,7 +71,7 @@ pub(super) fn tool(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
 }
 
-/// Where a server writes.
+/// The output of a server.
 #[derive(Clone)]
 pub(super) struct Out(UnboundedSender<Value>);
 
@@ -190,7 +190,7 @@ impl Server {
                     "ttlMs": 0, "cacheScope": "private"
                 }),
             ),
-            // As every server answers what it does not know.
+            // Servers answer unknown methods like this.
             "server/discover" => {
                 out.send(json!({ "id": message["id"], "error": { "code": -32601, "message": "Method not found" } }));
             }

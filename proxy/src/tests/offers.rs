@@ -7,7 +7,7 @@ fn offering(name: &'static str) -> Server {
         let params = &request["params"];
         let said = |text: String| json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
         let result = match request["method"].as_str().unwrap_or_default() {
-            // As many as there are tools.
+            // One prompt for each tool.
             "prompts/list" => {
                 let prompts = ["greet", "other"].into_iter().take(server.tools.lock().unwrap().len());
                 json!({ "prompts": prompts.map(|name| json!({ "name": name, "x": 1 })).collect::<Vec<_>>() })
@@ -148,12 +148,12 @@ async fn resource_subscription_receives_updates() {
     for client in [legacy(&proxy), modern(&proxy)] {
         let mut updates = soon(client.subscribe("two://one")).await.expect("it is told");
         until(|| !two.heard("resources/subscribe").is_empty()).await;
-        // Before it is subscribed to over this connection, nobody listens.
+        // Without a subscription over this connection, updates are not reported.
         tokio::time::sleep(Duration::from_millis(100)).await;
         two.tell(&json!({ "method": "notifications/resources/updated", "params": { "uri": "two://one" } }));
         soon(updates.changed()).await.expect("it is told");
     }
-    // What nobody has is not watched, and that is said.
+    // An unknown resource is not watched, and the request fails.
     let error = soon(legacy(&proxy).subscribe("three://x")).await.expect_err("nobody has it");
     assert!(matches!(error, CallError::ResourceNotFound { .. } | CallError::Rpc { .. }), "{error}");
     assert!(one.heard("resources/subscribe").is_empty());
@@ -200,7 +200,7 @@ async fn log_messages_reach_only_the_client_of_the_connection() {
     let said = soon(told.next()).await.expect("it is told");
     assert_eq!(said.method, "notifications/message");
     assert_eq!(said.params["data"], json!({ "said": "one" }));
-    // The server by hand tells all of its connections; each goes its own way, and to nobody else.
+    // The test server notifies all of its connections; each client receives only its own notification.
     let said = soon(others.next()).await.expect("it is told");
     assert_eq!(said.params["data"], json!({ "said": "one" }));
     assert!(tokio::time::timeout(Duration::from_millis(200), others.next()).await.is_err(), "once");

@@ -31,7 +31,7 @@ const LONGEST_USE: Duration = Duration::from_secs(24 * 3600);
 pub(super) struct Issuer {
     pub(super) url: String,
     state: Mutex<State>,
-    /// Held by whoever fetches the keys.
+    /// Locked while the keys are fetched.
     fetching: tokio::sync::Mutex<()>,
 }
 

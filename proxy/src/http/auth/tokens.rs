@@ -92,7 +92,7 @@ impl TokenFile {
     /// not exist yet is empty.
     ///
     /// # Errors
-    /// As [`load`](Self::load); also if a token to remove is not there.
+    /// Fails like [`load`](Self::load), or if a token to remove does not exist.
     pub fn changed(
         path: &Path,
         name: &str,
