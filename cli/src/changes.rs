@@ -24,10 +24,10 @@ impl Changes {
         self.0.push((path.to_owned(), None));
     }
 
-    /// Makes the changes. Where one fails, those before it are taken back.
+    /// Makes the changes. If one fails, the earlier ones are undone.
     ///
     /// # Errors
-    /// The first that failed, and files that could not be taken back.
+    /// Fails with the first error, and with the files that could not be restored.
     pub(crate) fn apply(self) -> Result<(), FileError> {
         let mut undo: Vec<Change> = Vec::new();
         for change in self.0 {
@@ -45,7 +45,7 @@ impl Changes {
     }
 }
 
-/// Returns the contents of a file; None where there is none.
+/// Returns the contents of a file, or `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(contents) => Ok(Some(contents)),

@@ -22,10 +22,10 @@ const BOM: char = '\u{feff}';
 pub(crate) struct ConfigFile {
     path: PathBuf,
     document: DocumentMut,
-    /// As it was read, without its byte order mark.
+    /// The original text, without its byte order mark.
     text: String,
     has_bom: bool,
-    /// Of who writes it.
+    /// The lock of a run that writes the file.
     _lock: Option<Lock>,
 }
 
@@ -39,11 +39,11 @@ impl ConfigFile {
         Self::parse(&text, path)
     }
 
-    /// The same to write it: until this is dropped no other run does. Whoever has taken time to find out what to write
-    /// reads the file again, so that what was done to it meanwhile stays.
+    /// Opens the file for writing: until this is dropped, other runs cannot write it. A command with a long preparation
+    /// reads the file again, so that concurrent changes are kept.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and where another program keeps it locked.
+    /// Fails like [`open`](Self::open), or if another program holds the lock.
     pub(crate) fn locked(path: &Path) -> Result<Self, Failure> {
         // A link that leads nowhere has no folder to lock.
         current(path)?;
@@ -117,7 +117,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// As it will be written: what was there is there to the byte.
+    /// Returns the text to write; unchanged parts are kept byte for byte.
     pub(crate) fn to_text(&self) -> String {
         let (before, after) = (DocumentMut::to_string, self.document.to_string());
         let before = self.text.parse().as_ref().map(before).unwrap_or_default();
@@ -137,8 +137,8 @@ impl ConfigFile {
     }
 }
 
-/// A text after a change: `before` and `after` are the text as toml_edit prints it, which takes every `\r` away and writes
-/// the spaces of some headers anew. Lines that did not change stay as they stand in the text.
+/// Merges a change into a text. `before` and `after` are the printed forms of toml_edit, which removes each `\r` and
+/// reformats some headers. Unchanged lines keep their original form.
 fn kept(text: &str, before: &str, after: &str) -> String {
     let (ends, unix_ends) = (text.matches("\r\n").count(), text.matches('\n').count());
     // New lines end as most do.

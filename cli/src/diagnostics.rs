@@ -21,7 +21,7 @@ pub(crate) struct SnapshotText<'a> {
     pub(crate) overrides: Option<&'a Overrides>,
 }
 
-/// The file that a diagnostic is about, its text, and line and column in it.
+/// The file of a diagnostic, with its text and the line and column.
 struct Place<'a> {
     path: &'a Path,
     text: &'a str,
@@ -29,7 +29,7 @@ struct Place<'a> {
 }
 
 impl<'a> SnapshotText<'a> {
-    /// The file that a diagnostic is about, and the line in it.
+    /// Returns the file and the line of a diagnostic.
     pub(crate) fn line(&self, diagnostic: &Diagnostic) -> (&'a Path, Option<usize>) {
         let place = self.place(diagnostic);
         (place.path, place.position.map(|(line, _)| line))
@@ -58,7 +58,7 @@ pub(crate) fn is_denied(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> b
     levels.deny.iter().any(|code| code == diagnostic.code.id)
 }
 
-/// Shows what has to be seen, and says whether something was denied.
+/// Shows diagnostics according to their levels. Returns `true` if one is denied.
 pub(crate) fn show<'a>(
     diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
     levels: &DiagnosticLevels,

@@ -43,7 +43,7 @@ impl Exit {
             (all, Self::Done) => all,
             (Self::Done, one) => one,
             (all, one) if all == one => all,
-            // That something is out of date is found by asking again; what failed has to be mended first.
+            // A failure must be fixed first; a later run finds out-of-date snapshots again.
             (Self::OutOfDate, worse) | (worse, Self::OutOfDate) => worse,
             _ => Self::Failed,
         })

@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 use crate::exit::Failure;
 use crate::project::slashed;
 
-/// So many links lead to a file at the most.
+/// The maximum number of links to a file.
 const MOST_LINKS: usize = 8;
 
-/// The commit that this work stands on: where it left `revision`. What came to `revision` later is not of this work, nor is
-/// what is merged from there right now.
+/// Returns the merge base of this work and `revision`. Later commits of `revision` do not count, and neither does a
+/// merge in progress.
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit.
@@ -159,7 +159,7 @@ fn no_commit(folder: &Path, revision: &str, output: &Output) -> Failure {
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
-    // Hooks are told where the repository is, but not where its work is: git would take `folder` for the root of it.
+    // Git sets the repository of a hook, but not its work tree: git would take `folder` for its root.
     let is_told = std::env::var_os("GIT_WORK_TREE").is_some();
     for name in ["GIT_DIR", "GIT_WORK_TREE"] {
         let place = std::env::var_os(name).filter(|_| is_told).and_then(|place| std::path::absolute(place).ok());

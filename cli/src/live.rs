@@ -43,8 +43,8 @@ pub(crate) async fn closing<T>(client: Client, result: impl Future<Output = T>) 
     result
 }
 
-/// The time that somebody gives for all that is asked of a server, connecting included. What is asked of people on the
-/// terminal is not counted.
+/// The time limit for all requests to a server, including connecting. Time for questions on the terminal does not
+/// count.
 pub(crate) struct Patience {
     limit: Option<Duration>,
     spent: Duration,
@@ -93,7 +93,7 @@ impl Patience {
         self.left().map_or_else(CallOptions::new, |left| CallOptions::new().timeout(left))
     }
 
-    /// A failed request; one that was late is said to have had all of the time.
+    /// Converts a failed request. A timeout reports the whole time limit.
     pub(crate) fn failure(&self, error: CallError, server: &ServerConfig) -> Failure {
         match (error, self.limit) {
             (CallError::Timeout { server: name, tool, dispatched, .. }, Some(limit)) => {

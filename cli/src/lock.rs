@@ -29,7 +29,7 @@ impl Lock {
     pub(crate) fn of(file: &Path) -> Result<Self, Failure> {
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let folder = folder_of(&file);
-        // Where it cannot be made, or be opened, writing says so.
+        // If the lock cannot be created or opened, the later write reports the error.
         let Ok(held) = fs::create_dir_all(folder).and_then(|()| opened(folder)) else {
             return Ok(Self { _held: None });
         };

@@ -1,4 +1,4 @@
-//! Where results and remarks go: data to stdout, everything else to stderr, in cargo's manner.
+//! Prints data to stdout, and everything else to stderr, in cargo's style.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,26 +26,26 @@ pub(crate) struct Output {
     colours: bool,
     is_quiet: bool,
     is_verbose: bool,
-    /// Whether something was printed as a result.
+    /// `true` if a result was printed.
     has_data: bool,
     /// The errors, for readers of the JSON.
     errors: Vec<String>,
     /// The warnings that are printed once, however often they come.
     warned: BTreeSet<String>,
-    /// Whether stdout is not ours to report on: another program listens to a server there.
+    /// `true` if stdout carries the protocol of a server, so that no report may be printed there.
     is_taken: bool,
     /// The progress bars on a terminal: whatever else is printed goes above them.
     bars: Option<MultiProgress>,
     /// A line that the next one takes the place of.
     transient: Option<ProgressBar>,
-    /// Whether what is printed is read by a runner of GitHub's, which obeys lines that begin with `::`.
+    /// `true` if a GitHub runner reads the output; it obeys lines that begin with `::`.
     is_obeyed: bool,
 }
 
 impl Output {
     pub(crate) fn standard(arguments: &Arguments) -> Self {
         let on_terminal = io::stderr().is_terminal();
-        // Nothing that moves where nobody looks, where nothing can, or where it would only be told once more line by line.
+        // Progress bars need a terminal that can move the cursor, and are redundant with `--verbose`.
         let moves = on_terminal && !is_dumb() && !arguments.quiet && arguments.verbose == 0;
         Self {
             format: arguments.format,
@@ -85,7 +85,7 @@ impl Output {
         self.format == Format::Json
     }
 
-    /// Returns `true` if only what is wrong is said.
+    /// Returns `true` if only errors are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.is_quiet
     }
@@ -182,7 +182,7 @@ impl Output {
         let rest = self.commanding_nobody(rest).into_owned();
         let line = if self.colours { format!("{colour}{head}{PLAIN}{rest}") } else { format!("{head}{rest}") };
         self.clear_bars();
-        // A remark that nobody can read is not worth failing for.
+        // A message that cannot be printed is not an error.
         let _ = writeln!(io::stderr(), "{line}");
     }
 
@@ -233,8 +233,8 @@ impl Output {
         }
     }
 
-    /// Adds to the summary of a job of GitHub's, where the program runs in one: others may have written there before.
-    /// Where it cannot be added to, what was found is as it was.
+    /// Appends to the summary of a GitHub job, if the program runs in one; others may have written there before. If
+    /// that fails, the result does not change.
     pub(crate) fn job_summary(&mut self, text: &str) {
         let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
@@ -252,10 +252,10 @@ impl Output {
         if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
     }
 
-    /// The last word: what failed is JSON too, where JSON is asked for and there is no result that says it.
+    /// Prints a failure as JSON, if JSON is requested and no result was printed.
     pub(crate) fn end(&mut self, exit: Exit) {
         if self.json() && exit != Exit::Done && !self.has_data && !self.is_taken {
-            // Where it cannot be printed, the exit code is left.
+            // If the JSON cannot be printed, only the exit code reports the failure.
             drop(self.data_json(&failure_json(exit, &self.errors)));
         }
     }
@@ -276,8 +276,8 @@ impl Output {
         failure.exit
     }
 
-    /// Of a text in JSON no line begins anew, and where a runner of GitHub's reads along, a bracket that it would obey is
-    /// written in JSON's other way.
+    /// Prints JSON, in which no line begins with text of a server. If a GitHub runner reads it, a bracket that it would
+    /// obey is escaped.
     fn json_text(&mut self, text: &str) -> io::Result<()> {
         if self.is_obeyed { self.exact(&text.replace(OLD_COMMAND, "##\\u005b")) } else { self.exact(text) }
     }
@@ -321,7 +321,7 @@ impl Drop for Work {
     }
 }
 
-/// As the library below clap decides for its messages: NO_COLOR before CLICOLOR_FORCE before CLICOLOR before the terminal.
+/// Decides on colours like the library below clap: NO_COLOR, CLICOLOR_FORCE, CLICOLOR, and then the terminal.
 fn has_colours(wanted: Colour) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match wanted {

@@ -23,7 +23,8 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
     load_for(explicit, &[], output)
 }
 
-/// The same for servers of these names, all where there are none: of others nothing is told.
+/// Loads the configuration for servers of these names, or for all if there are no names. Warnings about other servers
+/// are omitted.
 pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut Output) -> Result<Config, Failure> {
     let path = match explicit {
         Some(path) => Some(path.to_owned()),
@@ -100,7 +101,7 @@ pub(crate) fn find() -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
-/// That something stands in the place of a file which is none.
+/// Returns the error for a path that is not a file.
 fn no_file(path: &Path) -> FileError {
     if path.is_symlink() && !path.exists() {
         return leads_nowhere(path);

@@ -9,7 +9,7 @@ use crate::terminal;
 
 /// The program as authorization servers show it to users.
 const NAME: &str = "mcp-bindgen";
-/// The address that a user pastes begins so. Nobody listens there.
+/// The beginning of the address that a user pastes. No program listens at it.
 const PASTED: &str = "http://127.0.0.1/callback";
 
 /// The way in which a user is asked.

@@ -12,7 +12,7 @@ pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks who is there; `None` where nobody is.
+/// Asks the user; returns `None` without a terminal.
 pub(crate) fn asked(question: &str) -> io::Result<Option<bool>> {
     is_there().then(|| agrees(question)).transpose()
 }
@@ -29,11 +29,11 @@ pub(crate) fn agrees(question: &str) -> io::Result<bool> {
 
 /// Tells something that cannot wait for the end of the command.
 pub(crate) fn tell(text: &str) {
-    // Nobody may be there to read it.
+    // The terminal may be closed.
     let _ = writeln!(io::stderr(), "{}", lines_printable(text));
 }
 
-/// Does what waits for somebody on a thread of its own. Nobody waits for the thread when the program ends.
+/// Runs blocking input on its own thread, which the end of the program does not wait for.
 pub(crate) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (done, result) = oneshot::channel();
     std::thread::spawn(move || drop(done.send(work())));

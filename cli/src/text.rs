@@ -100,7 +100,7 @@ pub(crate) fn wrapped(text: &str, columns: usize, first: usize, rest: usize) -> 
             continue;
         }
         for char in word.chars() {
-            // As in a whole text, where control characters count.
+            // Control characters count as one column, as in a whole text.
             let wide = char.width().unwrap_or(1);
             if used + wide > columns && used > rest {
                 lines.push(std::mem::replace(&mut line, " ".repeat(rest)));

@@ -20,7 +20,7 @@ pub(crate) fn begin(verbosity: u8) {
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    // Other crates of the network say much that helps nobody.
+    // Other network crates log much irrelevant detail.
     let shown = Targets::new()
         .with_target("mcp_bindgen", level)
         .with_target(SERVER_STDERR, LevelFilter::DEBUG)

@@ -28,7 +28,7 @@ pub(crate) fn ended(mut error: Error) -> ExitCode {
     Exit::Usage.into()
 }
 
-/// Of a word of several letters clap sees the first, and says how to write that one as a value.
+/// Corrects the tip for a word of several letters, because clap only suggests its first letter as a value.
 fn mend_tip(error: &mut Error, words: impl Iterator<Item = OsString>) {
     let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return };
     let is_letter = letter.len() == 2 && letter.starts_with('-') && letter != "--";

@@ -104,7 +104,7 @@ fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(Confi
     }
 }
 
-/// The error of a file that nobody has written yet: where the server makes it wrong, the option is.
+/// Converts the error of a file that is not yet written. If the new server causes it, the message names the option.
 fn of_options(error: FileError, file: &ConfigFile, name: &str) -> Failure {
     if ConfigFile::open(file.path()).is_ok_and(|before| before.config().is_err()) {
         return error.into();
@@ -226,7 +226,7 @@ fn rebased(command: &str, here: &Path, file: &Path) -> String {
     }
 }
 
-/// One of each name, as names are told apart.
+/// Collects pairs with unique names; `told_apart` normalizes the names for comparison.
 fn pairs(
     given: impl Iterator<Item = Result<(String, String), Failure>>,
     told_apart: impl Fn(String) -> String,
@@ -294,7 +294,7 @@ fn header(given: &str) -> Result<(String, String), Failure> {
     }
 }
 
-/// Refuses what looks like a secret that is written out, and shows what to write. What it is is not repeated.
+/// Refuses a plain secret, and shows the placeholder to write. The message does not repeat the secret.
 fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
     if text.contains("${") {
         return Ok(());
@@ -356,7 +356,7 @@ fn secret(what: &str, why: &str) -> Failure {
     ))
 }
 
-/// Warns of what a shell seems to have made of a placeholder that nobody quoted, where no secret is in the way.
+/// Warns if a shell seems to have expanded an unquoted placeholder whose value is not a secret.
 pub(super) fn warn_of_filled_in(name: &str, key: &str, text: &str, output: &mut Output) {
     let shown = printable(name);
     if text.is_empty() && is_secret_key(key) {

@@ -51,7 +51,7 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
     let mut exit = Exit::Done;
     for server in chosen(servers, names)? {
         let stored = oauth(&server.name, Way::Stored).stored(&ready(&config, &server).await?).await?;
-        // Of those that nobody named some may ask for nothing.
+        // Without names on the command line, some servers may need no tokens.
         if stored.is_none() && !names.is_empty() {
             exit = Exit::Failed;
         }

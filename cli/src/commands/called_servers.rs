@@ -20,7 +20,7 @@ use crate::project;
 pub(super) struct CalledServer {
     pub(super) server: ServerConfig,
     pub(super) options: Options,
-    /// The snapshot, or what the server says where there is none; as its overrides have it.
+    /// The snapshot, or the live tools if it is missing, with overrides applied.
     pub(super) snapshot: Snapshot,
     pub(super) client: Client,
 }

@@ -18,7 +18,7 @@ use crate::report::{self, Entry, Fault, Since, Status};
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
     let checked = checked(config, wanted, output).await;
     if let Err(Failure { message, .. }) = &checked {
-        // As JSON that is said of every command.
+        // In JSON, every command reports its failure.
         post(|| report::failure_comment(message), || vec![report::failure_annotation(message)], output)?;
     }
     checked
@@ -71,7 +71,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     Ok(Exit::of_all(exits))
 }
 
-/// Warns of accepted changes that have expired, and of those that a comparison did not find.
+/// Warns of accepted changes that have expired, and of those that do not occur in a comparison.
 fn warn_of_acceptances(config: &Config, entry: &Entry, is_offline: bool, output: &mut Output) {
     let since = entry.since.as_ref().filter(|since| since.error.is_none() && !since.is_new && !since.is_gone);
     let is_compared = since.is_some() || (!is_offline && matches!(entry.status, Status::UpToDate | Status::OutOfDate));
@@ -108,7 +108,7 @@ fn post(
     Ok(())
 }
 
-/// How a snapshot stands to what its server says; `known` is wrong without asking it.
+/// Compares a snapshot with its live server; `known` lists the faults that were found offline.
 fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) -> (Entry, Exit) {
     let name = found.server.name.clone();
     let planned = found.live.map_err(|error| live::failure(error, &found.server)).and_then(|live| {
@@ -174,7 +174,7 @@ fn failed(config: &Config, server: &str, exit: Exit, fault: Fault) -> (Entry, Ex
     (entry, exit)
 }
 
-/// Adds what became of the snapshots since this work left a revision, of all servers also of those that are no more.
+/// Adds the changes of snapshots since the merge base with a revision, including those of removed servers.
 fn compare(
     config: &Config,
     entries: &mut Vec<Entry>,

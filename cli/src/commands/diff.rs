@@ -18,7 +18,7 @@ use crate::report::{self, classes};
 
 /// One side.
 struct Side {
-    /// As it is shown.
+    /// The name to show.
     name: String,
     text: String,
     snapshot: Snapshot,

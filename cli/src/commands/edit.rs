@@ -57,7 +57,7 @@ pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut 
 /// A file that is not of the server in whose place it lies.
 type Other = (PathBuf, String);
 
-/// The file without the servers, the files of theirs, and others in the places of those.
+/// Returns the file without the servers, the files of those servers, and other files in their places.
 fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>, Vec<Other>), Failure> {
     names.iter().try_for_each(|name| file.remove_server(name))?;
     let config = file.checked()?;

@@ -206,7 +206,7 @@ fn shown(path: PathBuf) -> String {
     quoted(&printable(&project::slashed(&path)))
 }
 
-/// As a shell reads it as one word.
+/// Quotes a text so that a shell reads it as one word.
 fn quoted(text: &str) -> String {
     if text.contains([' ', '*', '?', '[']) { format!("\"{text}\"") } else { text.to_owned() }
 }

@@ -19,7 +19,7 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
     let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
     let bindings = side_by_side(servers, 1, |server| {
-        // A snapshot that cannot be read is told where it is compared.
+        // An unreadable snapshot is reported by the comparison.
         let read = source::load(&config.snapshot_path(&server.name));
         read.map(|read| of_snapshot(config, &server.name, read)).unwrap_or_default()
     });
@@ -58,7 +58,7 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
             faults.push((first.clone(), error.into()));
         };
         for (server, tool) in &joined.of {
-            // A snapshot that cannot be used is told where it is compared.
+            // An unusable snapshot is reported by the comparison.
             let Ok(bound) = source::of_server(config, server, None) else { continue };
             let found = bound.snapshot.tools.into_iter().find(|found| name_of(found) == Some(tool.as_str()));
             match found {

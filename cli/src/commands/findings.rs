@@ -6,17 +6,17 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::report::{Entry, Fault, Status, classes};
 
-/// More than this many tell nobody more than their number.
+/// The maximum number of listed changes.
 const MOST_TOLD: usize = 100;
 
-/// Tells how one snapshot stands; what to do about it comes last.
+/// Prints the state of one snapshot, with the next step at the end.
 pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
     let server = &entry.server;
     let path = entry.path.as_deref().unwrap_or_default();
     let error = entry.error.as_ref().map(|error| error.text.as_str()).unwrap_or_default();
     match entry.status {
         Status::UpToDate => output.status("Up to date", path),
-        // Its faults are told.
+        // Its faults are printed instead.
         Status::Valid if !entry.faults.is_empty() => {}
         Status::Valid => output.status("Valid", path),
         Status::Missing => {
@@ -37,7 +37,7 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
                 "differs from its snapshot"
             };
             let mut error = format!("{server} {said}\n --> {path}");
-            // All of it is the error: what changed and what to do are said to who wants nothing else, too.
+            // The changes and the next step are part of the error, so that they appear with `--quiet` too.
             for line in told(&entry.changes) {
                 error.push_str(&format!("\n{:>12} {line}", ""));
             }
@@ -78,7 +78,7 @@ pub(super) fn changes(changes: &[Change], output: &mut Output) {
     }
 }
 
-/// A line each, as far as they are told.
+/// Formats a line for each change, up to the limit.
 fn told(changes: &[Change]) -> Vec<String> {
     let mut lines = drift::told(changes, MOST_TOLD);
     let more = drift::untold(changes, MOST_TOLD);

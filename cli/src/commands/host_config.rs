@@ -17,7 +17,7 @@ const NAME: &str = "mcp-bindgen";
 /// Returns the host's configuration of a proxy with these servers.
 ///
 /// # Errors
-/// Fails if the address is not one that a host can be told, or there is no configuration file.
+/// Fails if a host cannot use the address, or if the configuration file is missing.
 pub(super) fn host_config(
     host: args::Host,
     config: &Config,

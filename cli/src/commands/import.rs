@@ -23,11 +23,11 @@ use crate::text::{did_you_mean, in_ticks};
 
 /// A server that goes into `mcp.toml`, without its secrets.
 struct Taken<'e> {
-    /// Which of those that were found it is.
+    /// The index among the found servers.
     index: usize,
     entry: &'e Entry,
     settled: Settled,
-    /// Whether it is there already.
+    /// `true` if the configuration already has the server.
     is_kept: bool,
 }
 

@@ -124,12 +124,12 @@ fn attributes(folder: &Path) -> Option<String> {
     Some(format!("{pattern} text eol=lf\n"))
 }
 
-/// Returns `true` if the rule stands there, and not only in a comment.
+/// Returns `true` if the rule is present outside of comments.
 fn has_rule(attributes: &str, rule: &str) -> bool {
     attributes.lines().any(|line| line.split_whitespace().eq(rule.split_whitespace()))
 }
 
-/// Where the configuration belongs: beside the workspace that a crate is a member of, or beside the crate.
+/// Returns the folder of the configuration: that of the crate's workspace, or that of the crate.
 fn root(here: &Path) -> PathBuf {
     let found = cargo(here).args(["locate-project", "--workspace", "--message-format", "plain"]).output();
     let manifest =
@@ -138,8 +138,8 @@ fn root(here: &Path) -> PathBuf {
     folder.or_else(|| project::crate_of(here, None)).unwrap_or_else(|| here.to_owned())
 }
 
-/// The command that adds the library to the crate, after cargo has said that it can and what it would do. None where
-/// it is there already, where there is no crate, and where nobody wants it.
+/// Returns the command that adds the library to the crate, after a dry run of cargo succeeded and its effect was shown.
+/// Returns `None` if the library is already present, the crate is missing, or the user declines.
 async fn dependency(
     here: &Path,
     wanted: &args::Init,

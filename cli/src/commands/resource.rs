@@ -17,7 +17,7 @@ use crate::text::{cut, did_you_mean, one_line};
 
 /// The error code for unknown requests.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// So many columns of a description are shown.
+/// The maximum width of a description, in columns.
 const DESCRIPTION_COLUMNS: usize = 200;
 
 pub(crate) async fn run(config: Option<&Path>, command: ResourceCommand, output: &mut Output) -> Result<Exit, Failure> {
@@ -60,12 +60,12 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns `true` if something can be asked for at all.
+/// Returns `true` if the item has a name or URI to request.
 pub(super) fn is_named(offer: &Value, key: &str) -> bool {
     offer.get(key).and_then(Value::as_str).is_some_and(|name| !name.is_empty())
 }
 
-/// Says how many of what a server offers cannot be asked for, and are not listed.
+/// Warns about items without a name or URI, which are not listed.
 pub(super) fn tell_nameless(offers: &[Value], kind: &str, key: &str, output: &mut Output) {
     let count = offers.iter().filter(|offer| !is_named(offer, key)).count();
     if count > 0 {
@@ -74,7 +74,7 @@ pub(super) fn tell_nameless(offers: &[Value], kind: &str, key: &str, output: &mu
     }
 }
 
-/// One line on what is offered: what it is asked for by, more of it in brackets, and its description.
+/// Formats an item in one line: its key, more values in brackets, and its description.
 pub(super) fn line(offer: &Value, key: &str, more: &[&str]) -> String {
     let text = |key: &str| offer.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let shown = |text: &str| printable(&one_line(text));

@@ -155,7 +155,7 @@ async fn filled(fillings: Map<String, Value>, request: CompletionRequest) -> Res
     fillings.get(name).cloned().ok_or_else(|| format!("pass it with `--fill {name}=..`"))
 }
 
-/// Refuses values that the template has no use for, and slots that nobody fills.
+/// Refuses variables that the template does not use, and slots without a completer.
 fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
     for name in input.variables.keys() {
         if !script.may_use(name) {
@@ -196,7 +196,7 @@ fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output
     Ok(Exit::Failed)
 }
 
-/// Says what a template that is right is about.
+/// Reports the variables and tools of a valid template.
 fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut Output) -> Result<Exit, Failure> {
     let tools: Vec<(&str, &str)> =
         checked.servers().flat_map(|server| checked.tools(server).map(move |tool| (server, tool))).collect();

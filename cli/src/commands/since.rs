@@ -19,10 +19,10 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Where the work on this configuration left a revision.
+    /// Finds the merge base with a revision.
     ///
     /// # Errors
-    /// Fails if git has none.
+    /// Fails if git finds none.
     pub(super) fn of_config(config: &Config, revision: &str) -> Result<Self, Failure> {
         let mut base = Self::of_file(&config.snapshot_path("any"), revision)?;
         base.config = config.path.as_deref().and_then(|path| base.config_at(path));
@@ -45,7 +45,7 @@ impl Base {
         })
     }
 
-    /// Where the snapshot of a server was.
+    /// Returns the path of a server's snapshot at that commit.
     pub(super) fn place(&self, server: &str, path: &Path) -> PathBuf {
         let then = self.config.as_ref().filter(|config| config.servers.contains_key(server));
         then.map_or_else(|| path.to_owned(), |config| config.snapshot_path(server))

@@ -19,7 +19,7 @@ use crate::project;
 pub(crate) struct Bound {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
-    /// As its overrides and the views of the configuration have it.
+    /// The snapshot with its overrides and the views of the configuration.
     pub(crate) snapshot: Snapshot,
     pub(crate) overrides: Option<Overrides>,
     pub(crate) options: Options,
@@ -92,7 +92,7 @@ pub(crate) fn read(
     }
 }
 
-/// The same for `list`, of any servers. What is read is not where it may write.
+/// Reads the bindings of any servers for `list`. The input files may differ from the paths that it may write.
 pub(crate) fn listed(
     config: Option<&Path>,
     wanted: &List,
@@ -133,7 +133,7 @@ fn kept(inputs: impl IntoIterator<Item = (PathBuf, &'static str)>, wanted: &List
     Err(error.in_file(file).with_help("choose another file with `-o`").into())
 }
 
-/// Where a file is or would be, by whatever way it is named.
+/// Returns the canonical path of a file, even if it does not exist.
 fn place_of(file: &Path) -> PathBuf {
     if let Ok(place) = file.canonicalize() {
         return place;

@@ -12,9 +12,9 @@ use crate::project;
 use crate::text::{cut, one_line};
 
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
-/// Longer names are nobody's help.
+/// The maximum length of a candidate.
 const LONGEST_CANDIDATE: usize = 256;
-/// So many columns of a description are shown.
+/// The maximum width of a description, in columns.
 const HELP_COLUMNS: usize = 80;
 
 /// The configuration of the line that is being written, read where it is needed.

@@ -1,5 +1,5 @@
-//! Rules of shells. Bash breaks words at `=` and `:`, and wants only the text behind the last break. Completed values may need
-//! quotes: elvish, fish and zsh add them, bash if told to, PowerShell never.
+//! Rules of shells. Bash breaks words at `=` and `:`, and expects only the text after the last break. Completed values
+//! may need quotes: elvish, fish and zsh add them, bash only on request, PowerShell never.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -92,7 +92,7 @@ fn complete_bash(
     let Some(index) = index() else { return Ok(()) };
     let (words, is_broken) = joined(args, index);
     let current = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    // As bash does not know what stands before the break, it must not be given it again.
+    // Bash keeps the text before the break, so it must not be repeated.
     let known = if is_broken { current.rfind(BREAKS).map_or(0, |at| at + 1) } else { 0 };
     let before = current.get(..known).unwrap_or_default();
     let last = words.len().saturating_sub(1);

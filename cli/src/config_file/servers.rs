@@ -32,10 +32,10 @@ impl ConfigFile {
         self.remove(&[Key::new("servers"), Key::new(name)])
     }
 
-    /// Removes a key of a server, with the comments right above it, and says whether it was there.
+    /// Removes a key of a server, with the comments right above it. Returns `true` if it was present.
     ///
     /// # Errors
-    /// As [`set`].
+    /// Fails like [`set`].
     pub(crate) fn unset(&mut self, server: &str, path: &[Key]) -> Result<bool, Failure> {
         let Some((last, table)) = inner(self.server(server)?, path, false)? else { return Ok(false) };
         if table.is_dotted() && table.len() == 1 {
@@ -174,10 +174,10 @@ fn inner<'t, 'k>(
     Ok(Some((last.get(), table)))
 }
 
-/// Returns a text without the lines of what a path leads to; None where that is a part of a value.
+/// Returns a text without the lines at a path, or `None` if the path leads to a part of a value.
 ///
-/// Comments right above it are about it, and those right below a table belong to that table. What is above an empty line
-/// introduces the file or a part of it, and stays.
+/// Comments right above the item belong to it, and comments right below a table belong to that table. Text above an
+/// empty line introduces the file or a section, and stays.
 fn without(text: &str, path: &[Key]) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let (last, outer) = path.split_last()?;

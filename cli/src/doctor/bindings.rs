@@ -18,7 +18,7 @@ const LIBRARY: &str = "mcp-bindgen";
 const LARGEST_SOURCE: u64 = 2 << 20;
 const DEEPEST: usize = 16;
 
-/// Whether the library that is locked writes and reads what this program does.
+/// Checks that the locked version of the library matches this program.
 pub(super) fn versions() -> Vec<Finding> {
     const SUBJECT: &str = "versions";
     let Some(here) = env::current_dir().ok() else { return Vec::new() };
@@ -50,7 +50,7 @@ fn compatible(one: &str, other: &str) -> bool {
     }
 }
 
-/// Whether every server that the sources bind is one of the configuration.
+/// Checks that the configuration has every server that the sources bind.
 pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
     const SUBJECT: &str = "bindings";
     let folder = env::current_dir().ok().and_then(|here| project::crate_of(&here, None));

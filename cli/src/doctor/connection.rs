@@ -54,7 +54,7 @@ impl Diagnosis {
     }
 }
 
-/// Whether a server answers.
+/// Checks that a server answers.
 pub(super) fn connection(server: &ServerConfig, live: &Result<Snapshot, ConnectError>) -> Finding {
     const SUBJECT: &str = "connection";
     let error = match live {

@@ -15,7 +15,7 @@ use crate::text::in_ticks;
 const OFTEN_NEEDED: [&str; 6] =
     ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "npm_config_registry", "UV_INDEX_URL", "VOLTA_HOME"];
 
-/// Whether all variables are set that the configuration names.
+/// Checks that all variables in the configuration are set.
 pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
     const SUBJECT: &str = "variables";
     let mut found = Vec::new();
@@ -32,7 +32,7 @@ pub(super) async fn variables(server: &ServerConfig) -> Vec<Finding> {
             Ok(None) => {}
             Err(error) => found.push(Finding::error(SUBJECT, error.to_string(), "fix it, or change `secrets`")),
         }
-        // A default stands in where there is one.
+        // A default replaces a missing value.
         if needs(server, &secret) {
             let default = format!(", or give it a default: `${{{name}:-..}}`");
             let stores = in_ticks(server.secret_stores.iter().map(ToString::to_string));
@@ -72,7 +72,7 @@ pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
     Some(Finding::warning(SUBJECT, text, format!("to pass them: `inherit_env = [{list}]`")))
 }
 
-/// Where the configuration is a `.mcp.json`: what of it is passed over when it is read as it is.
+/// Returns the parts of a `.mcp.json` that are ignored when it is read directly.
 pub(super) fn passed_over(config: &Config, server: &ServerConfig) -> Vec<Finding> {
     const SUBJECT: &str = "configuration";
     let Some(path) = config.path.as_deref().filter(|path| is_json(path)) else { return Vec::new() };

@@ -24,7 +24,7 @@ impl Filled {
         for secret in server.placeholders() {
             match find_secret(server, &secret, &LocalSecrets).await {
                 Ok(Some(value)) => known.push((value, secret)),
-                // A default stands in where there is one.
+                // A default replaces a missing value.
                 _ if needs(server, &secret) => open.push(secret.to_string()),
                 _ => {}
             }

@@ -31,7 +31,7 @@ pub(crate) enum Level {
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// The server that it is about.
+    /// The server of the finding.
     pub(crate) server: Option<String>,
     /// The subject: `program`, `variables`.
     pub(crate) subject: &'static str,
@@ -82,7 +82,7 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &L
     found
 }
 
-/// Returns `true` if what was found before explains a failure: nothing was started, or nobody answered at the address.
+/// Returns `true` if an earlier finding explains a failure: the program did not start, or the address did not answer.
 fn is_explained(live: &Result<Snapshot, ConnectError>, found: &[Finding]) -> bool {
     let Err(error) = live else { return false };
     let evidence = error.evidence();
@@ -90,7 +90,7 @@ fn is_explained(live: &Result<Snapshot, ConnectError>, found: &[Finding]) -> boo
     !has_answered && found.iter().any(|finding| finding.level == Level::Error)
 }
 
-/// Whether the snapshot can be built from.
+/// Checks that the snapshot can be used for a build.
 fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapshot, ConnectError>>) -> Finding {
     const SUBJECT: &str = "snapshot";
     let name = &server.name;

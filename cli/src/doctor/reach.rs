@@ -1,4 +1,4 @@
-//! Whether a server could be started or reached.
+//! Checks whether a server can be started or reached.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use super::filled::Filled;
 /// How long an address may take that somebody listens at.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Whether the program is there, seen with the eyes of the child that would run it.
+/// Checks that the program exists for the child process.
 pub(super) fn program(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "program";
     let Transport::Stdio { command, cwd, .. } = &server.config.transport else { return None };
@@ -58,7 +58,7 @@ fn unseen(subject: &'static str) -> Finding {
     Finding::warning(subject, text, "set their variables, and run this again")
 }
 
-/// Whether what is asked of the machine can be had. All of it is bubblewrap's to give: without it, connecting fails.
+/// Checks that this machine supports the isolation. Without bubblewrap, connecting fails.
 pub(super) fn isolation(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "isolation";
     let isolation = server.config.isolation.as_ref()?;
@@ -74,7 +74,7 @@ pub(super) fn isolation(server: &Filled) -> Option<Finding> {
     })
 }
 
-/// Whether the address of a server at a URL can be reached as it would be for a call.
+/// Checks that the address of a server is reachable in the same way as for a call.
 pub(super) async fn address(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "address";
     let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.config.transport else { return None };

@@ -9,7 +9,7 @@ use crate::text::{command_line, help_width, one_line, shortened, wrapped};
 /// Between words that stay on one line; `printable` lets none of it through.
 const TOGETHER: &str = "\u{1f}";
 const INDENT: usize = 10;
-/// So much of a description is shown, in characters, and so many values of a list.
+/// The maximum number of characters of a description, and of listed values.
 const LONGEST_DESCRIPTION: usize = 600;
 const MOST_VALUES: usize = 20;
 

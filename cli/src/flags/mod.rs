@@ -28,8 +28,7 @@ fn own_option(argument: &clap::Arg) -> Option<OwnOption> {
     Some(if argument.get_action().takes_values() { option.takes_value() } else { option })
 }
 
-/// Reads the program's own options from behind a name, as far as they can be told before it is known which flags a server
-/// adds.
+/// Parses the program's own options after a name, as far as possible before the flags of a server are known.
 pub(crate) fn early<O: Args>(
     command: &str,
     own: &[OwnOption],
@@ -81,7 +80,7 @@ pub(crate) fn name_of(listed: &Value) -> Option<&str> {
     listed.get("name")?.as_str()
 }
 
-/// Returns the schema of a tool's arguments; `null` where there is none.
+/// Returns the schema of a tool's arguments, or `null` if it is missing.
 pub(crate) fn input_schema(tool: &Value) -> &Value {
     tool.get("inputSchema").unwrap_or(&Value::Null)
 }

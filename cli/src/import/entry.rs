@@ -26,11 +26,11 @@ pub(crate) struct Entry {
     pub(crate) variables: Vec<Variable>,
     /// The differences from the original.
     pub(crate) notes: Vec<String>,
-    /// Whether every project of the user has it: what a project has comes before it.
+    /// `true` if the server is in the user's configuration, which that of a project overrides.
     pub(super) is_of_user: bool,
 }
 
-/// Where a server was found.
+/// The origin of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) host: Host,
@@ -48,7 +48,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Reads one server. What is wrong with it is its own.
+    /// Reads one server. Its errors do not affect others.
     pub(super) fn entry(&self, name: &str, value: Value, inputs: &mut Inputs) -> Entry {
         let origin = Origin { host: self.host, path: self.path.to_owned(), name: name.to_owned() };
         let mut entry = Entry {

@@ -34,7 +34,7 @@ const REASONS: [(&[&str], &str); 10] = [
     (&["remote"], "it does not affect the connection"),
 ];
 
-/// The keys of a table that nobody has asked for yet.
+/// The keys of a table that were not yet read.
 pub(super) struct Fields {
     left: Map<String, Value>,
     pub(super) notes: Vec<String>,
@@ -140,7 +140,7 @@ impl Fields {
         whole.map(Duration::from_millis)
     }
 
-    /// Tells of every key that nobody has asked for.
+    /// Adds a note for every key that was not read.
     pub(super) fn rest(&mut self) {
         for (key, value) in std::mem::take(&mut self.left) {
             self.notes.push(left_out(&key, &value));

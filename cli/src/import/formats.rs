@@ -106,7 +106,7 @@ impl Reader<'_, '_> {
         self.reading.notes.extend(inputs.unused());
     }
 
-    /// Notes the keys beside the servers in a file that is about servers alone.
+    /// Adds notes for the other keys of a file that only configures servers.
     fn rest(&mut self, root: Map<String, Value>) {
         let rest = root.iter().filter(|(key, _)| *key != "$schema");
         self.reading.notes.extend(rest.map(|(key, value)| left_out(key, value)));

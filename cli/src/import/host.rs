@@ -195,7 +195,7 @@ impl Folders {
         project.chain(self.at_home(".claude/settings.json")).collect()
     }
 
-    /// The folder that a project's file is about; for a user's file, the project that it is used in.
+    /// Returns the folder of a project's file; for a user's file, the project in use.
     pub(crate) fn workspace(&self, file: &Path) -> Option<&Path> {
         let holder = self.projects.iter().find(|project| {
             let inside = file.strip_prefix(project).ok();
@@ -210,7 +210,7 @@ impl Folders {
         self.home.as_ref().map(|home| home.join(name))
     }
 
-    /// Where applications with windows keep what is configured.
+    /// Returns the configuration folder of desktop applications.
     fn applications(&self) -> Option<PathBuf> {
         match self.platform {
             Platform::Linux => self.xdg_config.clone().or_else(|| self.at_home(".config")),

@@ -19,7 +19,7 @@ struct Input {
 }
 
 impl Inputs {
-    /// Reads `inputs`; what is not understood is said.
+    /// Reads `inputs`; malformed parts are noted.
     pub(super) fn read(list: Value, notes: &mut Vec<String>) -> Self {
         let mut inputs = BTreeMap::new();
         let Value::Array(list) = list else {
@@ -90,10 +90,10 @@ pub(super) struct Translation<'a> {
     pub(super) plain: BTreeSet<String>,
 }
 
-/// Where a text stands.
+/// The position of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// As a message says it.
+    /// The label in messages.
     pub(super) label: &'a str,
     /// The base of the variable's name.
     pub(super) key: &'a str,

@@ -15,7 +15,7 @@ use crate::text::command_line;
 /// How many names a message lists.
 const LISTED: usize = 20;
 
-/// A server that is to be taken over.
+/// A server to import.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) index: usize,
@@ -23,10 +23,10 @@ pub(crate) struct Choice {
     pub(crate) name: String,
 }
 
-/// The servers that were asked for, and with `all` every other one that is switched on and can be taken over.
+/// Returns the requested servers; `all` adds every other enabled server that can be imported.
 ///
 /// # Errors
-/// Fails if a server is not there, cannot be taken over, or two would have one name.
+/// Fails if a server is not found, cannot be imported, or two servers would share a name.
 pub(crate) fn choose(entries: &[Entry], wanted: &[String], all: bool) -> Result<Vec<Choice>, Failure> {
     let mut chosen: Vec<Choice> = Vec::new();
     for text in wanted {
@@ -200,11 +200,11 @@ pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
     commands
 }
 
-/// Reads the answer to the question which servers are meant: numbers, ranges of them, `all`, or nothing for none.
-/// Gives what [`choose`] takes, and whether all are meant.
+/// Reads the answer that selects servers: numbers, ranges, `all`, or an empty line for none. Returns the arguments of
+/// [`choose`].
 ///
 /// # Errors
-/// Fails if it cannot be read, or is none of these.
+/// Fails if the answer cannot be read or is invalid.
 pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Vec<String>, bool), Failure> {
     let mut line = String::new();
     input.read_line(&mut line)?;

@@ -73,7 +73,7 @@ fn from_json(value: ast::Value<'_>, twice: &mut Vec<String>) -> Value {
 /// Reads TOML.
 ///
 /// # Errors
-/// As [`json`].
+/// Fails like [`json`].
 pub(super) fn toml(text: &str) -> Result<Document, FileError> {
     let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         // The parser's message repeats the line, which may contain a secret.

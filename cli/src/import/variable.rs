@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_bindgen_model::{ConfigField, Secret, ServerConfig, is_server_name, printable, without_secrets};
 
-/// A variable that has to be set where a server is used.
+/// A variable that must be set to use a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variable {
     pub(crate) name: String,
@@ -62,7 +62,7 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> Settled {
     Settled { server, variables, notes }
 }
 
-/// Describes the purpose of a variable, and how much of the text it stands for where that is not plain.
+/// Describes the purpose of a variable, and the extent of the text that it replaces if that is unclear.
 fn why(field: ConfigField<'_>, text: &str, secret: &Secret) -> String {
     let said = format!("the plain text in {}", field.label());
     let value = text.get(secret.range.clone()).unwrap_or_default();
@@ -103,7 +103,7 @@ pub(crate) fn server_name(name: &str) -> String {
     if is_server_name(name) { name.to_owned() } else { "server".to_owned() }
 }
 
-/// Returns a stranger's text as it may be shown: without secrets that can be told, and without control characters.
+/// Makes an untrusted text printable: without detectable secrets and control characters.
 pub(crate) fn shown(text: &str) -> String {
     printable(&without_secrets("text", text, "<hidden>"))
 }

@@ -50,7 +50,7 @@ pub(crate) fn page(servers: &[Server]) -> String {
     )
 }
 
-/// An asset as it stands on the page, whatever git made of its line ends.
+/// Returns an asset for the page, with line ends as in the repository.
 fn asset(text: &str) -> String {
     text.replace("\r\n", "\n")
 }

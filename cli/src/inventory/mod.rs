@@ -22,7 +22,7 @@ use crate::diagnostics::{self, SnapshotText};
 use crate::report::{Since, counted};
 use crate::text::sentence;
 
-/// So many tools take longer to tell than a thread takes to start.
+/// The number of tools from which describing takes longer than starting a thread.
 const WORTH_A_THREAD: usize = 64;
 
 /// The description of one server.
@@ -61,11 +61,11 @@ pub(crate) struct Tool {
     pub(crate) about: About,
     /// The annotations, as the server wrote them.
     pub(crate) annotations: Option<Value>,
-    /// Whether the configuration wants calls of it approved.
+    /// `true` if the configuration requires approval of its calls.
     pub(crate) approve: bool,
     /// A description of the structured result, where the server declares it.
     pub(crate) answers: Option<String>,
-    /// Where somebody asked.
+    /// The code, if requested.
     pub(crate) code: Option<Code>,
     /// How it is called from a command line.
     pub(crate) example: String,
@@ -116,7 +116,7 @@ pub(crate) struct Given<'a> {
     pub(crate) levels: &'a DiagnosticLevels,
     pub(crate) texts: SnapshotText<'a>,
     pub(crate) since: Option<Since>,
-    /// Whether the code of each tool is wanted.
+    /// `true` if the code of each tool is requested.
     pub(crate) with_code: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn command(server: &str, tool: &str, input: &Document<'_>) -> String 
     format!("mcp-bindgen call {server} {}{arguments}", quoted(tool))
 }
 
-/// As a POSIX shell reads it as one word.
+/// Quotes a text so that a POSIX shell reads it as one word.
 fn quoted(text: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./".contains(char);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -80,7 +80,7 @@ impl Sample<'_> {
         }
     }
 
-    /// The required properties, and those of the first set where one of several has to be complete.
+    /// Creates an object with the required properties. If one of several sets must be complete, the first is included.
     fn object(&self, object: &StructShape, depth: usize) -> Value {
         let demanded: Vec<&String> = object.require_any.iter().filter_map(|sets| sets.first()).flatten().collect();
         let wanted = object

@@ -13,8 +13,8 @@ const COLUMNS: usize = 80;
 const FEWEST_COLUMNS: usize = 40;
 const INDENT: usize = 4;
 
-/// The tools, prompts and resource templates, each with its binding on a line that is not indented, and below it what the
-/// server says of it. Where there is no terminal that line is whole, for programs that read it.
+/// Formats tools, prompts and resource templates: the binding on an unindented line, and the server's description below
+/// it. Without a terminal the binding is not wrapped, so that programs can parse it.
 pub(crate) fn lines(server: &Server, columns: Option<usize>) -> Vec<String> {
     let table = Table { columns: columns.unwrap_or(COLUMNS).max(FEWEST_COLUMNS), is_fitted: columns.is_some() };
     let mut rows: Vec<(String, String, Vec<String>)> = side_by_side(&server.tools, WORTH_A_THREAD, |tool| {
@@ -38,7 +38,7 @@ pub(crate) fn lines(server: &Server, columns: Option<usize>) -> Vec<String> {
 
 struct Table {
     columns: usize,
-    /// Whether no line may be longer.
+    /// `true` if lines are limited to the width.
     is_fitted: bool,
 }
 

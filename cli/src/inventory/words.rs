@@ -5,9 +5,9 @@ use serde_json::Value;
 
 /// Values deeper inside are not spelt out.
 const DEEPEST: usize = 2;
-/// So many values of an enumeration, properties of an object or branches of a union are named.
+/// The maximum number of listed enumeration values, object properties or union branches.
 const MOST_NAMED: usize = 8;
-/// Where a value nests deeper, it is a loop of definitions without an object in between.
+/// The maximum depth of values; deeper ones are a cycle of definitions without an object.
 const LONGEST_CHAIN: usize = 8;
 
 /// Describes a value in this place: `list of strings or null`.

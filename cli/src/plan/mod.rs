@@ -26,7 +26,7 @@ impl SnapshotFile {
     /// Fails if it is there and cannot be read.
     pub(crate) fn read(config: &Config, server: &str) -> Result<Self, FileError> {
         let path = config.snapshot_path(server);
-        // Where that cannot be told, reading says why.
+        // If the existence is unknown, reading reports the reason.
         if !matches!(path.try_exists(), Ok(false)) {
             return Ok(Self { text: Some(read_text(&path)?), path });
         }
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
 pub(crate) enum Step {
     /// Nothing.
     Keep,
-    /// There is none.
+    /// Creates a missing snapshot.
     Create,
     /// It cannot be read.
     Replace(FileError),

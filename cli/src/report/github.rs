@@ -27,7 +27,7 @@ struct Said<'a> {
     message: String,
 }
 
-/// Where it is.
+/// The position of an annotation.
 enum Place<'a> {
     Snapshot,
     Change(&'a Change),
@@ -131,7 +131,7 @@ fn by_tool(changes: &[Change]) -> Vec<(&Change, String)> {
     groups.sort_by_key(|group| group.first().map(|change| change.class));
     let mut told = Vec::new();
     for group in &groups {
-        // The tools of which nothing was said yet.
+        // The tools without an annotation so far.
         let fresh: Vec<(&Change, usize)> =
             group.iter().filter_map(|change| Some((*change, counts.remove(change.tool.as_str())?))).collect();
         let Some((change, _)) = fresh.first() else { continue };
@@ -160,7 +160,7 @@ fn in_words(change: &Change, group: &[&Change], more: usize) -> String {
     message
 }
 
-/// Where things are, of what was looked up already.
+/// The cached texts and snapshots for looking up positions.
 #[derive(Default)]
 struct Places<'a> {
     files: BTreeMap<&'a Path, String>,
@@ -184,7 +184,7 @@ impl<'a> Places<'a> {
         Some(self.files.entry(path).or_insert_with(file).clone())
     }
 
-    /// The line of the snapshot that the change is about; that of the tool where it is not in there.
+    /// Returns the snapshot's line of a change, or that of its tool if the snapshot lacks it.
     fn line(&mut self, entry: &'a Entry, change: &Change) -> Option<usize> {
         let text = entry.text.as_deref()?;
         let parsed = self.snapshots.entry(&entry.server).or_insert_with(|| serde_json::from_str(text).ok());

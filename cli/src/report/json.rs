@@ -12,7 +12,7 @@ pub(crate) fn entries(entries: &[Entry]) -> Value {
 }
 
 fn entry(entry: &Entry) -> Value {
-    // Where nothing is another thing it is written in another way, and this is all that can be said of it.
+    // Without changes of content, only the format differs, and the text diff shows it.
     let diff = entry.diff.as_ref().filter(|_| entry.changes.is_empty());
     let texts = |faults: &[Fault]| (!faults.is_empty()).then(|| faults.iter().map(|fault| json!(fault.text)).collect());
     present([

@@ -18,14 +18,14 @@ const LONGEST_BLOCK: usize = 4000;
 const BELOW_TABLE: usize = 300;
 /// The most room around the rows of a table.
 const AROUND_TABLE: usize = 1000;
-/// So many faults of a server are shown.
+/// The maximum number of listed faults of a server.
 const MOST_FAULTS: usize = 10;
-/// So many tools of one row are named; all of them are in the count.
+/// The maximum number of named tools in a row; the count includes all.
 const MOST_NAMED: usize = 100;
-/// So many servers have a row; all of them are in the count.
+/// The maximum number of rows; the count includes all servers.
 const MOST_ROWS: usize = 200;
 
-/// The comment. What strangers say stands in code alone, where nothing of it is a mention, a link or an image.
+/// Formats the comment. Untrusted text is always inside code, where it cannot be a mention, a link or an image.
 pub(crate) fn comment(entries: &[Entry]) -> String {
     let verdict = if entries.iter().all(|entry| entry.status.is_good() && entry.faults.is_empty()) {
         "All MCP snapshots are up to date"
@@ -60,7 +60,7 @@ pub(crate) fn failure_comment(message: &str) -> String {
     format!("{MARKER}\n**MCP snapshots could not be checked**:\n\n{}\n", block(message))
 }
 
-/// How each server stands; nothing where there is nothing to be seen.
+/// Formats the state of each server; empty if there is nothing to report.
 fn table(entries: &[Entry]) -> String {
     let is_compared = entries.iter().any(|entry| entry.since.as_ref().is_some_and(|since| !since.is_nothing()));
     if !is_compared && entries.iter().all(|entry| entry.changes.is_empty() && entry.status.is_good()) {
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    /// So many tools have a new property each, of another name.
+    /// Creates an entry in which each tool has a new property with a distinct name.
     fn changed(server: usize, tools: usize) -> Entry {
         let described = "a long name that is cut ".repeat(20);
         let list = |has_property: bool| {

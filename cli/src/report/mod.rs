@@ -20,9 +20,9 @@ pub(crate) use markdown::{code, comment, failure_comment};
 pub(crate) struct Entry {
     pub(crate) server: String,
     pub(crate) status: Status,
-    /// Where its snapshot is, or would be.
+    /// The path of its snapshot, even if it does not exist.
     pub(crate) path: Option<String>,
-    /// The text of the snapshot, for the lines of what is said.
+    /// The text of the snapshot, for finding lines.
     pub(crate) text: Option<String>,
     /// Why nothing could be found out.
     pub(crate) error: Option<Fault>,
@@ -71,7 +71,7 @@ impl From<Failure> for Fault {
     }
 }
 
-/// How a snapshot stands to what it should be.
+/// The state of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     UpToDate,
@@ -156,14 +156,14 @@ pub(crate) fn classes(changes: &[Change]) -> String {
 /// The changes of a snapshot since a commit.
 #[derive(Clone)]
 pub(crate) struct Since {
-    /// As it was asked for.
+    /// The revision as the user wrote it.
     pub(crate) revision: String,
-    /// Whether there is one now and was none then.
+    /// `true` if the snapshot is new since then.
     pub(crate) is_new: bool,
-    /// Whether there was one then, or a server of its name, and is none now.
+    /// `true` if the snapshot or its server was removed since then.
     pub(crate) is_gone: bool,
     pub(crate) changes: Vec<Change>,
-    /// Why that cannot be told.
+    /// The reason why the changes are unknown.
     pub(crate) error: Option<String>,
 }
 
@@ -172,12 +172,12 @@ impl Since {
         Self { revision: revision.to_owned(), is_new: false, is_gone: false, changes, error: None }
     }
 
-    /// Changes that cannot be told, with the reason.
+    /// Creates an entry for unknown changes, with the reason.
     pub(crate) fn unknown(revision: &str, error: &str) -> Self {
         Self { error: Some(error.to_owned()), ..Self::new(revision, Vec::new()) }
     }
 
-    /// Returns `true` if it is as it was, as far as can be told.
+    /// Returns `true` if no change is known.
     pub(crate) fn is_nothing(&self) -> bool {
         !self.is_new && !self.is_gone && self.changes.is_empty()
     }
@@ -196,8 +196,8 @@ impl Since {
     }
 }
 
-/// ``2 breaking changes and 1 snapshot removed since `main` `` for each revision: what has to be looked at, though nothing is
-/// out of date. The revision is written by `shown`.
+/// Formats the changes since each revision, to be reviewed even if nothing is out of date. For example: ``2 breaking
+/// changes and 1 snapshot removed since `main` ``. `shown` formats the revision.
 pub(crate) fn to_review(entries: &[Entry], shown: impl Fn(&str) -> String) -> Vec<String> {
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for since in entries.iter().filter_map(|entry| entry.since.as_ref()) {

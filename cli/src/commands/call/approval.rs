@@ -1,4 +1,4 @@
-//! Approvals: given on the command line, or asked for on the terminal.
+//! Approvals, by an option or on the terminal.
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,4 @@
-//! `-i`: every argument that is not given is asked for on the terminal.
+//! The option `-i`: prompts for each missing argument on the terminal.
 
 use std::io::{self, BufRead, Write};
 
@@ -25,7 +25,7 @@ pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags,
 
 fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
     let given = flags.given(&words);
-    // Values of the base are not asked for.
+    // Arguments that `--args` sets are not prompted for.
     let has_base = words.iter().any(|word| word.starts_with("--args"));
     let is_given = |flag: &Flag| given.iter().any(|path| path.first() == flag.path.first());
     say("Press Enter to skip an argument; start with `:=` for JSON.\n")?;
@@ -51,7 +51,7 @@ fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-/// One answer as a word, which fits behind the elements `before` it; `None` where there is none.
+/// Reads one answer as a word, which must fit after the elements in `before`. Returns `None` for an empty answer.
 fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> Result<Option<String>, Failure> {
     let name = printable(&flag.path.concat());
     let takes = match &flag.value {

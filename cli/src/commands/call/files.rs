@@ -15,7 +15,7 @@ use crate::report::counted;
 
 /// Names of files are cut to so many characters of what they come from.
 const LONGEST_NAME: usize = 60;
-/// So many files of one name are there at most.
+/// The maximum number of files with one name.
 const MOST_FILES: usize = 10_000;
 /// Files are named by the type that the server says; whatever is not listed is `bin`, and nothing a program.
 const EXTENSIONS: [(&str, &str); 16] = [
@@ -71,8 +71,8 @@ fn size(data: &str) -> String {
     counted((data.len() / 4 * 3).saturating_sub(padding), "byte")
 }
 
-/// The folder that files go to. It is made before anything is asked for whose answer would have no place, and is gone
-/// again where nothing came into it.
+/// The folder for files. It is created before any request, so that no answer is lost, and removed again if it stays
+/// empty.
 pub(in crate::commands) struct Folder<'f> {
     path: &'f Path,
     is_new: bool,
@@ -80,7 +80,7 @@ pub(in crate::commands) struct Folder<'f> {
 
 impl<'f> Folder<'f> {
     /// # Errors
-    /// Fails if there is none and none can be made.
+    /// Fails if the folder does not exist and cannot be created.
     pub(in crate::commands) fn prepare(path: &'f Path) -> Result<Self, Failure> {
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(|error| {
@@ -148,7 +148,7 @@ fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> 
 /// Prints an answer on stdout; `is_written`: whether what is no text went to files.
 pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
-        // The result as it came, with where it came from; `isError` is there whether the server said it or not.
+        // The result with its server and tool; `isError` is always present, even if the server omitted it.
         let of = json!({ "server": result.server, "tool": result.tool, "isError": result.is_error });
         return Ok(output.data_json(&joined(of, result.to_json()))?);
     }

@@ -34,7 +34,7 @@ pub(crate) struct Plan {
     arguments: args::Learn,
     server: ServerConfig,
     bound: Bound,
-    /// Of the server, without overrides.
+    /// The snapshot of the server, without overrides.
     declared: Snapshot,
     /// Results that need no call.
     results: Vec<ToolResult>,
@@ -118,7 +118,7 @@ fn recorded(arguments: &args::Learn, server: &str) -> Result<Vec<ToolResult>, Fa
 struct Tool<'a> {
     server: &'a ServerConfig,
     name: &'a str,
-    /// Of its snapshot.
+    /// The path of the snapshot.
     path: &'a Path,
 }
 
@@ -128,7 +128,7 @@ impl Tool<'_> {
         Failure::new(format!("tool `{shown}` of server `{}` {why}\n  = help: {help}", self.server.name))
     }
 
-    /// As the server declares it.
+    /// Returns the tool as the server declares it.
     fn find<'s>(&self, declared: &'s Snapshot) -> Result<&'s Value, Failure> {
         let Some(tool) = declared.tools.iter().find(|tool| name_of(tool) == Some(self.name)) else {
             let message = format!("server `{}` has no tool `{}`", self.server.name, printable(self.name));
@@ -171,7 +171,7 @@ impl Tool<'_> {
         }
     }
 
-    /// Whether it may be called, of whoever sits at the terminal.
+    /// Asks the user at the terminal whether the tool may be called.
     fn ask(&self, declared: &Value, count: usize) -> Result<(), Failure> {
         let says_read_only = declared.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
         let needs_approval = self.server.needs_approval(self.name);
@@ -222,7 +222,7 @@ async fn learned(plan: Plan, mut results: Vec<ToolResult>, output: &mut Output) 
     put(plan, &results, &secrets, output)
 }
 
-/// Writes what was learned, and shows what it gives. What others wrote while the tool was called stays.
+/// Writes the learned overrides, and shows their effect. Concurrent changes of the file are kept.
 fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<Exit, Failure> {
     let Plan { config, mut bound, arguments, declared, server, .. } = plan;
     let path = Overrides::beside(&bound.path);
@@ -291,8 +291,8 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
     Ok(Exit::Done)
 }
 
-/// Has cargo build anew what was built before there were overrides: it watches files that were there, and the snapshot
-/// was. Where that cannot be touched, nothing is lost but this.
+/// Makes cargo rebuild crates that were built before the overrides existed: it watches the snapshot, which existed. A
+/// failure has no other effect.
 fn touch(snapshot: &Path) {
     let _ = File::options().append(true).open(snapshot).and_then(|file| file.set_modified(SystemTime::now()));
 }

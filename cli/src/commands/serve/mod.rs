@@ -26,7 +26,7 @@ use crate::signals::{Signals, TIME_TO_CLOSE};
 /// How long what was begun may take to end. A read of stdin that nothing ever answers is left behind then.
 const LAST: Duration = Duration::from_millis(100);
 
-/// Runs until stdin ends, or, over HTTP, until the program is told to end.
+/// Runs until stdin ends, or, over HTTP, until the program receives a signal.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(host) = arguments.print_config {
         let (config, servers) = project::load_servers(config, &arguments.servers.servers, output)?;
@@ -169,8 +169,8 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone. Reads the configuration
-    /// again whenever that is asked for.
+    /// Reports each call and each unreachable server on stderr until the proxy ends. Reloads the configuration on
+    /// request.
     async fn tell(mut self, output: &mut Output) {
         loop {
             tokio::select! {
@@ -227,7 +227,7 @@ impl Telling<'_> {
 #[derive(Default)]
 struct States {
     connecting: BTreeSet<String>,
-    /// Those of which it was said that they cannot be reached.
+    /// The servers that were reported as unreachable.
     told: BTreeSet<String>,
 }
 
@@ -250,7 +250,7 @@ impl States {
     }
 }
 
-/// Each server as `call` has it: with what its snapshot says, which `drift` is about.
+/// Builds the proxy. Each server has its snapshot, which `drift` requires, as in `call`.
 fn builder(config: &Config, servers: &[ServerConfig]) -> ProxyBuilder {
     let builder = Proxy::builder().names_from(config);
     let builder = config.access.iter().fold(builder, |builder, access| builder.access(access.clone()));

@@ -65,7 +65,7 @@ pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -
     for key in keys {
         builder = builder.key(key.as_bytes());
     }
-    // As in the configuration, so that passwords are in no list of processes.
+    // Placeholders are expanded as in the configuration, so that passwords stay out of process lists.
     let expanded = ServerConfig::http("state", url).expand(|name| env::var(name).ok());
     let expanded = expanded.map_err(|error| Failure::usage(format!("`--state`: {}", error.message)))?;
     let url = match &expanded.transport {
