@@ -17,7 +17,7 @@ use serde_json::{Error, Map, Value};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait AsArguments {
-    /// The arguments as JSON: `{}` for `null`, for empty text and for nothing.
+    /// Returns the arguments as JSON: `{}` for `null`, for empty text and for nothing.
     ///
     /// # Errors
     /// Fails if text is not JSON.

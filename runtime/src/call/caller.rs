@@ -55,7 +55,7 @@ impl Caller {
         self
     }
 
-    /// The names that rules of `[[policy]]` know the caller by; `None` without a principal.
+    /// Returns the names that rules of `[[policy]]` know the caller by; `None` without a principal.
     pub(crate) fn names(&self) -> Option<Vec<&str>> {
         let principal = self.principal.as_deref()?;
         Some(std::iter::once(principal).chain(self.access.iter().map(String::as_str)).collect())

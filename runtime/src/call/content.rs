@@ -75,7 +75,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// A text block.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), extra: Map::new() }
     }
@@ -106,7 +106,7 @@ impl Content {
         })
     }
 
-    /// The text of a text block.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),

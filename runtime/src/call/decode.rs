@@ -40,7 +40,7 @@ pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     read.map_err(|mismatch| unfit(mismatch, result))
 }
 
-/// The values that a result may hold, whatever its type, the likeliest first: for validation.
+/// Returns the values that a result may hold, whatever its type, the likeliest first: for validation.
 #[cfg(feature = "validation")]
 pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
     if let Some(structured) = structured(result) {

@@ -39,7 +39,7 @@ pub enum Dispatched {
 pub struct Cause(Arc<dyn Error + Send + Sync>);
 
 impl Cause {
-    /// An error that shows no secret.
+    /// Creates an error that shows no secret.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
         Self(Arc::new(error))
     }
@@ -340,12 +340,12 @@ impl CallError {
 }
 
 impl CallError {
-    /// The server's name.
+    /// Returns the server's name.
     pub fn server(&self) -> &str {
         self.names().0
     }
 
-    /// The tool's wire name; for prompts the prompt's, for resources the URI.
+    /// Returns the tool's wire name; for prompts the prompt's, for resources the URI.
     pub fn tool(&self) -> &str {
         self.names().1
     }

@@ -15,7 +15,7 @@ macro_rules! kinds {
         }
 
         impl CallErrorKind {
-            /// The kind as one word of metrics and traces: `not_connected`.
+            /// Returns the kind as one word of metrics and traces: `not_connected`.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -26,7 +26,7 @@ impl Offer {
         Self { client: Some(Arc::new(client)), ..Self::default() }
     }
 
-    /// The offer of functions of the program, whose calls one observer reports.
+    /// Creates the offer of functions of the program, whose calls one observer reports.
     #[must_use]
     pub fn of_functions() -> Self {
         Self::default().observed_by(Arc::new(Observer::of_functions()))
@@ -60,12 +60,12 @@ impl Offer {
         Self { is_governed: true, ..self }
     }
 
-    /// The client behind all layers.
+    /// Returns the client behind all layers.
     pub(crate) fn client<C: Any>(&self) -> Option<&C> {
         self.client.as_deref().and_then(<dyn Any + Send + Sync>::downcast_ref)
     }
 
-    /// The client for which no stack asks yet.
+    /// Returns the client for which no stack asks yet.
     pub(crate) fn ungoverned<C: Any>(&self) -> Option<&C> {
         self.client().filter(|_| !self.is_governed)
     }

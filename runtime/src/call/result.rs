@@ -64,7 +64,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result with neither content nor structured content, for fakes in tests.
+    /// Creates a result with neither content nor structured content, for fakes in tests.
     pub fn new(server: impl Into<String>, tool: impl Into<String>) -> Self {
         Self { server: server.into(), tool: tool.into(), ..Self::default() }
     }
@@ -125,7 +125,7 @@ impl ToolResult {
         size_of_value(&self.to_json())
     }
 
-    /// The text blocks, joined by newlines.
+    /// Returns the text blocks, joined by newlines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
         texts.join("\n")
@@ -136,7 +136,7 @@ impl ToolResult {
         self.structured.as_ref()
     }
 
-    /// The `result` of a `tools/call` response, with everything that the server sent.
+    /// Returns the `result` of a `tools/call` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()

@@ -44,7 +44,7 @@ pub struct ServerSpec {
 }
 
 impl ServerSpec {
-    /// A server with a name and nothing else.
+    /// Creates a server with a name and nothing else.
     pub const fn new(name: &'static str) -> Self {
         Self { name, config: None, folder: None, protocol_version: None, client_capabilities: None, tools: &[] }
     }
@@ -78,7 +78,7 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// The hints as a server lists them: `annotations` of a tool.
+    /// Creates the hints as a server lists them: `annotations` of a tool.
     ///
     /// ```
     /// let hints = mcp_bindgen_runtime::Annotations::listed(&serde_json::json!({ "readOnlyHint": true }));
@@ -143,7 +143,7 @@ struct Declared {
 }
 
 impl ToolSpec {
-    /// A tool with its wire name and its `inputSchema` as JSON text.
+    /// Creates a tool with its wire name and its `inputSchema` as JSON text.
     pub const fn new(name: &'static str, input_schema: &'static str) -> Self {
         Self {
             name,
@@ -157,7 +157,7 @@ impl ToolSpec {
         }
     }
 
-    /// The `inputSchema` that the server declares, which digests are about.
+    /// Returns the `inputSchema` that the server declares, which digests are about.
     #[must_use]
     pub const fn declared_input_schema(&self) -> &'static str {
         match self.declared.input {
@@ -166,7 +166,7 @@ impl ToolSpec {
         }
     }
 
-    /// The `outputSchema` that the server declares, which digests are about.
+    /// Returns the `outputSchema` that the server declares, which digests are about.
     #[must_use]
     pub const fn declared_output_schema(&self) -> Option<&'static str> {
         match self.declared.output {
@@ -183,14 +183,14 @@ impl ToolSpec {
         self
     }
 
-    /// The view of the tool.
+    /// Returns the view of the tool.
     #[must_use]
     pub fn view(&self) -> Option<View> {
         let (view, _) = self.declared.view?;
         View::from_json(&serde_json::from_str(view).ok()?).ok()
     }
 
-    /// The title, description and annotations that the server declares, where a view changed them.
+    /// Returns the title, description and annotations that the server declares, where a view changed them.
     pub(crate) fn declared_texts(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
         let (_, texts) = self.declared.view?;
         serde_json::from_str(texts).ok()

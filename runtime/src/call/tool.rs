@@ -112,7 +112,7 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
     from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))
 }
 
-/// The arguments without those that a view of the tool sets.
+/// Returns the arguments without those that a view of the tool sets.
 ///
 /// # Errors
 /// [`CallError::InvalidArguments`] where they have another value than the view sets, or one that it hides.
@@ -134,12 +134,13 @@ pub(super) fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallErro
         .map_err(|refusal| invalid_arguments::<P>(refusal.pointer().to_owned(), refusal.message()))
 }
 
-/// The arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is called.
+/// Returns the arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is
+/// called.
 pub fn print_arguments<P: Tool>(params: &P) -> Value {
     to_value(params).unwrap_or_default()
 }
 
-/// The place of a tool with this name in a list: the server's name for it, or else the one with the prefix.
+/// Returns the place of a tool with this name in a list: the server's name for it, or else the one with the prefix.
 #[must_use]
 pub fn place_of(tools: &[ToolSpec], name: &str) -> Option<usize> {
     let place = |is: fn(&ToolSpec) -> &str| tools.iter().position(|tool| is(tool) == name);

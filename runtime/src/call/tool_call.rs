@@ -37,7 +37,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call by names, without bindings.
+    /// Creates a call by names, without bindings.
     pub fn new(
         server: impl Into<Cow<'static, str>>,
         tool: impl Into<Cow<'static, str>>,
@@ -161,7 +161,7 @@ impl ToolCall {
         self
     }
 
-    /// The attached value of a type.
+    /// Returns the attached value of a type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()

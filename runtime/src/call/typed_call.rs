@@ -26,7 +26,7 @@ pub struct TypedCall<'c, C, P: Tool> {
 }
 
 impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
-    /// A call through `client`.
+    /// Creates a call through `client`.
     pub const fn new(client: &'c C, params: P) -> Self {
         Self { unmade: Some((client, params, CallOptions::new())), running: None }
     }

@@ -93,7 +93,7 @@ impl Client {
         self.call_tool(call.with(CallOptions::new().timeout(timeout))).await
     }
 
-    /// The time that was given with a call; none where it has the configured one.
+    /// Returns the time that was given with a call; none where it has the configured one.
     fn given_patience(&self, options: &CallOptions) -> Option<Patience> {
         match (options.given().timeout, options.given().cap) {
             (Some(timeout), None) => Some(Patience::strictly(timeout)),

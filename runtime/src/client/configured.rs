@@ -9,7 +9,7 @@ use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 /// The variable that holds servers as JSON, before any file.
 pub(super) const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 
-/// The configuration of bindings, and the program's options with what their snapshot was taken with.
+/// Returns the configuration of bindings, and the program's options with what their snapshot was taken with.
 pub(super) fn of_spec(
     spec: &'static ServerSpec,
     mut options: ClientOptions,
@@ -110,14 +110,15 @@ fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
     known.inspect_err(|error| tracing::warn!(server = name, "failed to read its snapshot: {error}")).ok()
 }
 
-/// The servers of a configuration, sorted by name, each with these options.
+/// Returns the servers of a configuration, sorted by name, each with these options.
 pub(super) fn clients_of(config: &Config, options: &ClientOptions) -> Vec<Client> {
     warn_of(config, None);
     config.servers.values().map(|server| Client::of_config(config, server, options.clone())).collect()
 }
 
 impl Client {
-    /// A client for a server of a configuration, with its `[defaults]`, and with the snapshot that `drift = "deny"` compares with.
+    /// Creates a client for a server of a configuration, with its `[defaults]`, and with the snapshot that `drift =
+    /// "deny"` compares with.
     #[doc(hidden)]
     #[must_use]
     pub fn of_config(config: &Config, server: &ServerConfig, options: ClientOptions) -> Self {

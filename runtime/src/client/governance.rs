@@ -64,7 +64,7 @@ impl Client {
         Ok(())
     }
 
-    /// The error of a call whose turn cannot be counted.
+    /// Returns the error of a call whose turn cannot be counted.
     pub(super) fn uncounted(&self, call: &ToolCall, error: &str) -> CallError {
         tracing::error!(server = self.name(), tool = &*call.tool, "cannot count calls: {error}");
         CallError::denied(self.name(), &*call.tool, "the number of calls cannot be counted at the moment")

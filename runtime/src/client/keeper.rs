@@ -52,7 +52,7 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    /// The error of a call before the next attempt is due.
+    /// Returns the error of a call before the next attempt is due.
     pub(super) fn too_early(&self) -> Option<ConnectError> {
         let left = self.pause.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())?;
         let mut error = self.error.clone();

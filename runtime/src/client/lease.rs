@@ -35,7 +35,7 @@ impl Opened {
         Self { connection: Arc::new(connection), live_tools: Arc::default(), activity: Arc::new(Mutex::new(activity)) }
     }
 
-    /// The connection to make requests with; `None` where it is no longer for use.
+    /// Returns the connection to make requests with; `None` where it is no longer for use.
     pub(super) fn lease(&self) -> Option<Lease> {
         if !self.connection.is_open() {
             return None;

@@ -75,17 +75,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the server that is configured like this. It connects when it is first used.
+    /// Creates a client of the server that is configured like this. It connects when it is first used.
     pub fn new(config: ServerConfig) -> Self {
         Self::with_options(config, ClientOptions::default())
     }
 
-    /// A client with options.
+    /// Creates a client with options.
     pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
         Self { supervisor: Arc::new(Supervisor::new(config, options)), baseline: Baseline::None }
     }
 
-    /// A client of the server at the other end of a pair of streams: one in the same process, on a pipe of
+    /// Creates a client of the server at the other end of a pair of streams: one in the same process, on a pipe of
     /// [`tokio::io::duplex`], or behind a socket. It speaks lines of JSON, as over stdio.
     ///
     /// There is one connection, which the first call begins. When it has ended, also by [`close`](Self::close) or
@@ -124,9 +124,9 @@ impl Client {
         Self::with_options(ServerConfig::stdio(name, ""), options)
     }
 
-    /// A client of a server that a [`Connector`](crate::Connector) opens connections to, with the name that errors know
-    /// it by. A lost connection is opened again, as for other servers. For a server with a configuration use
-    /// [`ClientOptions::connector`].
+    /// Creates a client of a server that a [`Connector`](crate::Connector) opens connections to, with the name that
+    /// errors know it by. A lost connection is opened again, as for other servers. For a server with a configuration
+    /// use [`ClientOptions::connector`].
     #[cfg(feature = "stdio")]
     pub fn connected_by(name: impl Into<String>, options: ClientOptions, connector: impl crate::Connector) -> Self {
         // Nothing is ever started.
@@ -190,12 +190,12 @@ impl Client {
         Arc::ptr_eq(&self.supervisor, &other.supervisor)
     }
 
-    /// The server's name.
+    /// Returns the server's name.
     pub fn name(&self) -> &str {
         &self.supervisor.config.name
     }
 
-    /// The server's configuration, with its placeholders.
+    /// Returns the server's configuration, with its placeholders.
     pub fn config(&self) -> &ServerConfig {
         &self.supervisor.config
     }

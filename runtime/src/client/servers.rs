@@ -23,7 +23,7 @@ impl Servers {
         Self::default()
     }
 
-    /// The servers of a configuration.
+    /// Creates the servers of a configuration.
     pub fn from_config(config: Config) -> Self {
         Self::from_config_with(config, ClientOptions::default())
     }
@@ -51,7 +51,7 @@ impl Servers {
         Self { clients: clients_of(&config, &options) }
     }
 
-    /// The servers of an `mcp.toml` or a `.mcp.json`.
+    /// Creates the servers of an `mcp.toml` or a `.mcp.json`.
     ///
     /// # Errors
     /// Fails if the file cannot be read or is wrong.
@@ -59,7 +59,7 @@ impl Servers {
         Self::load_with(path, ClientOptions::default())
     }
 
-    /// The servers of an `mcp.toml` or a `.mcp.json`, as [`from_config_with`](Self::from_config_with).
+    /// Creates the servers of an `mcp.toml` or a `.mcp.json`, as [`from_config_with`](Self::from_config_with).
     ///
     /// # Errors
     /// Fails if the file cannot be read or is wrong.
@@ -75,7 +75,7 @@ impl Servers {
         Self::from_env_with(ClientOptions::default())
     }
 
-    /// The servers of the variable `MCP_SERVERS`, as [`from_config_with`](Self::from_config_with).
+    /// Creates the servers of the variable `MCP_SERVERS`, as [`from_config_with`](Self::from_config_with).
     ///
     /// # Errors
     /// Fails if its JSON is wrong.
@@ -102,7 +102,7 @@ impl Servers {
         self
     }
 
-    /// The client of a server.
+    /// Returns the client of a server.
     ///
     /// # Errors
     /// Fails if there is no such server: the nearest names.
@@ -120,7 +120,7 @@ impl Servers {
         })
     }
 
-    /// The names, sorted.
+    /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.clients.iter().map(Client::name)
     }

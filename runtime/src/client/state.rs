@@ -26,7 +26,7 @@ use crate::rpc::subscriptions::Subscriptions;
 pub struct StateWatch(watch::Receiver<Stamped>);
 
 impl StateWatch {
-    /// The state now.
+    /// Returns the state now.
     #[must_use]
     pub fn current(&self) -> ConnectionState {
         self.0.borrow().state

@@ -254,7 +254,7 @@ impl Supervisor {
 mod tests {
     use super::*;
 
-    /// A keeper that never ends by itself.
+    /// Returns a keeper that never ends by itself.
     fn stuck(number: u64) -> Kept {
         let (orders, _) = mpsc::unbounded_channel();
         let (sender, progress) = watch::channel(Progress::Ended);

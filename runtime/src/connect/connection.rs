@@ -44,7 +44,7 @@ impl Listing {
         Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
-    /// The key of the items in a result, and the capability that promises them.
+    /// Returns the key of the items in a result, and the capability that promises them.
     pub fn key(self) -> (&'static str, &'static str) {
         match self {
             Self::Tools => ("tools", "tools"),
@@ -55,7 +55,7 @@ impl Listing {
         }
     }
 
-    /// The method that lists it.
+    /// Returns the method that lists it.
     pub fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",

@@ -270,7 +270,7 @@ fn failed_below(fail: &impl Fn(Kind, &str) -> FailedAttempt, what: &str, below: 
     FailedAttempt { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
 }
 
-/// The HTTP status that a request was refused with.
+/// Returns the HTTP status that a request was refused with.
 #[cfg(feature = "http")]
 fn http_status(below: &Failure) -> Option<u16> {
     below.source.as_deref()?.downcast_ref::<HttpError>()?.status()

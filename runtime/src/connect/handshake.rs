@@ -66,12 +66,12 @@ impl HandshakeState {
         lock(&self.0).1 = Some(refusal.clone());
     }
 
-    /// The request that was sent last.
+    /// Returns the request that was sent last.
     pub(crate) fn last(&self) -> HandshakeMethod {
         lock(&self.0).0.unwrap_or(HandshakeMethod::Initialize)
     }
 
-    /// The server's refusal of `initialize`.
+    /// Returns the server's refusal of `initialize`.
     pub(crate) fn refusal(&self) -> Option<HandshakeError> {
         lock(&self.0).1.clone()
     }
@@ -86,7 +86,7 @@ pub(crate) struct ClientInfo {
 }
 
 impl ClientInfo {
-    /// The `_meta` of requests without a handshake.
+    /// Returns the `_meta` of requests without a handshake.
     pub(crate) fn stamp(&self, version: ProtocolVersion) -> RequestMetaObject {
         let mut capabilities = self.capabilities.clone();
         // Every client polls tasks to their end; a server makes none for one that does not say so.

@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 /// The service of the entries that placeholders name.
 const SERVICE: &str = "mcp-bindgen";
 
-/// The password that a placeholder names; `None` where there is no such entry.
-/// Dropped before the answer: the thread reads on, and its answer is dropped.
+/// Returns the password that a placeholder names; `None` where there is no such entry. Dropped before the answer: the
+/// thread reads on, and its answer is dropped.
 pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
     let (sender, answer) = oneshot::channel();
     // The keyring may ask its owner first. A thread of the runtime would hold up the end of the program until then.
@@ -24,7 +24,7 @@ pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
     answer.map_err(|error| unreadable(&error))
 }
 
-/// An entry, whether it is there or not. A program may have chosen another store for all that it keeps.
+/// Returns an entry, whether it is there or not. A program may have chosen another store for all that it keeps.
 pub(crate) fn entry(service: &str, user: &str) -> keyring_core::Result<Entry> {
     keyring_core::get_default_store().map_or_else(native, Ok)?.build(service, user, None)
 }

@@ -178,7 +178,7 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
     }
 }
 
-/// The message of a program that the system did not start.
+/// Returns the message of a program that the system did not start.
 #[cfg(feature = "stdio")]
 pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> String {
     match (error.kind(), cwd) {

@@ -67,7 +67,7 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// The defaults.
+    /// Creates the defaults.
     pub fn new() -> Self {
         Self::default()
     }
@@ -376,7 +376,7 @@ impl ClientOptions {
         configured.or(self.connect_timeout).unwrap_or(DEFAULT_CONNECT_TIMEOUT)
     }
 
-    /// The time of a call without a timeout of its own.
+    /// Returns the time of a call without a timeout of its own.
     pub(crate) fn call_patience(&self, configured: Option<Duration>) -> Patience {
         let timeout = self.call_timeout(configured);
         let total = self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL));

@@ -96,7 +96,7 @@ impl Connection {
         Some(own)
     }
 
-    /// The answers to what the server asks; the time that they take does not count.
+    /// Returns the answers to what the server asks; the time that they take does not count.
     async fn answers_to(
         &self,
         asked: Option<Value>,
@@ -138,7 +138,7 @@ impl Connection {
         Ok(answers)
     }
 
-    /// The result of a task, when it is there. A call that is given up cancels its task.
+    /// Returns the result of a task, when it is there. A call that is given up cancels its task.
     async fn finished(&self, mut task: Value, options: &CallOptions, mut time: Time) -> Result<Value, RequestError> {
         let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
             return Err(RequestError::invalid("the server created a task without `taskId`"));

@@ -4,7 +4,7 @@
 #[cfg(feature = "schemars")]
 pub use {schemars, std::borrow::Cow};
 
-/// A schema as `schemars` holds it.
+/// Returns a schema as `schemars` holds it.
 #[cfg(feature = "schemars")]
 #[must_use]
 pub fn original(text: Option<&str>) -> schemars::Schema {

@@ -37,7 +37,7 @@ pub struct CallFacts<'c> {
 }
 
 impl<'c> CallFacts<'c> {
-    /// The facts of a call.
+    /// Creates the facts of a call.
     #[must_use]
     pub fn of(call: &'c ToolCall) -> Self {
         Self {

@@ -26,7 +26,7 @@ use crate::{CallError, ToolCall, ToolResult};
 pub struct RateLimit(Arc<Limiter>);
 
 impl RateLimit {
-    /// A limit of its own.
+    /// Creates a limit of its own.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self(Arc::new(Limiter::new(rate)))

@@ -102,7 +102,7 @@ impl SequentialDependency {
         Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` must succeed first; {state}")))
     }
 
-    /// The places in `after` of what this tool is.
+    /// Returns the places in `after` of what this tool is.
     fn waited_for(&self, tool: &str) -> Vec<usize> {
         let is_it = |(_, glob): &(usize, &String)| matches_glob(glob, tool);
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()

@@ -32,7 +32,7 @@ fn timeout(dispatched: Dispatched) -> CallError {
     CallError::timeout("s", "t", SHORT, dispatched)
 }
 
-/// The outcome of a call whose tries end as listed.
+/// Returns the outcome of a call whose tries end as listed.
 async fn retried(outcomes: impl IntoIterator<Item = Result<ToolResult, CallError>>) -> Result<ToolResult, CallError> {
     let retry = Retry::new().tries(2).pauses(SHORT, SHORT).repeatable(["t"]);
     Stack::new(scripted(outcomes)).retry(retry).call_tool(call()).await

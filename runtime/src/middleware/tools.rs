@@ -23,7 +23,7 @@ impl Globs {
         Self(self.0.iter().chain(new).cloned().collect())
     }
 
-    /// The globs as a sentence has them.
+    /// Returns the globs as a sentence has them.
     pub(super) fn listed(&self) -> String {
         self.0.iter().flatten().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
     }

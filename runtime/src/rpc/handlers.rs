@@ -86,7 +86,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// A folder by its URI.
+    /// Creates a folder by its URI.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: None }
     }

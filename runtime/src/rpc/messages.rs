@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<Value> {
     }
 }
 
-/// The messages of a text; a batch is several.
+/// Returns the messages of a text; a batch is several.
 pub(crate) fn parse_all(text: &[u8]) -> Vec<Value> {
     match parse(text) {
         Some(Value::Array(batch)) => batch,

@@ -77,7 +77,7 @@ impl Notes {
         lock(&self.inner).exit.is_some()
     }
 
-    /// The last lines that the server wrote to stderr.
+    /// Returns the last lines that the server wrote to stderr.
     pub(crate) fn stderr(&self) -> String {
         lock(&self.inner).stderr.iter().fold(String::new(), |text, line| text + line + "\n")
     }

@@ -80,7 +80,7 @@ impl Notices {
     }
 }
 
-/// The method of a notification that listeners hear of: one of [`HEARD`], or one that is not the protocol's.
+/// Returns the method of a notification that listeners hear of: one of [`HEARD`], or one that is not the protocol's.
 fn heard(method: &str) -> Option<Cow<'static, str>> {
     let known = HEARD.into_iter().find(|known| *known == method).map(Cow::Borrowed);
     known.or_else(|| (!is_of_protocol(method) && method.len() <= LONGEST_METHOD).then(|| method.to_owned().into()))

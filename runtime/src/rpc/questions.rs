@@ -34,10 +34,10 @@ pub const IN_USE: &str = "duplicate request id: a request with this id is pendin
 
 /// Answers the requests of the other side.
 pub trait Respond: Send + Sync {
-    /// The limits of requests that are open at once.
+    /// Returns the limits of requests that are open at once.
     fn limits(&self) -> OpenLimits;
 
-    /// The answer to a request that takes no time, if it is one. Requests after it see its effect.
+    /// Returns the answer to a request that takes no time, if it is one. Requests after it see its effect.
     fn at_once(&self, question: &Question) -> Option<Result<Value, ErrorData>>;
 
     /// Answers a request. The future is dropped if the answer is no longer wanted.

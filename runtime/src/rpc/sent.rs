@@ -26,12 +26,12 @@ pub struct MethodCall {
 }
 
 impl MethodCall {
-    /// A method with its parameters.
+    /// Creates a method with its parameters.
     pub fn new(method: impl Into<Cow<'static, str>>, params: Map<String, Value>) -> Self {
         Self { method: method.into(), params, about: None }
     }
 
-    /// A method with the fields of an object as its parameters.
+    /// Creates a method with the fields of an object as its parameters.
     pub fn with(method: impl Into<Cow<'static, str>>, params: Value) -> Self {
         let params = match params {
             Value::Object(fields) => fields,
@@ -58,7 +58,7 @@ impl MethodCall {
         self.extend_meta([(PROGRESS_TOKEN.to_owned(), id.into_json_value())]);
     }
 
-    /// The protocol version that a request says by itself, where there was no handshake.
+    /// Returns the protocol version that a request says by itself, where there was no handshake.
     pub(crate) fn version(&self) -> Option<&str> {
         self.params.get(META)?.get(VERSION)?.as_str()
     }
@@ -101,7 +101,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// The id and the method of a request.
+    /// Returns the id and the method of a request.
     pub(crate) fn as_request(&self) -> Option<(&RequestId, &MethodCall)> {
         match self {
             Self::Request { id, call } => Some((id, call)),

@@ -80,7 +80,7 @@ impl Subscriptions {
         self.changes.subscribe()
     }
 
-    /// The resources that are watched, and whether the server's answer is awaited.
+    /// Returns the resources that are watched, and whether the server's answer is awaited.
     pub(crate) fn wanted(&self) -> Vec<(String, bool)> {
         let is_asked = |entry: &Watched| matches!(entry.news.borrow().standing, Standing::Asked);
         lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()

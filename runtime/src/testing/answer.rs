@@ -10,7 +10,7 @@ use crate::{CallError, Tool, ToolResult};
     note = "an answer is the tool's output, a `ToolResult`, a `CallError`, or a `Result` of two of them"
 )]
 pub trait Answer<P: Tool> {
-    /// The result, as the server would send it.
+    /// Returns the result, as the server would send it.
     ///
     /// # Errors
     /// The error that the call fails with.

@@ -50,7 +50,7 @@ struct Inner {
 type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<ServiceFuture, CallError> + Send + Sync>;
 
 impl Fake {
-    /// A fake that expects nothing.
+    /// Creates a fake that expects nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,7 +95,7 @@ impl Fake {
         self
     }
 
-    /// The arguments of the calls of one tool so far, in the order in which they came.
+    /// Returns the arguments of the calls of one tool so far, in the order in which they came.
     #[must_use]
     pub fn calls<P: Tool>(&self) -> Vec<P> {
         let inner = lock(&self.inner);
@@ -103,7 +103,7 @@ impl Fake {
         of_tool.filter_map(|call| parse_arguments(&call.arguments).ok()).collect()
     }
 
-    /// Every call so far, in the order in which they came, also those that were refused.
+    /// Returns every call so far, in the order in which they came, also those that were refused.
     #[must_use]
     pub fn tool_calls(&self) -> Vec<ToolCall> {
         lock(&self.inner).calls.clone()

@@ -232,7 +232,7 @@ impl CallOutcome {
         !matches!(self, Self::Success | Self::InputRequired)
     }
 
-    /// The outcome as one word of metrics and traces: `success`, `tool_error`, `timeout`, `dropped`.
+    /// Returns the outcome as one word of metrics and traces: `success`, `tool_error`, `timeout`, `dropped`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -46,7 +46,7 @@ impl Observer {
         }
     }
 
-    /// An observer of functions of the program.
+    /// Creates an observer of functions of the program.
     pub(crate) fn of_functions() -> Self {
         Self { kind: CallKind::Native, ..Self::default() }
     }
@@ -64,7 +64,7 @@ impl Observer {
         read(&self.redactor).clone()
     }
 
-    /// The server of a call.
+    /// Returns the server of a call.
     pub(super) fn server_of<'c>(&'c self, call: &'c ToolCall) -> &'c str {
         self.server.as_deref().unwrap_or(&call.server)
     }
@@ -80,7 +80,7 @@ impl Observer {
         self.server.as_deref().unwrap_or_default()
     }
 
-    /// A name that a caller chose, as it is shown.
+    /// Returns a name that a caller chose, as it is shown.
     pub(super) fn name(&self, name: &str) -> String {
         self.redactor().unwrap_or_default().shown_line(name, LONGEST_NAME)
     }

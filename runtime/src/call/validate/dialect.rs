@@ -3,12 +3,12 @@
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-/// The version that `$schema` names; the newest where it names none or one that is not known.
+/// Returns the version that `$schema` names; the newest where it names none or one that is not known.
 pub(super) fn of(schema: &Value) -> Draft {
     schema.as_object().and_then(named).unwrap_or(Draft::Draft202012)
 }
 
-/// The version that a schema names.
+/// Returns the version that a schema names.
 pub(super) fn named(schema: &Map<String, Value>) -> Option<Draft> {
     let uri = schema.get("$schema")?.as_str()?;
     let versions = [
@@ -22,7 +22,7 @@ pub(super) fn named(schema: &Map<String, Value>) -> Option<Draft> {
     versions.into_iter().find(|(version, _)| uri.contains(version)).map(|(_, draft)| draft)
 }
 
-/// The `$schema` by which everybody knows a version.
+/// Returns the `$schema` by which everybody knows a version.
 pub(super) fn uri(draft: Draft) -> &'static str {
     match draft {
         Draft::Draft4 => "http://json-schema.org/draft-04/schema#",

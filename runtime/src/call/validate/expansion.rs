@@ -106,7 +106,7 @@ impl<'a, 'l> Counter<'a, 'l> {
     }
 }
 
-/// The schemas that are applied to the same value.
+/// Returns the schemas that are applied to the same value.
 fn beside<'a>(links: &Links<'a>, schema: &'a Value) -> Vec<Step<'a>> {
     let mut beside = links.targets.get(&ptr::from_ref(schema)).cloned().unwrap_or_default();
     for (keyword, value) in schema.as_object().into_iter().flatten() {

@@ -166,7 +166,7 @@ fn references(schema: &Value) -> impl Iterator<Item = Reference<'_>> {
     })
 }
 
-/// The schemas that a schema holds.
+/// Returns the schemas that a schema holds.
 pub(super) fn subschemas(schema: &Value) -> impl Iterator<Item = &Value> {
     let keywords = schema.as_object().into_iter().flatten();
     let inside = keywords.flat_map(|(keyword, value)| -> Vec<&Value> {

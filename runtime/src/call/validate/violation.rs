@@ -83,7 +83,7 @@ where
     }
 }
 
-/// The keyword whose value is `false`, where it is not the name of a property.
+/// Returns the keyword whose value is `false`, where it is not the name of a property.
 fn forbidding<'e>(error: &'e ValidationError<'_>) -> &'e str {
     let path = error.schema_path().as_str();
     let (rest, last) = path.rsplit_once('/').unwrap_or_default();

@@ -58,7 +58,7 @@ macro_rules! passed_on {
 use passed_on;
 
 impl Client {
-    /// The tools, each as the server sent it, in the server's order.
+    /// Returns the tools, each as the server sent it, in the server's order.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, does not answer in time, or answers with something else than a list.
@@ -123,7 +123,7 @@ impl Client {
     }
 }
 
-/// The tools of a server whose list has come to rest.
+/// Returns the tools of a server whose list has come to rest.
 async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
     for _ in 0..MAX_RELISTS {
         let before = connection.list_changes();
@@ -137,7 +137,7 @@ async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<V
     Err(ConnectError::new(client.name(), Kind::Protocol, message))
 }
 
-/// All tools that may be offered over this connection.
+/// Returns all tools that may be offered over this connection.
 pub(crate) async fn tools(
     server: &str,
     connection: &Connection,

@@ -32,7 +32,7 @@ pub struct PromptRequest {
 }
 
 impl PromptRequest {
-    /// A prompt by its name.
+    /// Creates a prompt by its name.
     pub fn new(
         server: impl Into<Cow<'static, str>>,
         prompt: impl Into<Cow<'static, str>>,
@@ -154,14 +154,14 @@ impl PromptResult {
         }
     }
 
-    /// The texts of all messages, joined by newlines.
+    /// Returns the texts of all messages, joined by newlines.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.messages.iter().filter_map(|message| message.content.as_text()).collect();
         texts.join("\n")
     }
 
-    /// The `result` of a `prompts/get` response, with everything that the server sent.
+    /// Returns the `result` of a `prompts/get` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()

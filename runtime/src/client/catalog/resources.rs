@@ -34,7 +34,7 @@ pub struct ResourceRequest {
 }
 
 impl ResourceRequest {
-    /// A resource by its URI.
+    /// Creates a resource by its URI.
     pub fn new(server: impl Into<Cow<'static, str>>, uri: impl Into<String>) -> Self {
         Self { server: server.into(), uri: uri.into(), options: CallOptions::new() }
     }
@@ -171,14 +171,14 @@ impl ResourceResult {
         }
     }
 
-    /// The texts, joined by newlines.
+    /// Returns the texts, joined by newlines.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.contents.iter().filter_map(ResourceContents::as_text).collect();
         texts.join("\n")
     }
 
-    /// The `result` of a `resources/read` response, with everything that the server sent.
+    /// Returns the `result` of a `resources/read` response, with everything that the server sent.
     #[must_use]
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
@@ -257,7 +257,7 @@ impl ResourceContents {
         }
     }
 
-    /// The text of what is text.
+    /// Returns the text of what is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {

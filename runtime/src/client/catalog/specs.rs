@@ -17,7 +17,7 @@ pub struct PromptSpec {
 }
 
 impl PromptSpec {
-    /// A prompt with its wire name and nothing else.
+    /// Creates a prompt with its wire name and nothing else.
     pub const fn new(name: &'static str) -> Self {
         Self { name, title: None, description: None, arguments: &[] }
     }
@@ -47,7 +47,7 @@ pub struct PromptArgumentSpec {
 }
 
 impl PromptArgumentSpec {
-    /// An argument that may be left out.
+    /// Creates an argument that may be left out.
     pub const fn new(name: &'static str) -> Self {
         Self { name, title: None, description: None, is_required: false }
     }
@@ -83,7 +83,7 @@ pub struct ResourceTemplateSpec {
 }
 
 impl ResourceTemplateSpec {
-    /// A template with its name.
+    /// Creates a template with its name.
     pub const fn new(name: &'static str, uri_template: &'static str) -> Self {
         Self { name, uri_template, title: None, description: None, mime_type: None }
     }

@@ -60,7 +60,7 @@ impl Drop for Watch {
 }
 
 impl ResourceUpdates {
-    /// The resource.
+    /// Returns the resource.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.watch.uri

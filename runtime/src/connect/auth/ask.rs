@@ -73,7 +73,7 @@ impl Core {
         Ok(grant::tokens(&self.fetch, &request).await?)
     }
 
-    /// The identity provider's word that the user may reach the server (an ID-JAG).
+    /// Returns the identity provider's word that the user may reach the server (an ID-JAG).
     async fn exchange(
         &self,
         provider: &IdentityProvider,

@@ -56,7 +56,7 @@ impl AuthorizationRequest<'_> {
     }
 }
 
-/// The code of a redirect, once it is known to come from this server in answer to this request.
+/// Returns the code of a redirect, once it is known to come from this server in answer to this request.
 pub(super) fn code(
     redirected: &str,
     state: &str,

@@ -43,7 +43,7 @@ impl BearerChallenge {
     }
 }
 
-/// A header at its commas, those in quotation marks left out.
+/// Returns a header at its commas, those in quotation marks left out.
 fn pieces(value: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let (mut quoted, mut escaped) = (false, false);

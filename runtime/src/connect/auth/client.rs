@@ -50,7 +50,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// The parameters and the header that prove who the client is.
+    /// Returns the parameters and the header that prove who the client is.
     pub(super) fn proof(&self) -> (Vec<(&'static str, String)>, Option<String>) {
         let secret = self.secret.as_ref().map(Secret::expose).unwrap_or_default();
         let id = ("client_id", self.id.clone());

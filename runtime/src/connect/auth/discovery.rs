@@ -18,7 +18,8 @@ pub(super) struct Found {
     pub(super) server: AuthorizationServer,
 }
 
-/// The authorization server of a resource: the one that the program names where it names one, or else the first.
+/// Returns the authorization server of a resource: the one that the program names where it names one, or else the
+/// first.
 pub(super) async fn discover(
     fetch: &Fetch,
     challenge: &BearerChallenge,
@@ -73,7 +74,7 @@ async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<R
     fetch.document(&places).await?.as_ref().map(Resource::parse).transpose()
 }
 
-/// The metadata of an issuer, from where RFC 8414 and OpenID Connect have it.
+/// Returns the metadata of an issuer, from where RFC 8414 and OpenID Connect have it.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, AuthError> {
     published(fetch, issuer).await?.ok_or_else(|| {
         let issuer = quoted(issuer, &fetch.redactor);

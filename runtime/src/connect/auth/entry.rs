@@ -83,7 +83,7 @@ pub(super) fn now() -> u64 {
 }
 
 impl Entry {
-    /// The tokens that requests are sent with.
+    /// Returns the tokens that requests are sent with.
     pub(super) fn tokens(&self) -> Option<&Tokens> {
         self.issuers.get(self.current.as_deref()?)?.tokens.as_ref()
     }

@@ -51,7 +51,7 @@ impl Fetch {
         Ok(Self { server, redactor, network })
     }
 
-    /// The server's name where it gives itself none: its URL without what may be secret.
+    /// Returns the server's name where it gives itself none: its URL without what may be secret.
     pub(super) fn identifier(&self) -> String {
         let mut url = self.server.clone();
         url.set_query(None);
@@ -107,13 +107,13 @@ impl Fetch {
         Ok(serde_json::from_slice(&body).ok().filter(Value::is_object))
     }
 
-    /// The answer to a request, its body as far as it is JSON.
+    /// Returns the answer to a request, its body as far as it is JSON.
     pub(super) async fn answer(&self, request: RequestBuilder) -> Result<(StatusCode, Value), String> {
         let (status, body) = self.send(request).await?;
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
-    /// A request that asks for JSON, by the client that the transport has as well.
+    /// Returns a request that asks for JSON, by the client that the transport has as well.
     pub(super) fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
         let client = client::shared(url.as_str(), &self.network).map_err(AuthError::new)?;
         Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))

@@ -50,7 +50,7 @@ impl From<GrantError> for AuthError {
 const SECRET: [&str; 7] =
     ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token"];
 
-/// The whole answer to a request for tokens.
+/// Returns the whole answer to a request for tokens.
 pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Value, GrantError> {
     let endpoint = fetch.allowed(request.endpoint, "the token endpoint").map_err(GrantError::Failed)?;
     let (parameters, header) = &request.proof;
@@ -120,7 +120,7 @@ fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result
     })
 }
 
-/// The parameter `scope`, where there is something to ask for.
+/// Returns the parameter `scope`, where there is something to ask for.
 pub(super) fn scope(scopes: &[String]) -> Option<(&'static str, String)> {
     (!scopes.is_empty()).then(|| ("scope", scopes.join(" ")))
 }

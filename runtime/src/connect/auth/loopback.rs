@@ -41,8 +41,8 @@ impl Loopback {
         Ok(Self { listener, redirect: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// The URL of the redirect with this `state`; any other request is turned away.
-    /// Dropped: the port is closed, and connections with it.
+    /// Returns the URL of the redirect with this `state`; any other request is turned away. Dropped: the port is
+    /// closed, and connections with it.
     pub(super) async fn receive(self, state: &str) -> Result<String, AuthError> {
         let mut conversations = JoinSet::new();
         loop {
@@ -84,7 +84,7 @@ async fn converse(mut stream: TcpStream, redirect: &str, state: &str) -> Option<
     url
 }
 
-/// The URL of a request, where it is the redirect that is waited for.
+/// Returns the URL of a request, where it is the redirect that is waited for.
 fn redirected(request: &str, redirect: &str, state: &str) -> Option<String> {
     let target = request.strip_prefix("GET ")?.split_whitespace().next()?;
     let redirect = Url::parse(redirect).ok()?;

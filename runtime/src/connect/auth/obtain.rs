@@ -103,7 +103,7 @@ impl Core {
         Ok(())
     }
 
-    /// The token that a request can be sent with.
+    /// Returns the token that a request can be sent with.
     pub(super) fn token(&self) -> Option<Secret> {
         lock(&self.state).entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
     }
@@ -223,7 +223,7 @@ impl Core {
         }
     }
 
-    /// The client that tokens were given to.
+    /// Returns the client that tokens were given to.
     fn known_client(&self, issued: &Issued, tokens: &Tokens, server: &AuthorizationServer) -> Option<Client> {
         let clients = [
             registration::configured(&self.settings, server),

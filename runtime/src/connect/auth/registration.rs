@@ -16,8 +16,8 @@ use super::secret::Secret;
 use super::settings::Settings;
 use super::signing;
 
-/// The client that asks a user, in the protocol's order: the program's own, one with a metadata document, one that was
-/// registered before, a new registration.
+/// Returns the client that asks a user, in the protocol's order: the program's own, one with a metadata document, one
+/// that was registered before, a new registration.
 pub(super) async fn client(
     fetch: &Fetch,
     settings: &Settings,
@@ -44,14 +44,14 @@ pub(super) async fn client(
     }
 }
 
-/// The client that the program names.
+/// Returns the client that the program names.
 pub(super) fn configured(settings: &Settings, server: &AuthorizationServer) -> Option<Client> {
     let client = settings.client.as_ref()?;
     let method = AuthMethod::choose(server.auth_methods.as_deref(), client.secret.is_some());
     Some(Client { id: client.id.clone(), secret: client.secret.clone(), method, redirect: None })
 }
 
-/// The client whose name is the URL of its metadata.
+/// Returns the client whose name is the URL of its metadata.
 pub(super) fn by_metadata(settings: &Settings) -> Option<Client> {
     let id = settings.metadata_url.clone()?;
     Some(Client { id, secret: None, method: AuthMethod::None, redirect: None })

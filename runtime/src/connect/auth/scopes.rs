@@ -17,8 +17,8 @@ pub(super) struct Known<'a> {
     pub(super) granted: &'a [String],
 }
 
-/// The scopes of a request, in the protocol's order: those of the challenge, or else all that the resource names, or none.
-/// Granted scopes are requested again, or one operation's token would lose the scopes of another.
+/// Returns the scopes of a request, in the protocol's order: those of the challenge, or else all that the resource
+/// names, or none. Granted scopes are requested again, or one operation's token would lose the scopes of another.
 pub(super) fn select(known: Known<'_>) -> Vec<String> {
     let first = match (known.challenged, known.configured) {
         // A program that names scopes knows better than a general refusal; what is missing is added.

@@ -192,7 +192,7 @@ impl fmt::Debug for IdentityProvider {
     }
 }
 
-/// A function of the program's as a source.
+/// Returns a function of the program's as a source.
 pub(super) fn source<F, A, E>(give: F) -> Source
 where
     F: Fn(String) -> A + Send + Sync + 'static,

@@ -74,7 +74,7 @@ pub(super) fn check(pem: &Secret) -> Result<(), AuthError> {
     Key::parse(pem).map(drop)
 }
 
-/// The parameters that prove to `audience` who the client is, for a few minutes.
+/// Returns the parameters that prove to `audience` who the client is, for a few minutes.
 pub(super) fn proof(client: &str, pem: &Secret, audience: &str) -> Result<Vec<(&'static str, String)>, AuthError> {
     let key = Key::parse(pem)?;
     let (issued, id) = (now(), random()?);

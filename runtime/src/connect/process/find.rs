@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-/// The path of the program. `PATH` is the child's own where the configuration sets it; a relative path leads from `cwd`.
+/// Returns the path of the program. `PATH` is the child's own where the configuration sets it; a relative path leads
+/// from `cwd`.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] with what is wrong.
@@ -40,7 +41,7 @@ mod tests {
         program(command, &env, cwd).map_err(|error| error.to_string())
     }
 
-    /// A program in a folder of its own.
+    /// Returns a program in a folder of its own.
     fn installed(name: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(name);

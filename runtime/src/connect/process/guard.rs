@@ -43,7 +43,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// A guard of what will be started with this mark; none on a machine without a shell.
+    /// Creates a guard of what will be started with this mark; none on a machine without a shell.
     pub(super) fn start(mark: &Mark) -> Option<Self> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", SCRIPT, "sh", mark.as_str()]).process_group(0).current_dir("/");
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// A group of two that ignore SIGTERM.
+    /// Returns a group of two that ignore SIGTERM.
     fn stubborn() -> Child {
         let script = "trap '' TERM; sleep 1000 & echo; wait";
         let mut group = Command::new("/bin/sh");

@@ -14,7 +14,7 @@ const UNRESERVED: &str = "-._~";
 /// `encodeURI`.
 const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
-/// Every form of a value, itself included. How many backslashes there are does not matter.
+/// Returns every form of a value, itself included. How many backslashes there are does not matter.
 pub(super) fn of(value: &str) -> HashSet<String> {
     let mut forms = HashSet::from([value.to_owned()]);
     let json = in_json(value);

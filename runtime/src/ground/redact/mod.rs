@@ -106,7 +106,7 @@ impl Redactor {
         read(&self.shared).known.clone()
     }
 
-    /// A text without secrets.
+    /// Returns a text without secrets.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.known() {
             Some(known) => without(text, &known.all, usize::MAX),
@@ -157,7 +157,7 @@ impl Redactor {
         text.chars().map(on_one_line).collect()
     }
 
-    /// A JSON pointer without secrets.
+    /// Returns a JSON pointer without secrets.
     pub(crate) fn pointer(&self, pointer: &str) -> String {
         let shown = |segment: &str| {
             let key = pointer_key(segment);

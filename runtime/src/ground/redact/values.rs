@@ -47,7 +47,7 @@ pub(crate) struct PrivateValues {
 }
 
 impl PrivateValues {
-    /// The values of a configuration whose placeholders are replaced.
+    /// Creates the values of a configuration whose placeholders are replaced.
     pub(crate) fn of(config: &ServerConfig) -> Self {
         let mut values = Self::default();
         values.secrets_of(config);

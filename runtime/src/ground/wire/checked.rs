@@ -15,7 +15,7 @@ pub struct CheckedBy {
 }
 
 impl CheckedBy {
-    /// The checks of a schema, as JSON text.
+    /// Creates the checks of a schema, as JSON text.
     #[must_use]
     pub const fn new(schema: &'static str) -> Self {
         Self { schema, checks: OnceLock::new() }
@@ -95,7 +95,7 @@ numbers! {
 macro_rules! __checked {
     ($type:ident(String) $schema:literal) => {
         impl $type {
-            /// The string.
+            /// Returns the string.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -120,7 +120,7 @@ macro_rules! __checked {
     };
     ($type:ident[$item:ty] $schema:literal) => {
         impl $type {
-            /// The items.
+            /// Returns the items.
             #[must_use]
             pub fn as_slice(&self) -> &[$item] {
                 &self.0
@@ -137,7 +137,7 @@ macro_rules! __checked {
     };
     ($type:ident($inner:ident) $schema:literal) => {
         impl $type {
-            /// The number.
+            /// Returns the number.
             #[must_use]
             pub const fn get(self) -> $inner {
                 self.0
@@ -166,7 +166,7 @@ macro_rules! __checked {
     };
     (@impl $type:ident ($inner:ty) $schema:literal) => {
         impl $type {
-            /// The value without its type.
+            /// Returns the value without its type.
             #[must_use]
             pub fn into_inner(self) -> $inner {
                 self.0

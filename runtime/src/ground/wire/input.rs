@@ -23,7 +23,7 @@ pub(super) trait Stream {
     /// Gives the value.
     fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch>;
 
-    /// The value, where it lies open already.
+    /// Returns the value, where it lies open already.
     fn recorded(&self) -> Option<Recorded<'_>> {
         None
     }
@@ -59,7 +59,7 @@ impl<'i> Input<'i> {
         read(recording.root(self.reading))
     }
 
-    /// The value, as it came.
+    /// Returns the value, as it came.
     ///
     /// # Errors
     /// Fails if the source has none.
@@ -113,7 +113,7 @@ impl<'a> Recorded<'a> {
         T::read(Input { stream: &mut self, reading })
     }
 
-    /// The value, as it came.
+    /// Returns the value, as it came.
     #[must_use]
     pub fn value(self) -> Value {
         self.recording.tape.value(self.at)
@@ -123,7 +123,7 @@ impl<'a> Recorded<'a> {
         self.recording.tape.token(self.at)
     }
 
-    /// The value, unless it is an array or an object.
+    /// Returns the value, unless it is an array or an object.
     pub(super) fn scalar(self) -> Option<Scalar<'a>> {
         self.recording.tape.scalar(self.at)
     }
@@ -136,7 +136,7 @@ impl<'a> Recorded<'a> {
         matches!(self.token(), Token::Scalar(Scalar::Text(_)) | Token::Copied { .. })
     }
 
-    /// How many steps the value takes: one for every value and every key in it.
+    /// Returns how many steps the value takes: one for every value and every key in it.
     pub(super) fn size(self) -> usize {
         self.recording.tape.end(self.at) - self.at
     }
@@ -299,7 +299,7 @@ pub trait Places {
     /// Returns the mismatch of an object with these keys, which lacks a required one.
     fn missing(&self, there: &[&str]) -> Mismatch;
 
-    /// The keys that have a place, where not all have one.
+    /// Returns the keys that have a place, where not all have one.
     fn keys(&self) -> Option<Keys>;
 }
 

@@ -117,7 +117,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// The mismatch of a tag that names no branch.
+/// Returns the mismatch of a tag that names no branch.
 #[must_use]
 pub fn unknown_tag(key: &'static str, known: &[&str]) -> Mismatch {
     one_of(known.iter().copied()).within(key)
@@ -166,7 +166,7 @@ macro_rules! __string_enum {
             /// Every value, in the order of the schema.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The value as it goes on the wire.
+            /// Returns the value as it goes on the wire.
             #[must_use]
             pub const fn as_str(&self) -> &'static str {
                 match self { $(Self::$variant => $text),* }
@@ -189,7 +189,7 @@ macro_rules! __string_enum {
             /// Every declared value, in the order of the schema.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The value as it came on the wire.
+            /// Returns the value as it came on the wire.
             #[must_use]
             pub const fn as_str(&self) -> &str {
                 match self {
@@ -253,7 +253,7 @@ macro_rules! __literal_enum {
             /// Every value, in the order of the schema.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The value as JSON text.
+            /// Returns the value as JSON text.
             #[must_use]
             pub const fn as_json(&self) -> &'static str {
                 match self { $(Self::$variant => $json),* }

@@ -30,7 +30,7 @@ enum Message {
 }
 
 impl Mismatch {
-    /// A mismatch at the value itself.
+    /// Creates a mismatch at the value itself.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self::of(Message::Text(message.into()))
     }

@@ -57,7 +57,7 @@ pub trait Wire: Print + Sized {
         Sink::Other(place)
     }
 
-    /// The keys that the type takes of an object, where it does not take all.
+    /// Returns the keys that the type takes of an object, where it does not take all.
     #[must_use]
     fn keys() -> Option<Keys> {
         None
@@ -109,7 +109,7 @@ pub fn keys_of_branches(own: Keys, branches: &[Option<Keys>]) -> Option<Vec<&'st
 /// The keys of a union, collected on first use.
 pub type UnionKeys = LazyLock<Option<Vec<&'static str>>>;
 
-/// The keys of a union's branch.
+/// Returns the keys of a union's branch.
 #[must_use]
 pub fn keys_of_branch<B: Wire, T>(_: fn(B) -> T) -> Option<Keys> {
     B::keys()

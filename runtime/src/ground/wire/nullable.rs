@@ -22,7 +22,7 @@ pub enum Nullable<T> {
 }
 
 impl<T> Nullable<T> {
-    /// The value, if it is not `null`.
+    /// Returns the value, if it is not `null`.
     pub fn as_option(&self) -> Option<&T> {
         match self {
             Self::Null => None,
@@ -30,7 +30,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// The value, if it is not `null`.
+    /// Returns the value, if it is not `null`.
     pub fn into_option(self) -> Option<T> {
         match self {
             Self::Null => None,

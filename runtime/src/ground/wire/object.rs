@@ -79,7 +79,7 @@ struct Strange {
 }
 
 impl<'f, 's> Fields<'f, 's> {
-    /// The fields under these keys.
+    /// Creates the fields under these keys.
     #[inline]
     pub fn new(keys: Keys, slots: &'f mut [Slot<'s>], unknown: Unknown<'f>) -> Self {
         Self { keys, slots, unknown, expected: 0, is_shown: true, strange: None }

@@ -31,7 +31,7 @@ pub struct Prefixed<P, T = Infallible> {
 }
 
 impl<P, T> Prefixed<P, T> {
-    /// An array of these items alone.
+    /// Creates an array of these items alone.
     pub const fn new(prefix: P) -> Self {
         Self { prefix, rest: Vec::new() }
     }
@@ -60,7 +60,7 @@ pub trait Prefix: Default {
     /// Fails if it does not fit.
     fn read(&mut self, index: usize, item: Input<'_>) -> Result<(), Mismatch>;
 
-    /// How many there are before the first that is missing, and whether there are others after that.
+    /// Returns how many there are before the first that is missing, and whether there are others after that.
     fn extent(&self) -> (usize, bool);
 
     /// Prints those that are there.

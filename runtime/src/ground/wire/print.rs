@@ -59,18 +59,18 @@ pub enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// An object of so many members.
+    /// Creates an object of so many members.
     pub(super) fn object(members: &'a dyn Print, length: usize) -> Self {
         Self::Object(members, u32::try_from(length).ok())
     }
 
-    /// A value that was made to be printed.
+    /// Creates a value that was made to be printed.
     #[must_use]
     pub fn value(value: Value) -> Self {
         Self::Value(Box::new(value))
     }
 
-    /// A value given as JSON text.
+    /// Creates a value given as JSON text.
     #[must_use]
     pub fn literal(json: &str) -> Self {
         write_literal(json).map_or_else(Self::Invalid, Self::value)
@@ -89,13 +89,13 @@ pub struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// A field that always has a value.
+    /// Creates a field that always has a value.
     #[inline]
     pub fn required<T: Print>(key: &'static str, value: &'a T) -> Self {
         Self { key, value: Some(value) }
     }
 
-    /// A field that may have no value.
+    /// Creates a field that may have no value.
     #[inline]
     pub fn optional<T: Print>(key: &'static str, value: &'a Option<T>) -> Self {
         #[expect(clippy::manual_map, reason = "one function less for each type")]
@@ -171,12 +171,12 @@ impl Members<'_> {
     }
 }
 
-/// A JSON value given as JSON text, which in generated code it always is.
+/// Returns a JSON value given as JSON text, which in generated code it always is.
 pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
     serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
 }
 
-/// A value printed as JSON.
+/// Returns a value printed as JSON.
 ///
 /// # Errors
 /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).

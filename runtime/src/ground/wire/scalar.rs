@@ -100,7 +100,7 @@ impl<'t> Scalar<'t> {
         }
     }
 
-    /// An integer, however it is written.
+    /// Returns an integer, however it is written.
     pub(super) fn whole<I: TryFrom<i128>>(self, what: &'static str) -> Result<I, Mismatch> {
         let whole = match self {
             Self::Signed(number) => Some(number.into()),
@@ -143,7 +143,7 @@ impl<'t> Scalar<'t> {
         Mismatch::expected(what, found)
     }
 
-    /// The kind of a value, never its content: arguments may hold secrets.
+    /// Returns the kind of a value, never its content: arguments may hold secrets.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -155,7 +155,7 @@ impl<'t> Scalar<'t> {
     }
 }
 
-/// The integer that a double is, within what 64 bits hold with or without a sign.
+/// Returns the integer that a double is, within what 64 bits hold with or without a sign.
 #[inline]
 pub(super) fn whole_of(value: f64) -> Option<i128> {
     // Nearly all are small: a conversion there and back costs less than looking at the fraction.
@@ -169,7 +169,8 @@ pub(super) fn whole_of(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(64)).contains(&value)).then_some(value as i128)
 }
 
-/// The double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double keeps.
+/// Returns the double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double
+/// keeps.
 pub(super) fn faithful(number: &Number) -> Option<f64> {
     let double = number.as_f64()?;
     if Number::from_f64(double).as_ref() == Some(number) {
@@ -183,7 +184,7 @@ fn is_integer(written: &str) -> bool {
     !written.contains(['.', 'e', 'E'])
 }
 
-/// The significant digits of a number, wherever its point is.
+/// Returns the significant digits of a number, wherever its point is.
 fn digits(number: &str) -> String {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

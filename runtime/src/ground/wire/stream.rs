@@ -92,7 +92,7 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
         fault.unwrap_or_else(nothing_read)
     }
 
-    /// The error on its way out.
+    /// Returns the error on its way out.
     #[cold]
     fn error(self, mismatch: Mismatch, reading: &Reading) -> D::Error {
         match self.error {

@@ -45,7 +45,7 @@ impl<'t> Tape<'t> {
         self.tokens.get(at).copied().unwrap_or(Token::Scalar(Scalar::Null))
     }
 
-    /// The text at a place, which a key always is.
+    /// Returns the text at a place, which a key always is.
     #[inline]
     pub(super) fn text(&self, at: usize) -> Option<&str> {
         match self.token(at) {
@@ -64,7 +64,7 @@ impl<'t> Tape<'t> {
         }
     }
 
-    /// The value at a place, unless it is an array or an object.
+    /// Returns the value at a place, unless it is an array or an object.
     pub(super) fn scalar(&self, at: usize) -> Option<Scalar<'_>> {
         Some(match self.token(at) {
             Token::Scalar(scalar) => scalar,
@@ -74,7 +74,7 @@ impl<'t> Tape<'t> {
         })
     }
 
-    /// The value at a place.
+    /// Returns the value at a place.
     pub(super) fn value(&self, at: usize) -> Value {
         match (self.scalar(at), self.token(at)) {
             (Some(scalar), _) => scalar.value(),
@@ -94,7 +94,7 @@ impl<'t> Tape<'t> {
         })
     }
 
-    /// The keys of the object at a place, and where their values are.
+    /// Returns the keys of the object at a place, and where their values are.
     pub(super) fn members(&self, at: usize) -> impl Iterator<Item = (&str, usize)> {
         let end = self.end(at);
         let mut next = at + 1;

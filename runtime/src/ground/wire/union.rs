@@ -30,7 +30,7 @@ impl Index {
         found.map(|(_, _, branch)| *branch)
     }
 
-    /// The branches that may take a value, in their order.
+    /// Returns the branches that may take a value, in their order.
     fn candidates(&self, input: Recorded<'_>) -> Vec<usize> {
         let mut found = self.others.to_vec();
         for (key, value) in input.members().into_iter().flatten() {

@@ -58,7 +58,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache that keeps results for so long, 1024 of them at most and 64 MiB in all.
+    /// Creates a cache that keeps results for so long, 1024 of them at most and 64 MiB in all.
     pub fn new(ttl: Duration) -> Self {
         Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES, BYTES) }
     }

@@ -104,8 +104,8 @@ impl Book {
         }
     }
 
-    /// The request that a response with this id answers, `error` being its code where it is one. A response without an id
-    /// answers the only request that can be meant.
+    /// Returns the request that a response with this id answers, `error` being its code where it is one. A response
+    /// without an id answers the only request that can be meant.
     pub(super) fn answered(
         &mut self,
         id: Option<&RequestId>,
@@ -159,7 +159,7 @@ impl Book {
         ticket.listener.clone()
     }
 
-    /// The request under way with this id, which is its progress token as well.
+    /// Returns the request under way with this id, which is its progress token as well.
     pub(super) fn ticket(&self, id: &Value) -> Option<&Ticket> {
         let id = RequestId::deserialize(id).ok()?;
         self.under_way.get(&id).map(|entry| &entry.ticket)

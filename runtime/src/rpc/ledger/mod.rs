@@ -205,7 +205,7 @@ impl Ledger {
         lock(&self.book).ended.is_none()
     }
 
-    /// How many requests were answered.
+    /// Returns how many requests were answered.
     pub(crate) fn answers(&self) -> u64 {
         lock(&self.book).answers
     }
@@ -309,7 +309,7 @@ impl Ledger {
         }
     }
 
-    /// How many requests have no end yet.
+    /// Returns how many requests have no end yet.
     #[cfg(test)]
     pub(in crate::rpc) fn open_requests(&self) -> usize {
         let book = lock(&self.book);
@@ -319,7 +319,7 @@ impl Ledger {
     }
 }
 
-/// A request of the server, where it has an id that can be answered.
+/// Returns a request of the server, where it has an id that can be answered.
 fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
     let id = serde_json::from_value(id).ok();
     let Some((id, Value::String(method))) = id.zip(fields.remove("method")) else {

@@ -9,7 +9,7 @@ use crate::rpc::sent::MethodCall;
 
 const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
 
-/// A ledger whose next request is 1.
+/// Returns a ledger whose next request is 1.
 fn ledger() -> Arc<Ledger> {
     let ledger = Ledger::new(NO_LIMITS, Duration::from_secs(30), Redactor::default());
     ledger.give_up(&admitted(&ledger));
@@ -29,14 +29,14 @@ fn admitted(ledger: &Ledger) -> Ticket {
     ledger.admit(100, TicketTerms::default()).expect("there is room")
 }
 
-/// The next request, of which nothing has left.
+/// Returns the next request, of which nothing has left.
 fn queued(ledger: &Arc<Ledger>) -> (Ticket, Outgoing) {
     let ticket = admitted(ledger);
     let outgoing = ledger.queued_request(&message(&ticket), &ticket);
     (ticket, outgoing)
 }
 
-/// The next request, which has left; it ends at a hundred times its id in the stream.
+/// Returns the next request, which has left; it ends at a hundred times its id in the stream.
 fn written(ledger: &Arc<Ledger>) -> Ticket {
     let (ticket, outgoing) = queued(ledger);
     assert!(outgoing.begin_write(Some(ticket.serial.unsigned_abs() * 100)));
@@ -44,7 +44,7 @@ fn written(ledger: &Arc<Ledger>) -> Ticket {
     ticket
 }
 
-/// A ledger whose request 1 has left.
+/// Returns a ledger whose request 1 has left.
 fn awaiting() -> (Arc<Ledger>, Ticket) {
     let ledger = ledger();
     let ticket = written(&ledger);

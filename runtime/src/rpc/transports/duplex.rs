@@ -26,7 +26,8 @@ type Writing = Box<dyn AsyncWrite + Send + Unpin>;
 /// The transport; dropping it closes the streams.
 pub(crate) type DuplexTransport = LineTransport<Stranger, Reader>;
 
-/// A transport to a client over a pair of streams, whose messages have at most so many bytes; longer ones are dropped.
+/// Returns a transport to a client over a pair of streams, whose messages have at most so many bytes; longer ones are
+/// dropped.
 ///
 /// # Errors
 /// Outside of a runtime.
@@ -55,8 +56,7 @@ impl FarEnd for Stranger {
 }
 
 impl DuplexTransport {
-    /// A transport over the streams, which are opened now.
-    /// Dropped: what was opened is closed.
+    /// Creates a transport over the streams, which are opened now. Dropped: what was opened is closed.
     pub(crate) async fn over(
         streams: &Streams,
         ledger: Arc<Ledger>,

@@ -59,7 +59,7 @@ impl Framer {
         Self { limit, state: State::Between { in_batch: false }, found: VecDeque::new() }
     }
 
-    /// The next of what was found.
+    /// Returns the next of what was found.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         self.found.pop_front()
     }

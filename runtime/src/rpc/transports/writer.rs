@@ -70,8 +70,7 @@ impl Writer {
         Some(stream.position.saturating_sub(lost))
     }
 
-    /// The stream, once what was written before has been read.
-    /// Dropped: its place in the queue is lost.
+    /// Returns the stream, once what was written before has been read. Dropped: its place in the queue is lost.
     async fn turn(&self) -> OwnedMutexGuard<Stream> {
         let mut stream = self.stream.clone().lock_owned().await;
         if let Some(sink) = &mut stream.sink {
@@ -80,7 +79,7 @@ impl Writer {
         stream
     }
 
-    /// The stream, where nothing is in the way.
+    /// Returns the stream, where nothing is in the way.
     fn turn_at_once(&self) -> Option<OwnedMutexGuard<Stream>> {
         let mut stream = self.stream.clone().try_lock_owned().ok()?;
         let is_free = !self.closing.is_cancelled() && stream.sink.as_mut().is_some_and(Sink::is_read);

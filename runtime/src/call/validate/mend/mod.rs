@@ -270,7 +270,7 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// The place in the same document that it leads to, where it says so by a JSON pointer.
+    /// Returns the place in the same document that it leads to, where it says so by a JSON pointer.
     pub(super) fn local_pointer(&self) -> Option<String> {
         let pointer = self.target.strip_prefix('#')?;
         (pointer.is_empty() || pointer.starts_with('/'))

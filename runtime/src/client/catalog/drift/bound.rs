@@ -81,7 +81,7 @@ pub(super) fn compared(tool: &Value, pin: Pin) -> Value {
     kept.into()
 }
 
-/// The hints of a tool, as far as bindings know them.
+/// Returns the hints of a tool, as far as bindings know them.
 pub(super) fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<bool>)> {
     let annotations = tool.get("annotations");
     Hint::ALL.map(Hint::wire).into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))

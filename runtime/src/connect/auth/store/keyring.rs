@@ -31,7 +31,7 @@ pub struct KeyringTokenStore {
 }
 
 impl KeyringTokenStore {
-    /// A store of the entries of this service: the program's name, so that no other program has the same.
+    /// Creates a store of the entries of this service: the program's name, so that no other program has the same.
     pub fn new(service: impl Into<String>) -> Self {
         Self { service: service.into(), locks: None }
     }

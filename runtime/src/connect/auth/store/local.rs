@@ -38,7 +38,7 @@ impl Default for LocalTokenStore {
 }
 
 impl LocalTokenStore {
-    /// The store of the current user.
+    /// Creates the store of the current user.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -14,7 +14,7 @@ pub struct MemoryTokenStore {
 }
 
 impl MemoryTokenStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

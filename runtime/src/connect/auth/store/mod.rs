@@ -85,7 +85,7 @@ impl StoredTokens {
         Self(text.into())
     }
 
-    /// The text to keep. It holds secrets.
+    /// Returns the text to keep. It holds secrets.
     pub fn expose(&self) -> &str {
         &self.0
     }

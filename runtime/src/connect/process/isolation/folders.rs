@@ -203,7 +203,7 @@ impl Home {
     }
 }
 
-/// The homes that there are: that of this process, and that of the user, where it is another.
+/// Returns the homes that there are: that of this process, and that of the user, where it is another.
 fn homes() -> Vec<Home> {
     let user = rustix::process::getuid().as_raw().to_string();
     let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

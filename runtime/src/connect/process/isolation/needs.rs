@@ -49,7 +49,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// The folders that a program belongs to.
+/// Returns the folders that a program belongs to.
 fn around(program: &Path) -> Vec<PathBuf> {
     let is = |path: &Path, name: &str| path.file_name() == Some(name.as_ref());
     if let Some(modules) = program.ancestors().filter(|above| is(above, "node_modules")).last() {
@@ -67,7 +67,7 @@ fn around(program: &Path) -> Vec<PathBuf> {
     [bin.to_owned()].into_iter().chain(libraries).collect()
 }
 
-/// The programs that the first line of a script names.
+/// Returns the programs that the first line of a script names.
 fn interpreters(script: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
     let mut first = Vec::new();
     let read = File::open(script).and_then(|file| file.take(LONGEST_FIRST_LINE).read_to_end(&mut first));

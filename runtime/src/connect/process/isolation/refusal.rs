@@ -8,7 +8,7 @@ use crate::ConnectErrorKind;
 /// The kind of a refusal, and its message.
 pub(crate) type Refusal = (ConnectErrorKind, String);
 
-/// A path in a message.
+/// Returns a path in a message.
 #[cfg(target_os = "linux")]
 pub(super) fn shown(path: &Path) -> String {
     mcp_bindgen_model::printable(&path.to_string_lossy())

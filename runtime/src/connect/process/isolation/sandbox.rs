@@ -83,7 +83,7 @@ impl Sandbox {
         Ok(Self { bwrap, options, program: found, env: plan.env, withheld, gate: gate.map(Arc::new) })
     }
 
-    /// The command that starts it, without its arguments.
+    /// Returns the command that starts it, without its arguments.
     pub(crate) fn command(&self) -> Command {
         let before = self.gate.iter().flat_map(|gate| gate.before_program());
         self.wrapping(before.chain([self.program.clone().into_os_string()]))

@@ -88,7 +88,7 @@ impl View {
         found.and_then(|at| self.places.get(at)).map(|(_, place)| place)
     }
 
-    /// The options of bubblewrap. Every path is absolute, so that none of them can be taken for an option.
+    /// Returns the options of bubblewrap. Every path is absolute, so that none of them can be taken for an option.
     pub(super) fn options(&self) -> Vec<OsString> {
         let mut options: Vec<OsString> = Vec::new();
         for (at, place) in &self.places {

@@ -39,7 +39,7 @@ fn cut(value: &Value) -> String {
     format!("{}{rest}", printable(&kept))
 }
 
-/// The first few differences; none where the one may stand for the other.
+/// Returns the first few differences; none where the one may stand for the other.
 pub(super) fn differences(recorded: &Value, now: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(String::new(), Some(recorded), Some(now), &mut found);

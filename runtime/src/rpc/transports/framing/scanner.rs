@@ -89,7 +89,7 @@ impl Scanner {
         (at, Step::More)
     }
 
-    /// The object's `id`, once it was read.
+    /// Returns the object's `id`, once it was read.
     pub(super) fn id(&mut self) -> Option<Value> {
         self.id.take()
     }

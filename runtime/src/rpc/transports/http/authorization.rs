@@ -13,8 +13,8 @@ use crate::rpc::ledger::Outgoing;
 
 /// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
 pub(crate) trait Authorizer: Send + Sync {
-    /// The header of the next request; `None` where it is sent without.
-    /// Dropped: the task that gets tokens goes on.
+    /// Returns the header of the next request; `None` where it is sent without. Dropped: the task that gets tokens goes
+    /// on.
     fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>>;
 
     /// Handles a refused request. Returns `true` if a new header is available for a retry. Dropping the future does not

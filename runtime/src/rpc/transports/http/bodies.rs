@@ -12,7 +12,7 @@ pub(crate) const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 const MAX_REFUSAL: usize = 64 * 1024;
 const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 
-/// The whole of a body.
+/// Returns the whole of a body.
 ///
 /// # Errors
 /// Fails if it is cut, or longer than a message may be.
@@ -20,7 +20,7 @@ pub(super) async fn whole(response: reqwest::Response) -> Result<Vec<u8>, String
     within(MAX_MESSAGE, response).await?.ok_or_else(too_large)
 }
 
-/// The whole of a body; `None` if it is longer than `limit`.
+/// Returns the whole of a body; `None` if it is longer than `limit`.
 ///
 /// # Errors
 /// Fails if it is cut.

@@ -127,7 +127,7 @@ fn verified_by_system() -> Result<Verified, String> {
     builder()?.with_platform_verifier().map_err(failed)
 }
 
-/// The configuration with the system's certificates, which takes long to make.
+/// Returns the configuration with the system's certificates, which takes long to make.
 fn of_system() -> Result<ClientConfig, String> {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
@@ -145,7 +145,7 @@ fn with_protocols(mut tls: ClientConfig) -> ClientConfig {
     tls
 }
 
-/// The text of a PEM file, from the configuration or from the file that it names.
+/// Returns the text of a PEM file, from the configuration or from the file that it names.
 fn pem(key: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.contains("-----BEGIN ") {
         return Ok(text.as_bytes().to_vec());
@@ -154,7 +154,7 @@ fn pem(key: &str, text: &str) -> Result<Vec<u8>, String> {
     fs::read(located(text, std::env::home_dir())).map_err(|error| format!("`{key}`: failed to read the file: {error}"))
 }
 
-/// The path with `~` as the user's home.
+/// Returns the path with `~` as the user's home.
 fn located(path: &str, home: Option<PathBuf>) -> PathBuf {
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),

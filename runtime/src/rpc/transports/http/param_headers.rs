@@ -39,7 +39,7 @@ impl ParamHeaders {
         Ok(())
     }
 
-    /// The headers that a call carries.
+    /// Returns the headers that a call carries.
     pub(crate) fn of_call(&self, tool: &str, arguments: &Map<String, Value>) -> HeaderMap {
         let tools = lock(&self.0);
         let mut headers = HeaderMap::new();

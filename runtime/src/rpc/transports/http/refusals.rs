@@ -50,7 +50,7 @@ impl HttpError {
         Self::new(HttpErrorKind::Lost, message)
     }
 
-    /// The status that the server refused it with.
+    /// Returns the status that the server refused it with.
     pub(crate) fn status(&self) -> Option<u16> {
         match self.kind {
             HttpErrorKind::Status { status, .. } | HttpErrorKind::SessionLost(status) => Some(status.as_u16()),
@@ -109,7 +109,7 @@ impl From<reqwest::Error> for HttpError {
     }
 }
 
-/// The causes of an error without its URL, which may hold a secret.
+/// Returns the causes of an error without its URL, which may hold a secret.
 pub(crate) fn describe(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut source = error.source();

@@ -141,8 +141,8 @@ impl Requests {
         }
     }
 
-    /// A stream of the server's own messages, or the rest of an answer that was cut; none where the server has no such.
-    /// Dropped: the stream is not opened.
+    /// Returns a stream of the server's own messages, or the rest of an answer that was cut; none where the server has
+    /// no such. Dropped: the stream is not opened.
     pub(super) async fn get(
         &self,
         conversation: &Conversation,
@@ -242,7 +242,7 @@ impl Requests {
         });
     }
 
-    /// The session that the server begins with an answer, and that no text shows from here on.
+    /// Returns the session that the server begins with an answer, and that no text shows from here on.
     fn session(&self, response: &reqwest::Response) -> Option<HeaderValue> {
         let mut id = response.headers().get(SESSION)?.clone();
         id.set_sensitive(true);
@@ -252,8 +252,8 @@ impl Requests {
         Some(id)
     }
 
-    /// The first message of a response that answers something; what comes before it is handed over.
-    /// Dropped: the answer is lost.
+    /// Returns the first message of a response that answers something; what comes before it is handed over. Dropped:
+    /// the answer is lost.
     async fn first_answer(&self, response: reqwest::Response) -> Result<Value, HttpError> {
         if content_type(&response).starts_with(EVENT_STREAM) {
             let mut reader = self.reader(response);
@@ -278,7 +278,7 @@ impl Requests {
         answers.find(messages::is_message).ok_or_else(|| self.no_answer(&kind, &body))
     }
 
-    /// A body that does not answer the request.
+    /// Returns a body that does not answer the request.
     pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> HttpError {
         let said = self.http.shown(body);
         let said = if said.is_empty() { "; its body is empty".to_owned() } else { format!(": {said}") };
@@ -381,7 +381,8 @@ impl Requests {
     }
 }
 
-/// The protocol version that a server agrees to in the answer to a handshake, or to a request that says its own.
+/// Returns the protocol version that a server agrees to in the answer to a handshake, or to a request that says its
+/// own.
 fn agreed_version<'v>(answer: &'v Value, own: Option<&'v str>) -> Option<&'v str> {
     let result = answer.get("result")?;
     match own {

@@ -92,18 +92,18 @@ impl Gate {
         Ok(Self { folder, socat, task })
     }
 
-    /// The options of bubblewrap, which follow those of files.
+    /// Returns the options of bubblewrap, which follow those of files.
     pub(super) fn options(&self) -> [OsString; 3] {
         ["--ro-bind".into(), self.folder.clone().into(), SEEN_AT.into()]
     }
 
-    /// The command that starts the program, in front of it.
+    /// Returns the command that starts the program, in front of it.
     pub(super) fn before_program(&self) -> [OsString; 6] {
         let socket = Path::new(SEEN_AT).join(SOCKET);
         ["/bin/sh".into(), "-c".into(), SCRIPT.into(), "sh".into(), self.socat.clone().into(), socket.into()]
     }
 
-    /// The variables that name the proxy.
+    /// Returns the variables that name the proxy.
     pub(super) fn env() -> impl Iterator<Item = (&'static str, OsString)> {
         let proxies = VARIABLES.into_iter().map(|name| (name, ADDRESS.into()));
         // Node's own `fetch` reads the variables only with this.

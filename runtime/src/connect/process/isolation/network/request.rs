@@ -59,7 +59,7 @@ impl Request {
     }
 }
 
-/// The host and the port of `HOST:PORT`.
+/// Returns the host and the port of `HOST:PORT`.
 fn authority(text: &str, default: Option<u16>) -> Result<(String, u16), &'static str> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) => (host, port.parse().map_err(|_| "the port is not a number")?),

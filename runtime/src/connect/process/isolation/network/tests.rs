@@ -25,7 +25,7 @@ fn domains(domains: &[&str]) -> Vec<Domain> {
     domains.iter().map(|domain| Domain::parse(domain).unwrap()).collect()
 }
 
-/// A server on the loopback address that counts connections, and answers each with a redirect.
+/// Returns a server on the loopback address that counts connections, and answers each with a redirect.
 async fn destination() -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -48,7 +48,7 @@ async fn destination() -> (u16, Arc<AtomicUsize>) {
     (port, count)
 }
 
-/// A proxy for which the port on the loopback address that the tests listen on is a public one.
+/// Returns a proxy for which the port on the loopback address that the tests listen on is a public one.
 fn proxy(allowed: &[&str], asked: Arc<AtomicUsize>) -> Proxy {
     let resolve = move |host: String, port: u16| -> crate::ground::task::Boxed<io::Result<Vec<std::net::SocketAddr>>> {
         let again = asked.fetch_add(1, Ordering::SeqCst) > 0;
