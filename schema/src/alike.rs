@@ -83,7 +83,7 @@ impl Alike {
     }
 }
 
-/// A shape without the shapes that it holds, and those, in an order that its content decides.
+/// Returns a shape without the shapes that it holds, and those, in an order that its content decides.
 fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
     let mut shape = shape.clone();
     match &mut shape {

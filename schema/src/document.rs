@@ -40,7 +40,7 @@ impl<'a> Document<'a> {
         Self { schemas, shapes, root, role }
     }
 
-    /// The shapes of a schema of the document that no shape leads to, such as that of keys of a pattern.
+    /// Returns the shapes of a schema of the document that no shape leads to, such as that of keys of a pattern.
     #[cfg(feature = "provider")]
     pub(crate) fn shapes_of(&mut self, schema: SchemaId) -> (Shapes, ShapeId) {
         let mut unheard = Reporter::new("", 0, "");

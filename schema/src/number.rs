@@ -45,7 +45,7 @@ impl Decimal {
         }
     }
 
-    /// The power of ten of the last digit.
+    /// Returns the power of ten of the last digit.
     fn scale(&self) -> i64 {
         self.point - i64::try_from(self.digits.len()).unwrap_or_default()
     }
@@ -70,7 +70,7 @@ pub(crate) fn is_integral(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || Decimal::of(number).scale() >= 0
 }
 
-/// The greatest integer that is not above a number; what is beyond 128 bits is at their end.
+/// Returns the greatest integer that is not above a number; what is beyond 128 bits is at their end.
 pub(crate) fn floor(number: &Number) -> i128 {
     const MOST_DIGITS: i64 = 38;
     if let Some(whole) = number.as_i64() {
@@ -179,7 +179,7 @@ impl Hash for ByValue<'_> {
     }
 }
 
-/// The hash of what a value says.
+/// Returns the hash of what a value says.
 pub(crate) fn hashed(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

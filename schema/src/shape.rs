@@ -355,7 +355,7 @@ impl Shape {
         children
     }
 
-    /// The ids of all these, to be changed.
+    /// Returns the ids of all these, to be changed.
     #[cfg(feature = "bindings")]
     pub(crate) fn children_mut(&mut self) -> Vec<&mut ShapeId> {
         match self {

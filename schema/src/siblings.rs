@@ -8,7 +8,7 @@ use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
 const COST: usize = 200_000;
 const COST_OF_SHAPE: usize = 500;
 
-/// The structs that ignore a property which another branch of a union around them declares there.
+/// Returns the structs that ignore a property which another branch of a union around them declares there.
 pub(crate) fn losing_structs(shapes: &Shapes) -> BTreeSet<ShapeId> {
     let mut walk = Walk {
         shapes,

@@ -9,12 +9,12 @@ use crate::normalize::WORDING;
 /// Keywords that hold data, whatever it looks like.
 pub(crate) const DATA: [&str; 5] = ["enum", "const", "default", "examples", "required"];
 
-/// The text of a string, or the JSON of another value.
+/// Returns the text of a string, or the JSON of another value.
 pub(crate) fn text_or_json(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A text in a message: so many of its characters.
+/// Returns a text in a message: so many of its characters.
 #[doc(hidden)]
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
@@ -35,7 +35,7 @@ pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
-/// The schema without what is there for people alone.
+/// Returns the schema without what is there for people alone.
 pub(crate) fn without_wording(schema: &Value) -> Value {
     match schema {
         Value::Object(keywords) => {

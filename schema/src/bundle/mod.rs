@@ -80,7 +80,7 @@ impl Draft {
         self <= Self::D7
     }
 
-    /// The keyword by which a schema names itself.
+    /// Returns the keyword by which a schema names itself.
     fn id(self) -> &'static str {
         if self == Self::D4 { "id" } else { "$id" }
     }
@@ -259,7 +259,7 @@ pub fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> 
     map.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// The JSON pointer of a step below another.
+/// Returns the JSON pointer of a step below another.
 pub(crate) fn below(pointer: &str, step: &str) -> String {
     let mut pointer = pointer.to_owned();
     push(&mut pointer, step);

@@ -1,6 +1,6 @@
 //! The subset of RFC 3986 that references inside one document need.
 
-/// The part before the fragment, and the fragment without its `#`.
+/// Returns the part before the fragment, and the fragment without its `#`.
 pub(super) fn split(reference: &str) -> (&str, &str) {
     reference.split_once('#').unwrap_or((reference, ""))
 }

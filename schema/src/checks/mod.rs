@@ -98,7 +98,7 @@ impl Document<'_> {
     }
 }
 
-/// The keywords of a count: at least none says nothing.
+/// Returns the keywords of a count: at least none says nothing.
 fn counts([(least, fewest), (most, greatest)]: [(&str, Option<u64>); 2]) -> Map<String, Value> {
     let counts = [(least, fewest.filter(|count| *count > 0)), (most, greatest)];
     counts.into_iter().filter_map(|(keyword, count)| Some((keyword.to_owned(), count?.into()))).collect()

@@ -158,7 +158,7 @@ impl Reading<'_> {
         char::from_u32(code).map(|character| (character.len_utf8(), Some(character)))
     }
 
-    /// The categories that every engine knows.
+    /// Returns the categories that every engine knows.
     fn property(&mut self) -> Option<Member> {
         const KNOWN: [&str; 12] = ["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "Nd", "P", "S", "Z"];
         self.takes('{').then_some(())?;

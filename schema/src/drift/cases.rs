@@ -104,7 +104,7 @@ impl Partial {
         }
     }
 
-    /// The cases of a choice that are possible; this one where it says what one of them adds.
+    /// Returns the cases of a choice that are possible; this one where it says what one of them adds.
     fn chosen(&self, version: &Version<'_>, choice: &Choice) -> Vec<Self> {
         let mut chosen: Vec<Self> = Vec::new();
         for way in choice {
@@ -131,7 +131,7 @@ impl Case {
         &self.0
     }
 
-    /// The assertions of the schemas.
+    /// Returns the assertions of the schemas.
     pub(super) fn assertions<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Assertions> {
         self.0.iter().map(|id| version.assertions(*id))
     }
@@ -158,7 +158,7 @@ impl Case {
         self.kinds(version) == Kinds::OBJECT && self.required(version).iter().any(is_impossible)
     }
 
-    /// The values, where they are listed.
+    /// Returns the values, where they are listed.
     pub(super) fn values(&self, version: &Version<'_>) -> Option<Vec<Value>> {
         let mut listing = self.0.iter().filter(|id| version.node(**id).allowed.is_some());
         let kinds = self.kinds(version);
@@ -169,7 +169,7 @@ impl Case {
         Some(first.filter(is_value).cloned().collect())
     }
 
-    /// The values of a kind, where they are listed or few.
+    /// Returns the values of a kind, where they are listed or few.
     pub(super) fn listed(&self, version: &Version<'_>, kind: Kinds, patterns: &mut Patterns) -> Option<Vec<Value>> {
         let values = match kind {
             Kinds::NULL => Some(vec![Value::Null]),
@@ -191,7 +191,7 @@ impl Case {
         self.assertions(version).flat_map(|asserted| &asserted.maximum)
     }
 
-    /// The least and the greatest integer, where there are bounds.
+    /// Returns the least and the greatest integer, where there are bounds.
     pub(super) fn integers(&self, version: &Version<'_>) -> (Option<i128>, Option<i128>) {
         (self.minimum(version).map(Limit::least).max(), self.maximum(version).map(Limit::greatest).min())
     }
@@ -206,7 +206,7 @@ impl Case {
         keys.filter(|key| seen.insert(*key)).collect()
     }
 
-    /// The keys that are declared or named.
+    /// Returns the keys that are declared or named.
     pub(super) fn keys<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
         let mut keys = self.required(version);
         let mut seen: HashSet<&str> = keys.iter().copied().collect();
@@ -221,7 +221,7 @@ impl Case {
         keys
     }
 
-    /// The schemas for the value of a property; `None` where there can be none.
+    /// Returns the schemas for the value of a property; `None` where there can be none.
     pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Option<Conjunction> {
         let mut asked = Conjunction::new();
         for id in &self.0 {
@@ -232,12 +232,12 @@ impl Case {
         Self::asked(version, asked)
     }
 
-    /// The schemas of properties that no schema declares and no pattern matches.
+    /// Returns the schemas of properties that no schema declares and no pattern matches.
     pub(super) fn others(&self, version: &Version<'_>) -> Option<Conjunction> {
         Self::asked(version, self.0.iter().filter_map(|id| version.additional(*id)).collect())
     }
 
-    /// The patterns of keys, each with schemas that hold for every undeclared property that it matches.
+    /// Returns the patterns of keys, each with schemas that hold for every undeclared property that it matches.
     pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Option<Conjunction>)> {
         let patterns =
             self.0.iter().flat_map(|id| version.assertions(*id).patterns.iter().map(move |found| (*id, found)));
@@ -253,7 +253,7 @@ impl Case {
         patterns.map(asked).collect()
     }
 
-    /// The schemas for an item; `None` where there can be none.
+    /// Returns the schemas for an item; `None` where there can be none.
     pub(super) fn item(&self, version: &Version<'_>, index: usize) -> Option<Conjunction> {
         let item = |id: &SchemaId| {
             let node = version.node(*id);
@@ -262,7 +262,7 @@ impl Case {
         Self::asked(version, self.0.iter().filter_map(item).collect())
     }
 
-    /// How many items the longest list of items by place has.
+    /// Returns how many items the longest list of items by place has.
     pub(super) fn prefix(&self, version: &Version<'_>) -> usize {
         self.0.iter().map(|id| version.node(*id).prefix_items.len()).max().unwrap_or_default()
     }

@@ -18,7 +18,7 @@ pub enum Witness {
 }
 
 impl Witness {
-    /// The arguments, or the structured result.
+    /// Returns the arguments, or the structured result.
     #[must_use]
     pub fn value(&self) -> &Value {
         match self {

@@ -96,7 +96,7 @@ impl Failure {
         self
     }
 
-    /// The steps as a JSON pointer.
+    /// Returns the steps as a JSON pointer.
     pub(super) fn pointer(&self) -> String {
         let mut pointer = String::new();
         for step in self.steps.iter().rev() {

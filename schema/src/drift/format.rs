@@ -13,7 +13,8 @@ struct Format {
     most: usize,
 }
 
-/// A format with a row of the table: its name, a sample, and then what is before, and after, a character and how many there are.
+/// Returns a format with a row of the table: its name, a sample, and then what is before, and after, a character and
+/// how many there are.
 const fn format(
     name: &'static str,
     sample: &'static str,
@@ -47,17 +48,17 @@ fn known(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The format that a schema names, in any dialect.
+/// Returns the format that a schema names, in any dialect.
 pub(super) fn named<'v>(version: &'v Version<'_>, schema: SchemaId) -> Option<&'v str> {
     version.document.schemas.source(schema)?.get("format")?.as_str()
 }
 
-/// A text of a format.
+/// Returns a text of a format.
 pub(super) fn sample(name: &str) -> Option<&'static str> {
     known(name).map(|format| format.sample)
 }
 
-/// A text of a format with so many characters.
+/// Returns a text of a format with so many characters.
 pub(super) fn of_length(name: &str, length: usize) -> Option<String> {
     let Format { before, fill, after, most, .. } = known(name)?;
     let count = length.checked_sub(before.len() + after.len()).filter(|count| (1..=*most).contains(count))?;

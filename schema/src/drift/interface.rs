@@ -17,7 +17,7 @@ use crate::{Document, Role};
 
 const DEEPEST: usize = 200;
 
-/// The differences between the types: changes without a tool, by pointers in the schema.
+/// Returns the differences between the types: changes without a tool, by pointers in the schema.
 pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Change> {
     let [old_root, new_root] = [old.root, new.root];
     let (old, new) = (Rust::of(old), Rust::of(new));
@@ -390,12 +390,12 @@ impl Interface<'_> {
     }
 }
 
-/// The pointer of a property.
+/// Returns the pointer of a property.
 fn property_at(pointer: &str, key: &str) -> String {
     below(&format!("{pointer}/properties"), key)
 }
 
-/// The fields by their keys.
+/// Returns the fields by their keys.
 fn by_wire(object: &StructShape) -> HashMap<&str, &Field> {
     object.fields.iter().map(|field| (field.wire.as_str(), field)).collect()
 }

@@ -33,7 +33,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
         Self { known: HashMap::new(), provisional: Vec::new(), open: 0, leans_on: NOTHING }
     }
 
-    /// The verdict on a pair, where there is one.
+    /// Returns the verdict on a pair, where there is one.
     pub(super) fn get(&mut self, key: &K) -> Option<V> {
         let known = self.known.get(key)?;
         self.leans_on = self.leans_on.min(known.leans_on);

@@ -75,7 +75,8 @@ pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
 /// An item of the old list, and of the new.
 type Pair<'v> = (Option<&'v Value>, Option<&'v Value>);
 
-/// The items of two lists, each in both as far as it is, by name and, as a name may be there twice, by which of that name it is.
+/// Returns the items of two lists, each in both as far as it is, by name and, as a name may be there twice, by which of
+/// that name it is.
 fn pairs<'v>(old: &'v [Value], new: &'v [Value]) -> BTreeMap<(&'v str, usize), Pair<'v>> {
     let mut pairs: BTreeMap<_, Pair<'v>> = BTreeMap::new();
     by_name(old, |key, item| pairs.entry(key).or_default().0 = Some(item));

@@ -117,7 +117,7 @@ fn compare(
     }
 }
 
-/// A change of one of them; [`compare`] adds which one.
+/// Returns a change of one of them; [`compare`] adds which one.
 fn said(class: Class, kind: ChangeKind, detail: impl Into<String>) -> Change {
     Change::new("", class, kind, "", detail)
 }
@@ -152,7 +152,7 @@ fn template_changes(old: &Item, new: &Item) -> Vec<Change> {
     found
 }
 
-/// The arguments of `new` for the variables of a template.
+/// Returns the arguments of `new` for the variables of a template.
 fn variables(template: &Item) -> Vec<Argument> {
     let text = template.get("uriTemplate").and_then(Value::as_str).unwrap_or_default();
     let variables = UriTemplate::parse(text).map(|template| template.variables()).unwrap_or_default();
@@ -164,7 +164,7 @@ fn variables(template: &Item) -> Vec<Argument> {
     required.map(argument).collect()
 }
 
-/// The arguments of `new` for a prompt.
+/// Returns the arguments of `new` for a prompt.
 fn required_texts(arguments: &[Listed<'_>]) -> Vec<Argument> {
     let wires: Vec<&str> = arguments.iter().map(|(name, ..)| *name).collect();
     let required = arguments.iter().zip(names::fields(&wires)).filter(|((.., is_required), _)| *is_required);
@@ -238,7 +238,7 @@ fn by_argument<'p>(arguments: &[Listed<'p>]) -> BTreeMap<&'p str, (&'p Value, bo
     arguments.iter().map(|(name, argument, is_required)| (*name, (*argument, *is_required))).collect()
 }
 
-/// The arguments that can be bound.
+/// Returns the arguments that can be bound.
 fn arguments(prompt: &Item) -> Vec<Listed<'_>> {
     let mut arguments: Vec<Listed<'_>> = Vec::new();
     for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {

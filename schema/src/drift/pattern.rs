@@ -36,7 +36,7 @@ impl Patterns {
         self.compiled(pattern).map(|automaton| automaton.is_match(text))
     }
 
-    /// The number of states that are looked at for each character of a text, at the most.
+    /// Returns the number of states that are looked at for each character of a text, at the most.
     pub(super) fn states(&mut self, pattern: &str) -> usize {
         self.compiled(pattern).map_or(0, |automaton| automaton.regex.get_nfa().states().len())
     }
@@ -58,7 +58,7 @@ pub(crate) fn compile(pattern: &str) -> Option<Automaton> {
     Some(Automaton { cache: regex.create_cache(), regex, prefix })
 }
 
-/// The literal text after a `^` at the start.
+/// Returns the literal text after a `^` at the start.
 fn prefix(hir: &Hir) -> Option<String> {
     let HirKind::Concat(parts) = hir.kind() else { return None };
     let [start, literal, ..] = parts.as_slice() else { return None };
@@ -68,8 +68,8 @@ fn prefix(hir: &Hir) -> Option<String> {
     }
 }
 
-/// A pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, and white space and line ends those of
-/// ECMA-262, as the crates for regular expressions spell it.
+/// Returns a pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, and white space and line
+/// ends those of ECMA-262, as the crates for regular expressions spell it.
 fn ecma(pattern: &str) -> String {
     let mut spelled = String::with_capacity(pattern.len());
     let mut in_class = false;
@@ -110,7 +110,7 @@ fn ecma(pattern: &str) -> String {
     spelled
 }
 
-/// A text in which the pattern is found.
+/// Returns a text in which the pattern is found.
 pub(super) fn sample(pattern: &str) -> Option<String> {
     samples(pattern, 0).into_iter().next()
 }

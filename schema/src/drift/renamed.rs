@@ -21,7 +21,7 @@ pub(super) struct Renamed<'w> {
 }
 
 impl Renamed<'_> {
-    /// The class and kind of the change, by whether code for the old name compiles.
+    /// Returns the class and kind of the change, by whether code for the old name compiles.
     pub(super) fn called(compiles: bool) -> (Class, ChangeKind) {
         if compiles { (Class::Silent, ChangeKind::NameTaken) } else { (Class::Source, ChangeKind::Renamed) }
     }
@@ -33,8 +33,8 @@ impl Renamed<'_> {
     }
 }
 
-/// The things of the old list that are called otherwise now, or are gone and left their name to another; `named` gives the name of
-/// each of a list, and `of` is what the things are: `"tool"`.
+/// Returns the things of the old list that are called otherwise now, or are gone and left their name to another;
+/// `named` gives the name of each of a list, and `of` is what the things are: `"tool"`.
 pub(super) fn renamed<'w>(
     old: &[&'w str],
     new: &[&'w str],
@@ -64,7 +64,7 @@ pub(super) fn renamed<'w>(
     old.iter().zip(&before).filter_map(is_another).collect()
 }
 
-/// The prompts, or the resource templates, that are called otherwise now; `word` begins their names.
+/// Returns the prompts, or the resource templates, that are called otherwise now; `word` begins their names.
 pub(super) fn offers<'w>(
     word: &str,
     what: &str,
@@ -85,7 +85,7 @@ pub(super) fn offers<'w>(
     })
 }
 
-/// The names that are there, each once.
+/// Returns the names that are there, each once.
 pub(super) fn names_of(list: &[Value]) -> Vec<&str> {
     let mut names: Vec<&str> = list.iter().filter_map(|item| item.get("name")?.as_str()).collect();
     names.sort_unstable();

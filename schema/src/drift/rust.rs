@@ -100,7 +100,7 @@ impl<'d> Rust<'d> {
         !self.partial.contains(&id)
     }
 
-    /// The types that a union can be made of by `From`, by their alternatives.
+    /// Returns the types that a union can be made of by `From`, by their alternatives.
     pub(super) fn conversions(&self, union: &UnionShape) -> HashMap<String, String> {
         let labels = names::branch_labels(union);
         let held = union.branches.iter().zip(labels).map(|(branch, label)| (self.shape(branch.shape, &label), label));
@@ -123,7 +123,7 @@ impl<'d> Rust<'d> {
         self.boxed.contains(&(holder, held))
     }
 
-    /// The type of a shape. A type without a definition is called after its `label`.
+    /// Returns the type of a shape. A type without a definition is called after its `label`.
     pub(super) fn shape(&self, id: ShapeId, label: &str) -> String {
         match self.document.shapes.get(id) {
             Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => "Value".to_owned(),
@@ -152,7 +152,7 @@ impl<'d> Rust<'d> {
         }
     }
 
-    /// The name of the definition that a type is.
+    /// Returns the name of the definition that a type is.
     pub(super) fn definition(&self, id: ShapeId) -> Option<String> {
         match self.document.shapes.origin(id) {
             [only] if id != self.document.root => self.document.schemas.definition(*only),
@@ -175,7 +175,7 @@ impl<'d> Rust<'d> {
         }
     }
 
-    /// The arguments of `new`; `None` where a type has no `new`.
+    /// Returns the arguments of `new`; `None` where a type has no `new`.
     pub(super) fn arguments(&self, id: ShapeId, object: &StructShape) -> Option<Vec<Argument>> {
         let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
         let is_asked_for = |field: &Field| field.presence == Presence::Required && !self.is_constant(field.slot);

@@ -104,7 +104,7 @@ impl<'v> Sampler<'v> {
         values
     }
 
-    /// The largest object of a case with a property of its own, to be valid where the smallest is not.
+    /// Returns the largest object of a case with a property of its own, to be valid where the smallest is not.
     pub(super) fn largest_with(&mut self, case: &Case, key: &str, value: &Value) -> Option<Value> {
         if !self.affords([value]) {
             return None;
@@ -115,7 +115,7 @@ impl<'v> Sampler<'v> {
         Some(Value::Object(object))
     }
 
-    /// A failure of all values of one case and kind.
+    /// Returns a failure of all values of one case and kind.
     pub(super) fn failure(&mut self, case: &Case, kind: Kinds, reason: Reason) -> Failure {
         Failure::new(reason, self.of_case(case, kind).to_vec())
     }
@@ -239,7 +239,7 @@ impl<'v> Sampler<'v> {
         arrays
     }
 
-    /// An array of that length, where that is not too long to prove anything.
+    /// Returns an array of that length, where that is not too long to prove anything.
     pub(super) fn array_of(&mut self, case: &Case, length: u64) -> Option<Value> {
         let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITEMS)?;
         self.array(case, length, None)
@@ -301,13 +301,13 @@ impl<'v> Sampler<'v> {
         Some(())
     }
 
-    /// The smallest object, beside one property that is given.
+    /// Returns the smallest object, beside one property that is given.
     pub(super) fn object(&mut self, case: &Case, given: Option<(&str, &Value)>) -> Option<Map<String, Value>> {
         let given = given.map(|(key, value)| (key.to_owned(), value.clone()));
         self.object_with(case, &given.into_iter().collect())
     }
 
-    /// The smallest object that is valid, beside the properties that are given.
+    /// Returns the smallest object that is valid, beside the properties that are given.
     pub(super) fn object_with(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         let object = self.smallest(case, given)?;
         Some(self.satisfying(case, object, given))
@@ -328,7 +328,8 @@ impl<'v> Sampler<'v> {
         Some(object)
     }
 
-    /// The object; where it breaks a condition that another value of one of its own properties keeps, with that value.
+    /// Returns the object; where it breaks a condition that another value of one of its own properties keeps, with that
+    /// value.
     fn satisfying(
         &mut self,
         case: &Case,

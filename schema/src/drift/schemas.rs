@@ -18,7 +18,7 @@ use crate::number::same;
 use crate::texts::without_wording;
 use crate::{Role, wrapper};
 
-/// The changes from one schema to the other.
+/// Returns the changes from one schema to the other.
 pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<Change> {
     if old == new {
         return Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn arguments(schema: &Value) -> Option<Value> {
     values.iter().find(fits).cloned()
 }
 
-/// A structured result that the types of a schema do not read.
+/// Returns a structured result that the types of a schema do not read.
 pub(super) fn unreadable(schema: &Value) -> Option<Value> {
     let version = Version::read(schema, Role::Output);
     let values = [Value::Null, Value::Object(serde_json::Map::new()), "".into(), 0.into(), Value::Array(Vec::new())];
@@ -135,7 +135,7 @@ struct Proof<'p> {
 }
 
 impl<'p> Proof<'p> {
-    /// The version whose values are proofs.
+    /// Returns the version whose values are proofs.
     fn source(&self) -> &'p Version<'p> {
         match self.role {
             Role::Input => self.old,
@@ -168,7 +168,7 @@ impl<'p> Proof<'p> {
         }
     }
 
-    /// The first proof that holds for validators that check every format, too, or else the first.
+    /// Returns the first proof that holds for validators that check every format, too, or else the first.
     fn best(&mut self, values: &[Value]) -> Option<Value> {
         let mut first = None;
         for value in values {

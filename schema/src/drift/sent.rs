@@ -13,7 +13,7 @@ pub(super) enum Sent {
 }
 
 impl Sent {
-    /// All that a document's types print.
+    /// Returns all that a document's types print.
     pub(super) fn by(document: &Document<'_>) -> Self {
         Self::Shapes { shapes: vec![document.root], null: false }
     }

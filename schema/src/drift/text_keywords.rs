@@ -55,7 +55,7 @@ fn schemas(old: &Value, new: &Value, pointer: &mut String, found: &mut Vec<(Stri
     }
 }
 
-/// The innermost place that holds every difference of two texts.
+/// Returns the innermost place that holds every difference of two texts.
 pub(super) fn narrowest(old: &Value, new: &Value) -> String {
     let mut pointer = String::new();
     let (mut old, mut new) = (old, new);

@@ -126,7 +126,7 @@ impl Types<'_> {
     }
 }
 
-/// The value of an integral number.
+/// Returns the value of an integral number.
 fn integer(number: &Number) -> Option<i128> {
     is_integral(number).then(|| floor(number))
 }

@@ -113,13 +113,13 @@ impl<'a> Version<'a> {
         ))
     }
 
-    /// The schema that a schema declares for a key.
+    /// Returns the schema that a schema declares for a key.
     pub(super) fn property(&self, id: SchemaId, key: &str) -> Option<SchemaId> {
         self.index(id)?.properties.get(key).copied()
     }
 
-    /// The schemas that a schema puts on a key, but for the one of undeclared properties, each with whether that is sure: of a
-    /// pattern it may not be known whether it matches.
+    /// Returns the schemas that a schema puts on a key, but for the one of undeclared properties, each with whether
+    /// that is sure: of a pattern it may not be known whether it matches.
     pub(super) fn keyed(&self, id: SchemaId, key: &str, patterns: &mut Patterns) -> Vec<(SchemaId, bool)> {
         let mut keyed: Vec<(SchemaId, bool)> =
             self.property(id, key).map(|schema| (schema, true)).into_iter().collect();
@@ -170,12 +170,12 @@ impl<'a> Version<'a> {
         self.node(id).never || self.possible.get(id.index()) == Some(&false)
     }
 
-    /// The schema of properties that are not declared.
+    /// Returns the schema of properties that are not declared.
     pub(super) fn additional(&self, id: SchemaId) -> Option<SchemaId> {
         self.node(id).additional.or(self.assertions(id).others)
     }
 
-    /// The kinds that a schema's own keywords allow.
+    /// Returns the kinds that a schema's own keywords allow.
     pub(super) fn kinds(&self, id: SchemaId) -> Kinds {
         let node = self.node(id);
         if self.never(id) {

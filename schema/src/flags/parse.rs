@@ -235,7 +235,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A word, typed by its place; `@` reads a file where a string may stand.
+    /// Returns a word, typed by its place; `@` reads a file where a string may stand.
     fn value(&mut self, flag: &str, view: &View<'_>, text: &str, is_element: bool) -> Option<Value> {
         if view.has(Kinds::STRING)
             && let Some(name) = text.strip_prefix('@')

@@ -113,7 +113,7 @@ impl Flags {
         None
     }
 
-    /// The members of an object, each by dots; `None` where one of them has no plain form.
+    /// Returns the members of an object, each by dots; `None` where one of them has no plain form.
     fn print_members(&self, above: &str, path: &[String], members: &Map<String, Value>) -> Option<Vec<String>> {
         if members.is_empty() {
             return None;
@@ -169,7 +169,7 @@ impl Flags {
     }
 }
 
-/// The word that is read as this value.
+/// Returns the word that is read as this value.
 fn text_of(view: &View<'_>, value: &Value) -> Option<String> {
     let text = text_or_json(value);
     if view.has(Kinds::STRING) && text.starts_with('@') {

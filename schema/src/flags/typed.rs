@@ -113,7 +113,7 @@ pub(super) fn exact(text: &str) -> Result<Value, String> {
     }
 }
 
-/// An integer of JSON text that 64 bits do not hold, and no double exactly.
+/// Returns an integer of JSON text that 64 bits do not hold, and no double exactly.
 fn inexact_number(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut position = 0;

@@ -147,13 +147,13 @@ impl<'s> View<'s> {
         place
     }
 
-    /// The declared properties, each once, in the order of their declaration.
+    /// Returns the declared properties, each once, in the order of their declaration.
     pub(super) fn properties(&self) -> Vec<&'s str> {
         let mut seen = HashSet::new();
         self.declared().filter(|name| seen.insert(*name)).collect()
     }
 
-    /// A declared property.
+    /// Returns a declared property.
     pub(super) fn property(&self, name: &str) -> Option<Place> {
         let mut place = Place::default();
         for object in &self.objects {
@@ -177,7 +177,7 @@ impl<'s> View<'s> {
         })
     }
 
-    /// The property of this name, or those whose kebab form it is.
+    /// Returns the property of this name, or those whose kebab form it is.
     pub(super) fn named(&self, name: &str) -> Vec<&'s str> {
         if let Some(exact) = self.declared().find(|property| *property == name) {
             return vec![exact];
@@ -213,7 +213,7 @@ impl<'s> View<'s> {
         self.property(name).or_else(|| self.undeclared()).unwrap_or_else(Place::anything)
     }
 
-    /// The properties that an object has to have, as far as all ways to be this one agree.
+    /// Returns the properties that an object has to have, as far as all ways to be this one agree.
     pub(super) fn required(&self, tags: impl Fn(&str) -> Option<Value>) -> Vec<&'s str> {
         if self.has(Kinds::OBJECT) || !self.maps.is_empty() {
             return Vec::new();

@@ -95,7 +95,7 @@ pub(super) enum Word<'w> {
     },
 }
 
-/// The name in `NAME`, `NAME=VALUE` or `NAME:=JSON`, and what follows it.
+/// Returns the name in `NAME`, `NAME=VALUE` or `NAME:=JSON`, and what follows it.
 pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
     match text.split_once('=') {
         Some((name, value)) => match name.strip_suffix(':') {
@@ -106,7 +106,8 @@ pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
     }
 }
 
-/// The name in `NAME=VALUE` or `NAME:=JSON`, where it may be a JSON string, what follows it, and whether it is one.
+/// Returns the name in `NAME=VALUE` or `NAME:=JSON`, where it may be a JSON string, what follows it, and whether it is
+/// one.
 pub(super) fn any_name(text: &str) -> (Cow<'_, str>, Given<'_>, bool) {
     match quoted_name(text) {
         Some((name, rest)) => (name.into(), name_and_value(rest).1, true),
@@ -117,7 +118,7 @@ pub(super) fn any_name(text: &str) -> (Cow<'_, str>, Given<'_>, bool) {
     }
 }
 
-/// A name that is written as a JSON string, and what follows it.
+/// Returns a name that is written as a JSON string, and what follows it.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     if !text.starts_with('"') {
         return None;
@@ -209,7 +210,7 @@ impl Flags {
         }
     }
 
-    /// The flag or the stray word at a position, and how many words it takes.
+    /// Returns the flag or the stray word at a position, and how many words it takes.
     fn word<'w>(&self, words: &'w [String], position: usize, before: Option<&'w str>) -> Option<(Word<'w>, usize)> {
         let word = words.get(position)?.as_str();
         // A value does not begin like a flag; `--NAME=VALUE` takes every value.

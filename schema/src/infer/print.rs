@@ -45,7 +45,7 @@ impl Sample {
         self.to_json(always, (0..=DEEPEST).rev().find(fits).unwrap_or_default())
     }
 
-    /// How many schemas there are down to some level.
+    /// Returns how many schemas there are down to some level.
     fn places(&self, levels: usize) -> usize {
         let Some(below) = levels.checked_sub(1) else { return 1 };
         let items = self.array.as_ref().map_or(0, |items| items.places(below));

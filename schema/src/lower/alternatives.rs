@@ -122,7 +122,7 @@ impl Alternatives {
         all
     }
 
-    /// The values of all of them.
+    /// Creates the values of all of them.
     pub(super) fn union<'u>(all: impl IntoIterator<Item = &'u Self>) -> Self {
         let mut union = Self::nothing();
         let mut strings = Some(Vec::new());
@@ -189,7 +189,7 @@ impl Alternatives {
             + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }
 
-    /// The kinds of which every value is allowed, leaving out `null`.
+    /// Returns the kinds of which every value is allowed, leaving out `null`.
     pub(super) fn open_kinds(&self) -> Vec<Kinds> {
         let kinds = [
             (Kinds::BOOLEAN, self.booleans == Choice::Any),
@@ -210,7 +210,7 @@ impl Alternatives {
         self.null && self.open_kinds().len() >= MANY_KINDS
     }
 
-    /// How many ways there are, leaving out `null` and literals.
+    /// Returns how many ways there are, leaving out `null` and literals.
     pub(super) fn count(&self) -> usize {
         let of_one_way = [!self.booleans.is_none(), !self.numbers.is_none(), !self.strings.is_none()];
         of_one_way.into_iter().map(usize::from).sum::<usize>() + self.arrays.len() + self.objects.len()

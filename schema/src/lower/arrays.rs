@@ -62,7 +62,7 @@ impl ArrayAlternative {
         1 + rest + self.prefix.iter().map(|item| 1 + item.len()).sum::<usize>()
     }
 
-    /// The length, where there is only one.
+    /// Returns the length, where there is only one.
     pub(super) fn fixed_length(&self) -> Option<usize> {
         let prefix = u64::try_from(self.prefix.len()).ok()?;
         let most = match (&self.rest, self.most) {
@@ -74,7 +74,7 @@ impl ArrayAlternative {
 }
 
 impl Lowering<'_, '_> {
-    /// An array whose first items have types of their own, where all items of one type would not say the same.
+    /// Returns an array whose first items have types of their own, where all items of one type would not say the same.
     fn prefixed(&mut self, array: &ArrayAlternative, depth: usize) -> Option<Shape> {
         let most = array.most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
         let prefix: Vec<Conjunction> = array.prefix.iter().take(most).cloned().collect();

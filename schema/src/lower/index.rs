@@ -29,7 +29,7 @@ impl<'e, T> Index<'e, T> {
     }
 }
 
-/// The index of a list of keys.
+/// Returns the index of a list of keys.
 pub(super) fn keys(keys: &[String]) -> Index<'_, String> {
     Index::new(keys, String::as_str)
 }

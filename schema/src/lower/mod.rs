@@ -53,7 +53,7 @@ const LONGEST_CHAIN: usize = 40;
 const MOST_PLACES: usize = 200;
 const PLACES_OF_SCHEMA: usize = 4;
 
-/// The shapes of a document, and the one of its root, which has a name.
+/// Returns the shapes of a document, and the one of its root, which has a name.
 pub(crate) fn lower(
     schemas: &mut Schemas<'_>,
     root: SchemaId,
@@ -164,7 +164,7 @@ impl Lowering<'_, '_> {
         self.place_of(conjunction, &Rc::new(alternatives), 0)
     }
 
-    /// The shape of a place, to be made later.
+    /// Returns the shape of a place, to be made later.
     fn slot(&mut self, conjunction: &Conjunction, depth: usize) -> Slot {
         let (conjunction, or_null) = self.followed(conjunction);
         let slot = match self.known.get(&conjunction).copied() {
@@ -182,7 +182,7 @@ impl Lowering<'_, '_> {
         slot
     }
 
-    /// The values that schemas allow.
+    /// Returns the values that schemas allow.
     fn allowed(&mut self, schemas: &[SchemaId]) -> Rc<Alternatives> {
         self.expander.all(self.schemas, schemas, self.reporter)
     }
@@ -224,7 +224,8 @@ impl Lowering<'_, '_> {
         matches!(conjunction.as_slice(), [only] if self.opaque.contains(only))
     }
 
-    /// The shape of a definition that is not looked into, where a branch of a union is that definition and no less.
+    /// Returns the shape of a definition that is not looked into, where a branch of a union is that definition and no
+    /// less.
     fn opaque_branch(&mut self, object: &ObjectAlternative) -> Option<ShapeId> {
         let definition = vec![object.origin.filter(|id| self.opaque.contains(id))?];
         let allowed = self.allowed(&definition);
@@ -342,7 +343,7 @@ impl Lowering<'_, '_> {
         shape
     }
 
-    /// A struct with a place of its own; the same object used in the same way has one place.
+    /// Returns a struct with a place of its own; the same object used in the same way has one place.
     fn structure(&mut self, object: ObjectAlternative, mode: StructMode, depth: usize, origin: Conjunction) -> ShapeId {
         let known = self.structs.entry(object.origin).or_default();
         let cost = known.len() + object.weight();
@@ -417,7 +418,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// An enumeration, where only listed values are allowed.
+/// Returns an enumeration, where only listed values are allowed.
 fn enumeration(alternatives: &Alternatives) -> Option<Shape> {
     if !alternatives.arrays.is_empty() || !alternatives.objects.is_empty() || alternatives.null {
         return None;

@@ -73,7 +73,7 @@ impl Numbers {
 }
 
 impl Range {
-    /// The range of one number.
+    /// Creates the range of one number.
     fn of(number: &Number) -> Self {
         match whole(number) {
             Some(number) => Self { whole: true, least: Some(number), greatest: Some(number) },
@@ -98,7 +98,7 @@ impl Range {
     }
 }
 
-/// The value of a number without a fraction, within 128 bits.
+/// Returns the value of a number without a fraction, within 128 bits.
 fn whole(number: &Number) -> Option<i128> {
     is_integral(number).then(|| floor(number)).filter(|whole| whole.unsigned_abs() < 1 << 126)
 }

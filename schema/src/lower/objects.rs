@@ -51,7 +51,7 @@ impl ObjectAlternative {
             && self.require_any.is_empty()
     }
 
-    /// The properties by their keys.
+    /// Returns the properties by their keys.
     pub(super) fn index(&self) -> Index<'_, Property> {
         Index::new(&self.properties, |(key, _)| key)
     }

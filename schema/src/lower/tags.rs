@@ -21,7 +21,7 @@ pub(super) struct Tag {
 }
 
 impl Lowering<'_, '_> {
-    /// The first property that every branch requires and gives a constant of its own.
+    /// Returns the first property that every branch requires and gives a constant of its own.
     pub(super) fn tag(&mut self, branches: &[ObjectAlternative]) -> Option<Tag> {
         let properties: Vec<_> = branches.iter().map(ObjectAlternative::index).collect();
         let required: Vec<_> = branches.iter().map(|branch| keys(&branch.required)).collect();
@@ -46,7 +46,7 @@ impl Lowering<'_, '_> {
         None
     }
 
-    /// The only value that schemas allow.
+    /// Returns the only value that schemas allow.
     fn constant(&mut self, schemas: &Conjunction) -> Option<Value> {
         let allowed = self.allowed(schemas);
         let Alternatives { null: false, booleans, numbers, strings, arrays, objects, literals, .. } = &*allowed else {

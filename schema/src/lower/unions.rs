@@ -113,7 +113,7 @@ impl Lowering<'_, '_> {
             .collect()
     }
 
-    /// The branches that are objects: nothing, one shape, or a union of their own.
+    /// Returns the branches that are objects: nothing, one shape, or a union of their own.
     fn objects(&mut self, mut objects: Vec<ObjectAlternative>, place: &Conjunction, depth: usize) -> Shape {
         if objects.len() < 2 {
             return match objects.pop() {
@@ -170,7 +170,7 @@ impl Lowering<'_, '_> {
         id
     }
 
-    /// A definition's name, a title, or the properties that only this branch has.
+    /// Returns a definition's name, a title, or the properties that only this branch has.
     fn name_of_object(&self, object: &ObjectAlternative, siblings: &Siblings) -> String {
         if let Some(name) = object.origin.and_then(|id| self.given_name(id)) {
             return name;
@@ -184,7 +184,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// The name that the document itself gives to a schema.
+    /// Returns the name that the document itself gives to a schema.
     fn given_name(&self, id: SchemaId) -> Option<String> {
         self.schemas.definition(id).or_else(|| {
             let title = self.schemas.source(id)?.get("title")?.as_str()?;
@@ -281,7 +281,7 @@ impl Lowering<'_, '_> {
         )
     }
 
-    /// How many items, by how many schemas, an array says nothing of: the fewer, the more specific.
+    /// Returns how many items, by how many schemas, an array says nothing of: the fewer, the more specific.
     fn untyped_items(&mut self, array: &ArrayAlternative) -> (bool, usize) {
         let rest = match &array.rest {
             Rest::Of(rest) => self.is_untyped(rest),
@@ -295,7 +295,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// The constants that one branch alone has.
+/// Returns the constants that one branch alone has.
 fn without_twins(constants: Vec<Constant<'_>>) -> Vec<Constant<'_>> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for (_, value) in &constants {

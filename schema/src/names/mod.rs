@@ -82,7 +82,7 @@ pub fn fingerprint(text: &str) -> String {
     format!("{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
 }
 
-/// The FNV-1a hash of 64 bits.
+/// Returns the FNV-1a hash of 64 bits.
 pub(crate) fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -197,7 +197,7 @@ impl PrefixedNames {
         self.servers.entry(server.to_owned()).or_insert_with(|| Server::named(server))
     }
 
-    /// A server as it is known, or as it would be.
+    /// Returns a server as it is known, or as it would be.
     fn server(&self, name: &str) -> Cow<'_, Server> {
         self.servers.get(name).map_or_else(|| Cow::Owned(Server::named(name)), Cow::Borrowed)
     }
@@ -246,7 +246,7 @@ impl Server {
         self.claims = self.plain.iter().map(claim).collect();
     }
 
-    /// The names of tools before they are cut and marked, beside those of the snapshot.
+    /// Returns the names of tools before they are cut and marked, beside those of the snapshot.
     fn plain_names(&self, tools: &[&str]) -> Vec<String> {
         if self.is_bare {
             let viewed = tools.iter().map(|tool| self.viewed.get(*tool).map_or(*tool, String::as_str));
@@ -334,13 +334,13 @@ pub fn is_accepted(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The name that a configuration gives to a tool.
+/// Returns the name that a configuration gives to a tool.
 fn renamed(name: &str) -> String {
     let name = name.strip_prefix("r#").unwrap_or(name);
     if is_accepted(name) { name.to_owned() } else { Style::Snake.apply(name) }
 }
 
-/// The beginning of the names of a server's tools.
+/// Returns the beginning of the names of a server's tools.
 pub(super) fn lead(server: &str, prefix: &Prefix) -> String {
     let prefix = match prefix {
         Prefix::ServerName => server,
@@ -350,7 +350,7 @@ pub(super) fn lead(server: &str, prefix: &Prefix) -> String {
     format!("{}_", Style::Snake.apply(prefix))
 }
 
-/// The name of at most so many bytes: its end gives way to a fingerprint of the whole.
+/// Returns the name of at most so many bytes: its end gives way to a fingerprint of the whole.
 fn cut(whole: &str, room: usize) -> String {
     if whole.len() <= room {
         return whole.to_owned();
@@ -362,7 +362,7 @@ fn marked(whole: &str, server: &str) -> String {
     format!("{}_{}", cut(whole, LONGEST - SUFFIX), fingerprint(server))
 }
 
-/// The digits at the end of a name that may be the mark of a server.
+/// Returns the digits at the end of a name that may be the mark of a server.
 fn end_of_mark(name: &str) -> Option<&str> {
     let (_, end) = name.rsplit_once('_')?;
     let is_digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);

@@ -22,7 +22,7 @@ fn names(servers: &[List<'_>], is_known: impl Fn(&str) -> bool) -> Vec<Vec<Strin
     servers.iter().map(|(server, tools)| names.tools(server, tools)).collect()
 }
 
-/// The name that a server would forge, had another this tool.
+/// Returns the name that a server would forge, had another this tool.
 fn forged(server: &str, rest: &str) -> String {
     format!("{rest}_{}", super::fingerprint(server))
 }

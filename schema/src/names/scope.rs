@@ -129,7 +129,7 @@ pub fn first_free(candidates: &[&str], more: &str, is_taken: impl Fn(&str) -> bo
     name
 }
 
-/// A name that ends in what the thing is. Somebody may have called another thing so: it grows until it is free.
+/// Returns a name that ends in what the thing is. Somebody may have called another thing so: it grows until it is free.
 fn fallback(style: Style, base: &str, identity: &str, taken: &mut HashSet<String>) -> String {
     let mut name = style.with_suffix(base, &format!("x{}", fingerprint(identity)));
     while !taken.insert(name.clone()) {

@@ -86,7 +86,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("þ", "th"),
 ];
 
-/// The words of a name, in lower case ASCII; never empty.
+/// Returns the words of a name, in lower case ASCII; never empty.
 pub(super) fn words(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let speaks = chars.iter().any(|char| char.is_alphanumeric());
@@ -121,7 +121,7 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words.done
 }
 
-/// The symbols of a name as words, each once.
+/// Returns the symbols of a name as words, each once.
 pub(super) fn symbols(name: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for char in name.chars().filter(|char| !char.is_alphanumeric() && *char != '_') {

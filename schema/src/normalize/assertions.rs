@@ -51,8 +51,8 @@ pub(crate) struct Condition {
 }
 
 impl<'a> Schemas<'a> {
-    /// The assertions of every schema, in the order of their numbers. Schemas that only assertions hold get their
-    /// numbers now.
+    /// Returns the assertions of every schema, in the order of their numbers. Schemas that only assertions hold get
+    /// their numbers now.
     pub(crate) fn assertions(&mut self) -> Vec<Assertions> {
         let mut all = Vec::new();
         while let Some(node) = self.nodes.get(all.len()) {

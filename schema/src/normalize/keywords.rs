@@ -65,7 +65,7 @@ impl Kinds {
         }
     }
 
-    /// Each kind by itself.
+    /// Returns each kind by itself.
     #[cfg(feature = "drift")]
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
@@ -77,13 +77,13 @@ impl Kinds {
         self.0 & other.0 != 0
     }
 
-    /// The kinds of both.
+    /// Creates the kinds of both.
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The kinds of the set but for these.
+    /// Creates the kinds of the set but for these.
     #[cfg(feature = "drift")]
     pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -129,7 +129,7 @@ fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
-/// The keys that a schema declares beside a `$ref` that hides its siblings: they may be there, and be anything.
+/// Returns the keys that a schema declares beside a `$ref` that hides its siblings: they may be there, and be anything.
 pub(super) fn declared(map: &Map<String, Value>) -> Vec<String> {
     let properties = lookup(map, "properties").and_then(Value::as_object).into_iter().flatten();
     let required = lookup(map, "required").and_then(Value::as_array).into_iter().flatten();
@@ -289,7 +289,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The keys on both sides of `dependentRequired` and its like.
+    /// Returns the keys on both sides of `dependentRequired` and its like.
     fn dependents(&mut self) -> Vec<String> {
         let tables = ["dependentRequired", "dependentSchemas", "dependencies"];
         let entries = tables.iter().filter_map(|table| lookup(self.map, table)?.as_object()).flatten();

@@ -28,7 +28,7 @@ impl SchemaId {
     /// The schema of the whole document.
     pub(crate) const ROOT: Self = Self(0);
 
-    /// The schema of that number.
+    /// Creates the schema of that number.
     #[cfg(feature = "drift")]
     pub(crate) fn nth(index: usize) -> Self {
         Self(index)
@@ -131,7 +131,7 @@ impl<'a> Schemas<'a> {
         &self.get(id).pointer
     }
 
-    /// The schema at a JSON pointer, where something refers to one.
+    /// Returns the schema at a JSON pointer, where something refers to one.
     pub(crate) fn referred(&self, pointer: &str) -> Option<SchemaId> {
         self.by_pointer.get(pointer).copied()
     }
@@ -142,7 +142,7 @@ impl<'a> Schemas<'a> {
         self.is_cut
     }
 
-    /// How many schemas there are.
+    /// Returns how many schemas there are.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -197,12 +197,12 @@ impl<'a> Schemas<'a> {
         is_definition.then(|| mcp_bindgen_model::pointer_key(name))
     }
 
-    /// A schema that no document has: all of the given ones.
+    /// Returns a schema that no document has: all of the given ones.
     pub(crate) fn all_of(&mut self, pointer: String, parts: Vec<SchemaId>) -> SchemaId {
         self.add(Node { pointer, all_of: parts, ..Node::default() })
     }
 
-    /// A schema that no document has: any of the given ones.
+    /// Returns a schema that no document has: any of the given ones.
     pub(crate) fn any_of(&mut self, pointer: String, branches: Vec<SchemaId>) -> SchemaId {
         self.add(Node { pointer, any_of: Some(branches), ..Node::default() })
     }
@@ -432,14 +432,14 @@ impl Node {
             && self.conditional.is_empty()
     }
 
-    /// The required properties of a schema that asks for nothing else.
+    /// Returns the required properties of a schema that asks for nothing else.
     #[cfg(feature = "drift")]
     pub(crate) fn required_alone(&self) -> Option<&[String]> {
         let only = Self { pointer: String::new(), required: Vec::new(), ..self.clone() };
         (only == Self::default()).then_some(self.required.as_slice())
     }
 
-    /// The kinds of values of a schema that asks for nothing else.
+    /// Returns the kinds of values of a schema that asks for nothing else.
     #[cfg(feature = "drift")]
     pub(crate) fn kinds_alone(&self, asserted: &Assertions) -> Option<Kinds> {
         let kinds =

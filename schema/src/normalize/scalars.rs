@@ -27,13 +27,13 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// The least integer that this bound from below allows.
+    /// Returns the least integer that this bound from below allows.
     pub(crate) fn least(&self) -> i128 {
         let floor = floor(&self.value);
         if is_integral(&self.value) && !self.exclusive { floor } else { floor.saturating_add(1) }
     }
 
-    /// The greatest integer that this bound from above allows.
+    /// Returns the greatest integer that this bound from above allows.
     pub(crate) fn greatest(&self) -> i128 {
         let floor = floor(&self.value);
         if is_integral(&self.value) && self.exclusive { floor.saturating_sub(1) } else { floor }
@@ -70,8 +70,8 @@ impl Schemas<'_> {
     }
 }
 
-/// The bound of a keyword and its strict twin, of the numbers that the keywords have; draft 4 says `exclusiveMinimum: true`
-/// beside `minimum`.
+/// Returns the bound of a keyword and its strict twin, of the numbers that the keywords have; draft 4 says
+/// `exclusiveMinimum: true` beside `minimum`.
 pub(super) fn limits(
     map: &Map<String, Value>,
     keyword: &str,
@@ -86,7 +86,7 @@ pub(super) fn limits(
     plain.into_iter().chain(strict.map(|value| Limit { value, exclusive: true })).collect()
 }
 
-/// A count: `2.0` is one too.
+/// Returns a count: `2.0` is one too.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
     let integral = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);

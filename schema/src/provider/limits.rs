@@ -34,7 +34,7 @@ pub(super) fn within(schema: &Value, dialect: Dialect) -> Result<(), NotStrict> 
     Ok(())
 }
 
-/// The subschemas of a printed schema, its definitions aside.
+/// Returns the subschemas of a printed schema, its definitions aside.
 fn below(schema: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
     let branches = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();

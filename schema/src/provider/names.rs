@@ -94,7 +94,7 @@ impl Aliases {
     }
 }
 
-/// The name with its hash behind it; another one for each attempt.
+/// Returns the name with its hash behind it; another one for each attempt.
 fn hashed(name: &str, attempt: usize) -> String {
     let digits = if attempt == 0 {
         format!("{:08x}", hash(name))
@@ -105,7 +105,7 @@ fn hashed(name: &str, attempt: usize) -> String {
     format!("{cut}_{digits}")
 }
 
-/// The name with `_` for all that is not taken by everybody.
+/// Returns the name with `_` for all that is not taken by everybody.
 fn plain(name: &str) -> String {
     let plain: String = name.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect();
     if plain.is_empty() || plain.starts_with(|char: char| char.is_ascii_digit()) { format!("_{plain}") } else { plain }
@@ -116,7 +116,7 @@ fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// A name for a definition that no other has, from what the document calls it.
+/// Returns a name for a definition that no other has, from what the document calls it.
 pub(super) fn definition(wish: &str, taken: &mut HashSet<String>) -> String {
     const LONGEST: usize = 40;
     let plain: String =

@@ -80,7 +80,7 @@ impl Reading<'_> {
         said
     }
 
-    /// The word that a keyword of a string has, where it looks like one.
+    /// Returns the word that a keyword of a string has, where it looks like one.
     fn word(&self, schema: SchemaId, keyword: &str) -> Option<Value> {
         const LONGEST: usize = 40;
         let word = lookup(self.source(schema)?, keyword)?.as_str()?;
@@ -88,7 +88,7 @@ impl Reading<'_> {
         (!word.is_empty() && word.len() <= LONGEST && word.chars().all(is_part)).then(|| word.into())
     }
 
-    /// The first description of schemas, or a title that says more than the name.
+    /// Returns the first description of schemas, or a title that says more than the name.
     pub(super) fn description(&self, schemas: &[SchemaId], name: &str) -> Option<&str> {
         let text = |keyword| {
             let texts = schemas.iter().filter_map(move |id| lookup(self.source(*id)?, keyword)?.as_str());
@@ -103,7 +103,7 @@ impl Reading<'_> {
         })
     }
 
-    /// The default, where it is a plain value that is valid by its kind and says more than absence.
+    /// Returns the default, where it is a plain value that is valid by its kind and says more than absence.
     pub(super) fn default(&self, schemas: &[SchemaId]) -> Option<Value> {
         let kinds = self.kinds(schemas);
         let default = schemas.iter().find_map(|id| lookup(self.source(*id)?, "default"))?;

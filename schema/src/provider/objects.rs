@@ -85,7 +85,7 @@ impl Printer<'_, '_> {
         sent
     }
 
-    /// The property that tells the branches of a union apart, and what it is called.
+    /// Returns the property that tells the branches of a union apart, and what it is called.
     fn tag(&mut self, id: ShapeId, name: &str) -> (String, Value) {
         let value = self.tags.get(&id).cloned().unwrap_or_default();
         let kind = match Kinds::of(&value) {
@@ -145,7 +145,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// A schema of either of two.
+/// Returns a schema of either of two.
 pub(super) fn either(left: Value, right: Value) -> Value {
     if left == right {
         return left;

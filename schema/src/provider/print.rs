@@ -239,7 +239,8 @@ impl<'r, 'a> Printer<'r, 'a> {
         Ok(schema)
     }
 
-    /// An array of any of these items at any place. `lost` says what the schema does not, by how many kinds there are.
+    /// Returns an array of any of these items at any place. `lost` says what the schema does not, by how many kinds
+    /// there are.
     fn by_place(&mut self, items: &[Slot], place: Place<'_>, lost: impl FnOnce(usize) -> Option<Value>) -> Printed {
         let mut printed: Vec<Value> = Vec::new();
         for &item in items {

@@ -58,8 +58,8 @@ impl<'a> Reading<'a> {
         self.origin(id).first().map(|schema| self.document.schemas.pointer(*schema).to_owned()).unwrap_or_default()
     }
 
-    /// The schemas that hold for each value of these kinds at a place, the nearest first: references and `allOf`
-    /// followed, and the branch that is the only one of these kinds.
+    /// Returns the schemas that hold for each value of these kinds at a place, the nearest first: references and
+    /// `allOf` followed, and the branch that is the only one of these kinds.
     pub(super) fn holding(&self, place: &[SchemaId], kinds: Kinds) -> Vec<SchemaId> {
         let mut found = Vec::new();
         let mut pending: VecDeque<SchemaId> = place.iter().copied().collect();
@@ -100,7 +100,7 @@ impl<'a> Reading<'a> {
                     .all(|branches| branches.iter().any(|branch| self.allows(*branch, kinds, depth + 1))))
     }
 
-    /// The kinds that schemas which hold together allow by their types.
+    /// Returns the kinds that schemas which hold together allow by their types.
     pub(super) fn kinds(&self, holding: &[SchemaId]) -> Kinds {
         holding.iter().filter_map(|id| self.node(*id).kinds).fold(Kinds::ALL, Kinds::intersection)
     }
@@ -145,7 +145,7 @@ impl<'a> Reading<'a> {
         self.assertions.iter().any(|assertions| !assertions.patterns.is_empty())
     }
 
-    /// The schemas of the keys that match patterns of a place.
+    /// Returns the schemas of the keys that match patterns of a place.
     pub(super) fn patterns(&self, place: &[SchemaId]) -> Vec<SchemaId> {
         let holding = self.holding(place, Kinds::OBJECT);
         holding.iter().flat_map(|id| self.assertions(*id).patterns.iter().map(|(_, schema)| *schema)).collect()
@@ -156,7 +156,7 @@ impl<'a> Reading<'a> {
         matches!(self.shape(id), Shape::Anything)
     }
 
-    /// The schemas that values are held against: all but definitions that nothing refers to, and conditions.
+    /// Returns the schemas that values are held against: all but definitions that nothing refers to, and conditions.
     pub(super) fn reachable(&self) -> Vec<SchemaId> {
         let mut seen = HashSet::from([SchemaId::ROOT]);
         let mut found = Vec::new();
@@ -190,7 +190,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The keys of an object.
+/// Returns the keys of an object.
 pub(super) fn declared(object: &StructShape) -> impl Iterator<Item = &str> {
     object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref())
 }

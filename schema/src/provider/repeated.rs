@@ -55,7 +55,7 @@ impl Found {
     }
 }
 
-/// The subschemas in the keywords of a printed schema, with the properties that they are in.
+/// Returns the subschemas in the keywords of a printed schema, with the properties that they are in.
 fn inner<'s>(schema: &'s mut Map<String, Value>, name: &'s str) -> Vec<(&'s mut Value, String)> {
     let mut all = Vec::new();
     for (keyword, value) in schema {

@@ -50,7 +50,8 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// All alternatives at once, which allows more: each property of any of them, required where all require it.
+    /// Returns all alternatives at once, which allows more: each property of any of them, required where all require
+    /// it.
     fn flattened(&mut self, objects: &[ShapeId], place: Place<'_>) -> Printed {
         let reading = self.reading;
         let mut properties: Map<String, Value> = Map::new();
@@ -114,7 +115,7 @@ impl Printer<'_, '_> {
         kept.map(|slot| self.slot(slot, Place::default(), false).map(Value::Object)).transpose()
     }
 
-    /// An alternative in words.
+    /// Returns an alternative in words.
     fn told(&self, id: ShapeId, object: &StructShape) -> String {
         const MOST_KEYS: usize = 6;
         let told = |wire| self.aliases.told(self.dialect, wire);

@@ -6,7 +6,7 @@ use super::notes::Constraint;
 
 const LONGEST: usize = 160;
 
-/// A keyword in words; none where they would say nothing to a model.
+/// Returns a keyword in words; none where they would say nothing to a model.
 pub(super) fn of(constraint: &Constraint) -> Option<String> {
     let value = &constraint.value;
     let words = match constraint.keyword {
@@ -48,7 +48,7 @@ fn counted(value: &Value, what: &str) -> String {
     if value.as_u64() == Some(1) { format!("1 {what}") } else { format!("{value} {what}s") }
 }
 
-/// How many items there are, of how many kinds; or how many come first, where others may be missing or follow.
+/// Returns how many items there are, of how many kinds; or how many come first, where others may be missing or follow.
 fn places(value: &Value) -> Option<String> {
     match value.as_array()?.as_slice() {
         [count, kinds] => {
@@ -74,7 +74,7 @@ fn sets(value: &Value) -> Option<String> {
     Some(sets.collect::<Vec<_>>().join("; "))
 }
 
-/// A description with words behind it.
+/// Returns a description with words behind it.
 pub(super) fn described(description: Option<&str>, words: &[String]) -> Option<String> {
     let said = words.join("; ");
     match description {

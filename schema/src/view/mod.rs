@@ -95,7 +95,7 @@ pub fn viewed_tool(tool: &Value, view: &View) -> Result<Value, Vec<FileError>> {
     if faults.is_empty() { Ok(seen) } else { Err(faults) }
 }
 
-/// The place of an argument in a view.
+/// Returns the place of an argument in a view.
 fn key_of(view: &View, argument: &str) -> String {
     let table = if view.fixed.contains_key(argument) {
         "fixed"

@@ -61,7 +61,7 @@ fn is_bound(kind: Kinds, keyword: &str) -> bool {
     bounds.contains(&keyword)
 }
 
-/// The bounds of all that a branch asks for; `None` where a choice decides about them.
+/// Returns the bounds of all that a branch asks for; `None` where a choice decides about them.
 fn bounds_of(version: &Version<'_>, branch: SchemaId, kind: Kinds) -> Option<Bounds> {
     let mut all = Bounds::default();
     for id in version.document.schemas.holding(&[branch], usize::MAX) {

@@ -214,8 +214,8 @@ impl<'v> Inclusion<'v> {
         self.taken(part, branches, false).map_or_else(|failures| failures, |_| Vec::new())
     }
 
-    /// The first branch that takes all values; as the error the failures of all branches, none where they take all values
-    /// together, each by one of them alone with `once`.
+    /// Returns the first branch that takes all values; as the error the failures of all branches, none where they take
+    /// all values together, each by one of them alone with `once`.
     fn taken(&mut self, part: &Part<'_>, branches: &[SchemaId], once: bool) -> Result<SchemaId, Vec<Failure>> {
         let mut tried = Vec::new();
         for branch in branches {
@@ -309,7 +309,7 @@ impl<'v> Inclusion<'v> {
         failures
     }
 
-    /// A failure of the part as a whole, for values of these schemas of the right.
+    /// Returns a failure of the part as a whole, for values of these schemas of the right.
     fn failure_at(&mut self, part: &Part<'_>, reason: Reason, schemas: &[SchemaId]) -> Failure {
         let mut failure = self.failure(part, reason);
         for schema in schemas {
@@ -325,7 +325,7 @@ impl<'v> Inclusion<'v> {
         failure
     }
 
-    /// An object with the same keys, and values that the left asks for.
+    /// Returns an object with the same keys, and values that the left asks for.
     fn with_keys_of(&mut self, part: &Part<'_>, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         let mut own = Map::new();
         for key in given.keys() {
@@ -334,7 +334,7 @@ impl<'v> Inclusion<'v> {
         self.sampler.object_with(part.case, &own)
     }
 
-    /// A failure of the part as a whole.
+    /// Returns a failure of the part as a whole.
     fn failure(&mut self, part: &Part<'_>, reason: Reason) -> Failure {
         self.sampler.failure(part.case, part.kind, reason)
     }

@@ -38,7 +38,7 @@ impl Inclusion<'_> {
         missing.map(|key| self.sampler.missing(part.case, key, declared.contains(key.as_str()))).collect()
     }
 
-    /// The schemas that the right schema puts on a key.
+    /// Returns the schemas that the right schema puts on a key.
     fn wanted_of(&mut self, right: SchemaId, key: &str) -> Vec<SchemaId> {
         let keyed = self.right.keyed(right, key, &mut self.patterns);
         let additional = self.right.additional(right).filter(|_| !keyed.iter().any(|(_, is_sure)| *is_sure));
@@ -122,7 +122,7 @@ impl Inclusion<'_> {
         failures
     }
 
-    /// An object with more than so many keys.
+    /// Returns an object with more than so many keys.
     fn of_many_keys(&mut self, part: &Part<'_>, most: u64) -> Option<Value> {
         const MOST_KEYS: u64 = 64;
         if most > MOST_KEYS {

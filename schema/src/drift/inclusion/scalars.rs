@@ -117,7 +117,7 @@ impl Inclusion<'_> {
     }
 }
 
-/// A number between two bounds.
+/// Returns a number between two bounds.
 fn between(known: &Number, asked: &Number) -> Option<Value> {
     Some(json!(f64::midpoint(known.as_f64()?, asked.as_f64()?)))
 }
