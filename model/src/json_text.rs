@@ -4,12 +4,12 @@ use serde_json::error::Category;
 
 use crate::{FileError, locate};
 
-/// The error of something at a JSON pointer of the text.
+/// Returns the error of something at a JSON pointer of the text.
 pub(crate) fn fault(text: &str, pointer: &str, message: impl Into<String>) -> FileError {
     placed(FileError::new(message), text, pointer)
 }
 
-/// An error with its place in the text.
+/// Returns an error with its place in the text.
 pub(crate) fn placed(error: FileError, text: &str, pointer: &str) -> FileError {
     FileError { position: locate(text, pointer), ..error }
 }
@@ -19,7 +19,7 @@ pub(crate) fn check_not_empty(file: &str, text: &str) -> Result<(), FileError> {
     if text.trim().is_empty() { Err(FileError::new(format!("{file} is empty")).at(1, 1)) } else { Ok(()) }
 }
 
-/// The error of a text that is not JSON.
+/// Returns the error of a text that is not JSON.
 pub(crate) fn not_json(file: &str, text: &str, error: &serde_json::Error) -> FileError {
     let message = match error.classify() {
         Category::Eof => "cut off",
@@ -30,7 +30,7 @@ pub(crate) fn not_json(file: &str, text: &str, error: &serde_json::Error) -> Fil
     FileError::new(format!("{file} is {message}: {reason}")).at(error.line().max(1), characters(text, error))
 }
 
-/// The column in characters: `serde_json` counts bytes.
+/// Returns the column in characters: `serde_json` counts bytes.
 fn characters(text: &str, error: &serde_json::Error) -> usize {
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let before = line.char_indices().take_while(|(index, _)| index + 1 < error.column()).count();

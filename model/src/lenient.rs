@@ -130,7 +130,7 @@ impl Mending<'_> {
         }
     }
 
-    /// The unit that an escape `\uXXXX` at `start` writes.
+    /// Returns the unit that an escape `\uXXXX` at `start` writes.
     fn escaped(&self, start: usize) -> Option<u16> {
         let digits = self.text.get(start..start.checked_add(6)?)?.strip_prefix("\\u")?;
         digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?

@@ -120,7 +120,7 @@ fn is_entry(name: &str) -> bool {
     !name.is_empty() && name.trim() == name && !name.contains(['$', '{']) && !name.contains(char::is_control)
 }
 
-/// A name as environment variables are written.
+/// Returns a name as environment variables are written.
 pub(crate) fn variable_name(name: &str) -> String {
     let start = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
     let rest = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });

@@ -43,7 +43,7 @@ pub(crate) fn without_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// The 1-based line and column (in characters) of a byte offset.
+/// Returns the 1-based line and column (in characters) of a byte offset.
 pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut line = 1;
     let mut column = 1;
@@ -98,7 +98,7 @@ pub fn visible(text: &str) -> String {
     in_context(text).filter_map(is_seen).collect()
 }
 
-/// The characters of a text, and whether each misleads where it is.
+/// Returns the characters of a text, and whether each misleads where it is.
 fn in_context(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut characters = text.chars().peekable();
     // The character before, if it can be seen, or belongs to one that can.

@@ -325,7 +325,7 @@ fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
     }
 }
 
-/// The first segment of the path that values made `.` or `..`, and one of its variables.
+/// Returns the first segment of the path that values made `.` or `..`, and one of its variables.
 fn leading_elsewhere<'t>(uri: &str, filled: &[(Range<usize>, &'t str)]) -> Option<(&'t str, String)> {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     let mut start = 0;

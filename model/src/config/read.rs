@@ -179,7 +179,7 @@ pub(super) fn check_server<T>(
     Err(place.error(format!("{what} names the unknown server `{}`", quoted(server))).with_help(help))
 }
 
-/// The nearest of the known words, or all of them.
+/// Returns the nearest of the known words, or all of them.
 pub(super) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone, all: &str) -> String {
     match nearest(word, known.clone()).first() {
         Some(near) => format!("did you mean `{near}`?"),

@@ -44,7 +44,7 @@ impl Target<'_> {
         FileError { path: self.overrides.path.clone(), ..error }
     }
 
-    /// The place of the tool in the list, and the tool.
+    /// Returns the place of the tool in the list, and the tool.
     fn find<'s>(&self, snapshot: &'s Snapshot) -> Result<(usize, &'s Map<String, Value>), FileError> {
         let named = || {
             let tools = snapshot.tools.iter().enumerate().filter_map(|(place, tool)| Some((place, tool.as_object()?)));

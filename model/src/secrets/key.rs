@@ -96,7 +96,7 @@ pub(super) fn has_scheme(key: &str) -> bool {
     words(key).iter().any(|word| word == "AUTHORIZATION" || word == "AUTH" || word.ends_with("COOKIE"))
 }
 
-/// The words of `API_KEY`, `api-key`, `apiKey`, `api%5Fkey`, in capitals and without numbers at their ends.
+/// Returns the words of `API_KEY`, `api-key`, `apiKey`, `api%5Fkey`, in capitals and without numbers at their ends.
 fn words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = None;

@@ -115,12 +115,13 @@ enum Reach {
     Exact,
 }
 
-/// The secrets that a text spells out, in order.
+/// Returns the secrets that a text spells out, in order.
 pub(crate) fn find(place: ConfigField<'_>, text: &str) -> Vec<Secret> {
     find_within(place, text, Reach::Widest)
 }
 
-/// A text with something else in the places of its secrets and of nothing more, so that it still means what it meant.
+/// Returns a text with something else in the places of its secrets and of nothing more, so that it still means what it
+/// meant.
 pub(crate) fn replace_exactly(
     place: ConfigField<'_>,
     text: &str,
@@ -148,7 +149,7 @@ pub(crate) fn find_literals(key: &str, text: &str) -> Vec<Secret> {
     secrets_of(&masked, &placeholders, &[whole], &|_, default| !default.is_empty())
 }
 
-/// The text with something else in the places of its secrets.
+/// Returns the text with something else in the places of its secrets.
 pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMut(&Secret) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;

@@ -137,7 +137,7 @@ fn value_after(text: &str, separator: usize, found: &Found<'_>) -> Option<Range<
     }
 }
 
-/// The quote that ends a text: as escaped as the one that began it.
+/// Returns the quote that ends a text: as escaped as the one that began it.
 fn closing(rest: &str, slashes: &str, quote: char) -> Option<usize> {
     rest.match_indices(quote).find_map(|(at, _)| {
         let before = rest.get(..at)?;

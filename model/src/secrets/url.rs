@@ -19,7 +19,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The user and the password in front of a host; gives where the host begins.
+    /// Returns the user and the password in front of a host; gives where the host begins.
     fn user(&mut self, start: usize, rest: &str, url: &str, is_web: bool) -> usize {
         let authority = url.get(..url.find(['/', '?', '#']).unwrap_or(url.len())).unwrap_or_default();
         let is_port = |port: &str| port.bytes().all(|b| b.is_ascii_digit() || b == MASK as u8);

@@ -149,7 +149,7 @@ impl DriftRules {
         self.accept.is_empty() && self.class.is_empty()
     }
 
-    /// The value of `drift` in a configuration: a word if there are no rules, else a table.
+    /// Returns the value of `drift` in a configuration: a word if there are no rules, else a table.
     pub(super) fn to_json(&self, mode: Option<Drift>) -> Option<Value> {
         let mode = mode.map(|mode| Value::from(mode.name()));
         if self.is_empty() {

@@ -40,13 +40,13 @@ impl Rate {
         Some(Self { calls, unit })
     }
 
-    /// The number of calls.
+    /// Returns the number of calls.
     #[must_use]
     pub const fn calls(self) -> u32 {
         self.calls
     }
 
-    /// The time in which there may be so many.
+    /// Returns the time in which there may be so many.
     #[must_use]
     pub fn period(self) -> Duration {
         Duration::from_secs(self.parts().1)

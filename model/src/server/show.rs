@@ -58,7 +58,7 @@ impl fmt::Debug for Written<'_> {
     }
 }
 
-/// A URL without the values of its query and fragment. Placeholders stay.
+/// Returns a URL without the values of its query and fragment. Placeholders stay.
 fn without_what_is_asked(url: &str) -> String {
     let parts = url.split_inclusive(['?', '#', '&']).enumerate().map(|(index, part)| match part.split_once('=') {
         Some((key, value)) if index > 0 => {
