@@ -154,12 +154,12 @@ impl Blocks {
         )
     }
 
-    /// A block that no slot may stand in.
+    /// Returns a block that no slot may stand in.
     pub(crate) fn forbidding(&self) -> Option<(&'static str, Place)> {
         self.0.iter().find(|(name, _)| FORBIDDING.contains(name)).copied()
     }
 
-    /// The innermost block that is open.
+    /// Returns the innermost block that is open.
     pub(crate) fn last(&self) -> Option<(&'static str, Place)> {
         self.0.last().copied()
     }

@@ -36,7 +36,7 @@ impl<'t> Cursor<'t> {
         self.offset >= self.text.len()
     }
 
-    /// The byte that is `ahead` bytes from here.
+    /// Returns the byte that is `ahead` bytes from here.
     pub(crate) fn byte(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.offset + ahead).copied()
     }

@@ -75,7 +75,7 @@ impl Fault {
     }
 }
 
-/// The line, or the part of it around the place, and carets under what begins there.
+/// Returns the line, or the part of it around the place, and carets under what begins there.
 fn excerpt(text: &str, place: Place) -> Option<(String, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let line = text.split('\n').nth(place.line.checked_sub(1)?)?;

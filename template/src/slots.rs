@@ -63,7 +63,7 @@ impl Template {
         self.given().has(name)
     }
 
-    /// The names of its results, to look many of them up.
+    /// Returns the names of its results, to look many of them up.
     pub(crate) fn given(&self) -> Given<'_> {
         let mut given = Given::default();
         self.slots().for_each(|slot| given.add(slot.kind));
@@ -91,7 +91,7 @@ impl<'t> Given<'t> {
 }
 
 impl PieceKind {
-    /// The slot that it is, if it is one.
+    /// Returns the slot that it is, if it is one.
     pub(crate) fn slot(&self) -> Option<SlotKind<'_>> {
         match self {
             Self::Action(action) => Some(SlotKind::Action(action)),
@@ -102,7 +102,7 @@ impl PieceKind {
 }
 
 impl<'t> SlotKind<'t> {
-    /// The name of the result, if it has expressions.
+    /// Returns the name of the result, if it has expressions.
     pub(crate) fn open_name(self) -> Option<&'t Text> {
         let variable = match self {
             Self::Action(action) => action.variable.as_ref(),

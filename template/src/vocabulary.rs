@@ -70,7 +70,7 @@ pub(crate) fn taken() -> String {
     format!("names that begin with `{RESERVED}` are reserved: choose another")
 }
 
-/// The place of a byte of code that begins at a place.
+/// Returns the place of a byte of code that begins at a place.
 fn within(place: Place, code: &str, at: usize) -> Place {
     let before = code.get(..at).unwrap_or_default();
     let columns = before.rsplit('\n').next().unwrap_or_default().chars().count();

@@ -24,7 +24,7 @@ pub(crate) enum Role {
     Part,
 }
 
-/// The words of an expression or a statement, with its braces or without.
+/// Returns the words of an expression or a statement, with its braces or without.
 pub(crate) fn words(code: &str) -> Words<'_> {
     Words { code, at: 0, expected: Role::Name, after_is: false, is_first: code.starts_with("{%") }
 }
@@ -94,7 +94,7 @@ impl<'c> Words<'c> {
     }
 }
 
-/// The word that a text begins with, after white space.
+/// Returns the word that a text begins with, after white space.
 pub(crate) fn first_word(text: &str) -> &str {
     let text = text.trim_start();
     text.get(..text.find(|c| !is_word(c)).unwrap_or(text.len())).unwrap_or_default()
@@ -104,7 +104,7 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The length of the quoted text that the code begins with, with its quotes. `None` where it does not end.
+/// Returns the length of the quoted text that the code begins with, with its quotes. `None` where it does not end.
 pub(crate) fn quoted_length(code: &str) -> Option<usize> {
     let mut bytes = code.bytes().enumerate();
     let (_, quote) = bytes.next()?;

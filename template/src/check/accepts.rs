@@ -97,7 +97,7 @@ impl<'s> Acceptance<'s> {
     }
 }
 
-/// The tag that an object has, as branches write it; `None` where it has none, or one that is known later.
+/// Returns the tag that an object has, as branches write it; `None` where it has none, or one that is known later.
 pub(super) fn tag(union: &UnionShape, term: &Term) -> Option<String> {
     let (Some(key), Term::Object(fields)) = (&union.tag, term) else { return None };
     let (_, value) = fields.iter().find(|(name, _)| *name == key.name)?;
@@ -139,7 +139,7 @@ fn is_signed(value: f64) -> bool {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)
 }
 
-/// The kind of a term that is no variable.
+/// Returns the kind of a term that is no variable.
 fn kind(term: &Term) -> Kinds {
     match term {
         Term::Literal(value) => Kinds::of(value),

@@ -175,7 +175,7 @@ impl Tool {
         Some(sets.iter().map(named).collect::<Vec<_>>().join(" or "))
     }
 
-    /// The one shape that somebody who wrote this can have meant.
+    /// Returns the one shape that somebody who wrote this can have meant.
     fn meant_branch(&self, term: &Term, shape: ShapeId) -> Option<ShapeId> {
         let shapes = &self.arguments().shapes;
         if let Shape::Union(union) = shapes.get(shape)
@@ -225,7 +225,7 @@ impl Tool {
     }
 }
 
-/// The declared properties, for hints.
+/// Returns the declared properties, for hints.
 fn names(object: &StructShape) -> impl Iterator<Item = &str> {
     object.fields.iter().map(|field| field.wire.as_str())
 }
@@ -254,7 +254,7 @@ fn one_of(values: impl Iterator<Item = Value>) -> String {
     format!("one of {}", listed(values.map(|value| cut(&value.to_string())), LISTED))
 }
 
-/// A term in a message.
+/// Returns a term in a message.
 fn shown(term: &Term) -> String {
     match term {
         Term::Literal(value) => value.to_string(),

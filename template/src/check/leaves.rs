@@ -10,7 +10,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Each shape that a value at one of these places can have, unions and names taken apart.
+    /// Returns each shape that a value at one of these places can have, unions and names taken apart.
     pub(super) fn leaves(&self, slots: &[Slot]) -> Vec<ShapeId> {
         self.shapes.leaves(slots.iter().map(|slot| slot.shape)).collect()
     }

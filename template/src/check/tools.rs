@@ -164,7 +164,7 @@ impl Tool {
         &self.name
     }
 
-    /// The name that bindings and toolsets have for it.
+    /// Returns the name that bindings and toolsets have for it.
     pub(super) fn prefixed(&self) -> &str {
         &self.prefixed
     }
