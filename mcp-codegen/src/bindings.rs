@@ -285,7 +285,8 @@ impl<'s> PlannedBindings<'s> {
     }
 }
 
-/// The types inside of a schema's own, in the order in which they are written. typify's are in a module of its own.
+/// Returns the types inside of a schema's own, in the order in which they are written. typify's are in a module of its
+/// own.
 fn inner_types(schema: &SchemaPlan<'_>, is_replaced: bool) -> Vec<String> {
     let root = schema.document.root;
     let inner = schema.order.iter().filter(|id| !is_replaced && **id != root && schema.extern_type(**id).is_none());

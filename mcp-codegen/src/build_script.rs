@@ -148,7 +148,7 @@ impl Builder {
         self
     }
 
-    /// The options that the next ones are added to.
+    /// Returns the options that the next ones are added to.
     fn overlay(&mut self) -> &mut Overlay {
         self.servers.last_mut().map_or(&mut self.every, |(_, overlay)| overlay)
     }
@@ -242,7 +242,7 @@ impl Builder {
         }
     }
 
-    /// The servers to bind, each with all that is set for it.
+    /// Returns the servers to bind, each with all that is set for it.
     fn resolved(&self, project: &Project) -> Result<Vec<(String, Overlay)>, BuildError> {
         let mut servers = self.servers.clone();
         if servers.is_empty() {
@@ -316,7 +316,7 @@ fn as_warning(text: &str) -> String {
     format!("cargo::warning={}", text.replace('\n', " "))
 }
 
-/// The source text, and the warnings.
+/// Returns the source text, and the warnings.
 fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
     let (planned, faults) = source.plan(project);
     if let Some(fault) = faults.into_iter().next() {

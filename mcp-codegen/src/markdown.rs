@@ -7,7 +7,7 @@ use std::borrow::Cow;
 const MOST_CHARS: usize = 4000;
 const MOST_LINES: usize = 120;
 
-/// A stranger's text as lines of harmless Markdown.
+/// Returns a stranger's text as lines of harmless Markdown.
 pub(crate) fn sanitized(text: &str) -> Vec<String> {
     const BREAKS: [char; 7] = ['\n', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\r'];
     let end = text.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
@@ -43,7 +43,7 @@ pub(crate) fn sanitized(text: &str) -> Vec<String> {
     lines
 }
 
-/// A line without what cannot be seen.
+/// Returns a line without what cannot be seen.
 fn visible(line: &str) -> Cow<'_, str> {
     if line.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(line);
@@ -116,13 +116,13 @@ fn is_special(char: char) -> bool {
     matches!(char, 'h' | '`' | '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '$')
 }
 
-/// The place of the dot in `12. text`, which would start a list.
+/// Returns the place of the dot in `12. text`, which would start a list.
 fn numbered(line: &str) -> Option<usize> {
     let digits = line.find(|char: char| !char.is_ascii_digit())?;
     (digits > 0 && line.get(digits..)?.starts_with(['.', ')'])).then_some(digits)
 }
 
-/// A plain web address at the start of the text.
+/// Returns a plain web address at the start of the text.
 fn url(text: &str) -> Option<&str> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return None;
@@ -134,7 +134,7 @@ fn url(text: &str) -> Option<&str> {
     (url.len() > "https://".len()).then_some(url)
 }
 
-/// The first sentence of a text's first line that is no list item, as a line of harmless Markdown.
+/// Returns the first sentence of a text's first line that is no list item, as a line of harmless Markdown.
 pub(crate) fn first_sentence(text: &str) -> Option<String> {
     // Cut before anything is escaped: what is left of a text is as harmless as the whole.
     let first = |line: &str| sanitized(sentence(line.trim())).into_iter().find(|line| !line.is_empty());
@@ -154,7 +154,7 @@ pub fn opening_sentence(text: &str) -> &str {
 /// Abbreviations whose dot ends no sentence.
 const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "etc", "vs", "cf", "approx", "incl", "max", "min", "no", "dr", "mr"];
 
-/// The first sentence of a line, or all of it.
+/// Returns the first sentence of a line, or all of it.
 fn sentence(line: &str) -> &str {
     let mut in_code = false;
     for (place, char) in line.char_indices() {

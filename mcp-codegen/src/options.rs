@@ -155,14 +155,14 @@ impl Options {
         quote!(#krate::__private)
     }
 
-    /// The bound of `connect()`, where the configuration tells how the server is reached.
+    /// Returns the bound of `connect()`, where the configuration tells how the server is reached.
     pub(crate) fn connect_bound(&self) -> Option<Ident> {
         let config = self.config.as_ref()?;
         let bounds = [("url", "OverHttp"), ("command", "OverStdio")];
         bounds.into_iter().find(|(key, _)| config.get(key).is_some()).map(|(_, name)| ident(name))
     }
 
-    /// The identifier of the generated module.
+    /// Returns the identifier of the generated module.
     pub(crate) fn module_ident(&self) -> Ident {
         match self.module.as_deref().and_then(module_name) {
             Some(name) => ident(name),
@@ -170,7 +170,7 @@ impl Options {
         }
     }
 
-    /// The tools that the options name in full.
+    /// Returns the tools that the options name in full.
     pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
         let patterns = self.tools.iter().flatten().chain(&self.server.approve).chain(&self.server.remote_use);
         let renamed = self.rules.rename.iter().filter(|rule| !rule.key.contains('/'));

@@ -16,7 +16,7 @@ pub fn relative(folder: &Path, path: &Path) -> PathBuf {
     up.chain(path.iter().skip(common).copied()).collect()
 }
 
-/// A path that was seen from the folder of the crate, as an expression that holds no path of this machine.
+/// Returns a path that was seen from the folder of the crate, as an expression that holds no path of this machine.
 pub(crate) fn in_manifest_dir(relative: &Path) -> TokenStream {
     if relative.is_absolute() {
         let path = relative.display().to_string();

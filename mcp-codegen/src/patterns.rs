@@ -139,7 +139,7 @@ impl Options {
         (!left).then(|| self.idle("exclude", pattern, Idle::Excluded, &names))
     }
 
-    /// The tools and arguments of a policy that are not there.
+    /// Returns the tools and arguments of a policy that are not there.
     fn idle_in(&self, rule: &PolicyRule, snapshot: &Snapshot) -> Vec<IdlePattern> {
         let names = tool_names(snapshot);
         let unused = |pattern: &&String| !names.iter().any(|name| matches_glob(positive(pattern), name));
@@ -194,7 +194,7 @@ impl Options {
     }
 }
 
-/// The names of all tools of a snapshot, bound or not.
+/// Returns the names of all tools of a snapshot, bound or not.
 pub(crate) fn tool_names(snapshot: &Snapshot) -> Vec<&str> {
     snapshot.tools.iter().filter_map(name_of).collect()
 }
@@ -203,7 +203,7 @@ fn name_of(item: &Value) -> Option<&str> {
     item.get("name").and_then(Value::as_str)
 }
 
-/// The argument of a condition, or the first one of its JSON pointer.
+/// Returns the argument of a condition, or the first one of its JSON pointer.
 fn first_name(argument: &str) -> String {
     match argument.strip_prefix('/') {
         Some(pointer) => pointer_key(pointer.split('/').next().unwrap_or_default()),

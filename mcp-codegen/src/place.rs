@@ -88,7 +88,7 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// The name of the property, where it is one.
+    /// Returns the name of the property, where it is one.
     pub(crate) fn property(&self) -> Option<&str> {
         match self {
             Self::Property(name) => Some(name),
@@ -97,7 +97,7 @@ impl Step {
     }
 }
 
-/// A name as it is written in a place.
+/// Returns a name as it is written in a place.
 pub(crate) fn escaped(name: &str) -> String {
     let mark = if name == EACH || name == OUTPUT { "~" } else { "" };
     format!("{mark}{}", mcp_bindgen_model::pointer_segment(name))
@@ -124,7 +124,7 @@ impl Place {
         self.role == Role::Input && self.steps.is_empty()
     }
 
-    /// The place that its first `count` steps lead to.
+    /// Creates the place that its first `count` steps lead to.
     pub(crate) fn up_to(&self, count: usize) -> Self {
         Self { steps: self.steps.iter().take(count).cloned().collect(), ..self.clone() }
     }
@@ -152,7 +152,7 @@ impl Place {
     }
 }
 
-/// The shapes in these slots, with the branches of a union in its place.
+/// Returns the shapes in these slots, with the branches of a union in its place.
 fn opened(document: &Document<'_>, found: &[Found]) -> Vec<ShapeId> {
     document.shapes.leaves(found.iter().map(|found| found.slot.shape)).collect()
 }

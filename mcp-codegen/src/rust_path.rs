@@ -29,7 +29,7 @@ impl RustPath {
         leads_on.then_some(Self { is_absolute: relative.is_some(), segments })
     }
 
-    /// The name that it begins with; of an absolute path none.
+    /// Returns the name that it begins with; of an absolute path none.
     pub(crate) fn first(&self) -> &str {
         self.segments.first().filter(|_| !self.is_absolute).map_or("", String::as_str)
     }

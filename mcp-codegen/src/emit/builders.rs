@@ -9,8 +9,8 @@ use crate::names::ident;
 use mcp_bindgen_schema::ShapeId;
 
 impl TypeEmitter<'_, '_> {
-    /// The builder of a struct and the function that begins one. Each required property has a type parameter: the type
-    /// of its value once it is set. `values` are the values of the other fields.
+    /// Returns the builder of a struct and the function that begins one. Each required property has a type parameter:
+    /// the type of its value once it is set. `values` are the values of the other fields.
     pub(super) fn builder(
         &self,
         id: ShapeId,

@@ -37,7 +37,8 @@ fn append_attribute(attribute: TokenStream, tokens: &mut TokenStream) {
     tokens.append(Group::new(Delimiter::Bracket, attribute));
 }
 
-/// A line as a literal, with the space that `///` has. Text without anything to escape need not be looked at twice.
+/// Returns a line as a literal, with the space that `///` has. Text without anything to escape need not be looked at
+/// twice.
 fn line_literal(line: &str) -> Literal {
     let space = if line.is_empty() { "" } else { " " };
     let is_plain = line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\');
@@ -71,7 +72,7 @@ pub(crate) fn lines(lines: Vec<String>) -> Docs {
     Docs { lines, is_deprecated: false }
 }
 
-/// A line about a value of the server, as code.
+/// Returns a line about a value of the server, as code.
 pub(super) fn literal(text: &str) -> Docs {
     lines(vec![code(text)])
 }

@@ -80,7 +80,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// The value of a place that can hold no other.
+    /// Returns the value of a place that can hold no other.
     pub(super) fn only_value(&self, slot: Slot) -> Option<TokenStream> {
         let wire = match self.schema.document.shapes.get(slot.shape) {
             Shape::Null => return Some(quote!(())),
@@ -99,7 +99,7 @@ fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<Ident> {
     names::variants(wires, enumeration).iter().map(|name| ident(name)).collect()
 }
 
-/// The derive and the variant's attribute by which a constant is its own default.
+/// Returns the derive and the variant's attribute by which a constant is its own default.
 fn default_of(wires: &[&str]) -> (TokenStream, TokenStream) {
     if wires.len() == 1 { (quote!(, Default), quote!(#[default])) } else { Default::default() }
 }

@@ -47,7 +47,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// The types of another backend: a module of their own, and the root's type under its public name.
+    /// Returns the types of another backend: a module of their own, and the root's type under its public name.
     fn replaced(&self, types: &Replacement) -> TokenStream {
         let Replacement { module, items, root, .. } = types;
         let name = self.name(self.schema.document.root);

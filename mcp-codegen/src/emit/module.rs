@@ -79,7 +79,7 @@ pub(crate) fn module(
     tokens
 }
 
-/// The specification of a server, whose tools are `TOOLS`.
+/// Returns the specification of a server, whose tools are `TOOLS`.
 pub(crate) fn server_spec(snapshot: &mcp_bindgen_model::Snapshot, options: &Options) -> TokenStream {
     let name = &options.server.name;
     let config = options.config.as_ref().map(|config| {
@@ -95,7 +95,7 @@ pub(crate) fn server_spec(snapshot: &mcp_bindgen_model::Snapshot, options: &Opti
     quote!(ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS))
 }
 
-/// The transports that `connect()` needs from the library.
+/// Returns the transports that `connect()` needs from the library.
 pub(crate) fn connect_bounds<'o>(
     servers: impl IntoIterator<Item = &'o Options>,
     krate: &TokenStream,

@@ -67,7 +67,7 @@ impl Offer<'_> {
         })
     }
 
-    /// The method of the client type.
+    /// Returns the method of the client type.
     fn method(&self, doc: &docs::Docs, argument: &str, result: &TokenStream) -> TokenStream {
         let OfferIdents { method, handler, params, .. } = &self.idents;
         let [method, handler, params, argument] = [method.as_str(), handler, params, argument].map(ident);
@@ -80,7 +80,7 @@ impl Offer<'_> {
     }
 }
 
-/// The title and the description of a specification.
+/// Returns the title and the description of a specification.
 pub(super) fn titles(title: Option<&str>, description: Option<&str>) -> TokenStream {
     let title = title.map(|title| quote!(.title(#title)));
     let description = description.map(|description| quote!(.description(#description)));

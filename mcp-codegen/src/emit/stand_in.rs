@@ -3,18 +3,18 @@
 use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
 use quote::quote;
 
-/// A type that reports an error. A second one that holds the same error would report it again.
+/// Returns a type that reports an error. A second one that holds the same error would report it again.
 pub(crate) fn fault(error: &syn::Error) -> TokenStream {
     let errors = error.to_compile_error();
     quote!([(); { #errors }])
 }
 
-/// The fault of another stand-in in the same place.
+/// Returns the fault of another stand-in in the same place.
 pub(crate) fn fault_of(module: &Ident) -> TokenStream {
     quote!(super::#module::__Fault)
 }
 
-/// A module with the public names of `items`.
+/// Returns a module with the public names of `items`.
 ///
 /// Every name has a type that holds the fault, and rustc has nothing more to say of code that uses such a type.
 pub(crate) fn stand_in(module: &Ident, items: TokenStream, fault: &TokenStream) -> TokenStream {
@@ -51,7 +51,7 @@ enum Name {
     Value(Ident),
 }
 
-/// The public names of the items of a module.
+/// Returns the public names of the items of a module.
 fn names(items: TokenStream) -> Vec<Name> {
     let mut names = Vec::new();
     let mut tokens = items.into_iter().peekable();

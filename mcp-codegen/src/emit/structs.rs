@@ -167,7 +167,7 @@ impl TypeEmitter<'_, '_> {
         optional.map(setter).collect()
     }
 
-    /// The setter of a member. It takes what `new` takes, and a value for an optional member.
+    /// Returns the setter of a member. It takes what `new` takes, and a value for an optional member.
     pub(super) fn setter<'m>(&self, id: ShapeId, member: &'m Member<'_>) -> Setter<'m> {
         let Member { setter, ty, field, docs, .. } = member;
         let held = self.held_type(id, field.slot.shape);
@@ -195,7 +195,7 @@ impl TypeEmitter<'_, '_> {
             && !self.schema.checks.contains_key(&shape)
     }
 
-    /// The table of the fields and their keys.
+    /// Returns the table of the fields and their keys.
     fn table(&self, id: ShapeId, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
         let (private, name) = (self.private, self.name(id));
         let fields = members.iter().map(|Member { name, field, .. }| {

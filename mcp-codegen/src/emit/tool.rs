@@ -38,7 +38,7 @@ impl ToolPlan<'_> {
         });
     }
 
-    /// The method of the client type, whose type parameter is `through`.
+    /// Returns the method of the client type, whose type parameter is `through`.
     pub(super) fn method(&self, through: &Ident, krate: &TokenStream) -> TokenStream {
         let params = ident(&self.idents.params);
         let method = ident(&self.idents.method);
@@ -51,7 +51,7 @@ impl ToolPlan<'_> {
         }
     }
 
-    /// The specification of the tool.
+    /// Returns the specification of the tool.
     pub(crate) fn spec(&self) -> TokenStream {
         let (wire, prefixed) = (self.wire, &self.idents.prefixed);
         let input = json_literal(self.input_schema);
@@ -86,13 +86,13 @@ impl ToolPlan<'_> {
         Hint::ALL.into_iter().filter_map(|hint| Some((hint, self.annotations?.get(hint.wire())?.as_bool()?)))
     }
 
-    /// The type that handler and method return, as text.
+    /// Returns the type that handler and method return, as text.
     pub(crate) fn returned(&self, replaced: &Replaced) -> String {
         let output = self.decoding(replaced, &TokenStream::new()).0.to_string();
         output.replace(' ', "").replace(',', ", ").replace(", )", ",)")
     }
 
-    /// The type of the output, and how it is made of a result.
+    /// Returns the type of the output, and how it is made of a result.
     fn decoding(&self, replaced: &Replaced, private: &TokenStream) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
@@ -112,7 +112,8 @@ impl ToolPlan<'_> {
         }
     }
 
-    /// The only field of the wrapper that FastMCP, or the official Python SDK, puts around a result that is no object.
+    /// Returns the only field of the wrapper that FastMCP, or the official Python SDK, puts around a result that is no
+    /// object.
     fn wrapped(&self) -> Option<(String, Slot)> {
         let schema = self.output.as_ref()?;
         let root = schema.document.root;
@@ -210,7 +211,7 @@ fn json_literal(value: &Value) -> Literal {
     raw.unwrap_or_else(|| Literal::string(&text))
 }
 
-/// The longest run of `#` after a quote, which would end a raw string.
+/// Returns the longest run of `#` after a quote, which would end a raw string.
 fn longest_fence(text: &str) -> usize {
     text.split('"').skip(1).map(|rest| rest.len() - rest.trim_start_matches('#').len()).max().unwrap_or(0)
 }

@@ -13,7 +13,7 @@ use mcp_bindgen_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 const ORDERED_NUMBER: [Standard; 3] = [Standard::Copy, Standard::PartialOrd, Standard::Ord];
 
 impl TypeEmitter<'_, '_> {
-    /// The type of a shape, wherever `null` does not matter.
+    /// Returns the type of a shape, wherever `null` does not matter.
     pub(super) fn shape_type(&self, id: ShapeId) -> TokenStream {
         if self.schema.checks.contains_key(&id) {
             let name = self.name(id);
@@ -53,13 +53,13 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// The type of a place that has to hold a value.
+    /// Returns the type of a place that has to hold a value.
     pub(super) fn slot_type(&self, slot: Slot) -> TokenStream {
         let shape = self.shape_type(slot.shape);
         if slot.nullable { quote!(Option<#shape>) } else { shape }
     }
 
-    /// The type of a value inside `holder`, boxed where the holder would contain itself.
+    /// Returns the type of a value inside `holder`, boxed where the holder would contain itself.
     pub(super) fn held_type(&self, holder: ShapeId, held: ShapeId) -> TokenStream {
         let shape = self.shape_type(held);
         if self.schema.is_boxed(holder, held) { quote!(Box<#shape>) } else { shape }
@@ -74,7 +74,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// The derives of a type: floats have no `Eq`, and of types of the user's nothing more is asked.
+    /// Returns the derives of a type: floats have no `Eq`, and of types of the user's nothing more is asked.
     pub(super) fn derives(&self, id: ShapeId) -> TokenStream {
         if self.schema.can_derive(id, Standard::Eq) {
             quote!(Clone, Debug, PartialEq, Eq, Hash)
@@ -88,7 +88,7 @@ impl TypeEmitter<'_, '_> {
         self.schema.asked_derives(id, &[&[Standard::Eq, Standard::Hash], has].concat())
     }
 
-    /// A type with one public field, for a value that has no name by itself.
+    /// Returns a type with one public field, for a value that has no name by itself.
     pub(super) fn newtype(&self, id: ShapeId, inner: Slot) -> TokenStream {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
@@ -108,7 +108,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// A string, a number or a list that cannot be anything but what its schema allows.
+    /// Returns a string, a number or a list that cannot be anything but what its schema allows.
     pub(super) fn checked(&self, id: ShapeId, checks: &Value) -> TokenStream {
         let (private, name) = (self.private, self.name(id));
         let docs = self.type_doc(id, &[]);

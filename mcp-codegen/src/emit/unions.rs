@@ -114,7 +114,7 @@ impl TypeEmitter<'_, '_> {
         quote!(#private::__untagged_union!(#name { #branches } #index #rest);)
     }
 
-    /// The keys that tell the branches of a union apart, where they are many.
+    /// Returns the keys that tell the branches of a union apart, where they are many.
     fn index(&self, branches: &[&Shape]) -> TokenStream {
         let asked: Vec<Vec<Key<'_>>> = branches.iter().map(|branch| self.required_keys(branch)).collect();
         let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
@@ -140,7 +140,7 @@ impl TypeEmitter<'_, '_> {
         quote!(by [#(#keys)*] [#(#others),*])
     }
 
-    /// The keys that an object has to have, and with the only text that its value can be.
+    /// Returns the keys that an object has to have, and with the only text that its value can be.
     fn required_keys<'k>(&'k self, shape: &'k Shape) -> Vec<Key<'k>> {
         let Shape::Struct(object) = shape else { return Vec::new() };
         let required = object.fields.iter().filter(|field| field.presence == Presence::Required);

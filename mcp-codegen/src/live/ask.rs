@@ -180,7 +180,7 @@ fn on_a_runtime<T>(asking: impl Future<Output = T>) -> std::io::Result<T> {
     Ok(outcome)
 }
 
-/// The text of a server's snapshot, in time and while the build goes on.
+/// Returns the text of a server's snapshot, in time and while the build goes on.
 async fn snapshot(client: &Client, patience: Duration, build: &Build) -> Result<String, String> {
     let begun = Instant::now();
     let mut asking = pin!(client.snapshot());

@@ -105,7 +105,7 @@ mod proc {
         }
     }
 
-    /// The processes above this one, nearest first.
+    /// Returns the processes above this one, nearest first.
     pub(super) fn ancestors() -> impl Iterator<Item = Seen> {
         let first = read(std::os::unix::process::parent_id());
         std::iter::successors(first, |process| read(process.parent)).take(DEEPEST)

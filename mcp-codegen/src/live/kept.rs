@@ -82,7 +82,7 @@ impl Question<'_> {
         write_private(&self.file("answer"), format!("{record}\n").as_bytes())
     }
 
-    /// The file of the text.
+    /// Returns the file of the text.
     pub(super) fn text(&self) -> PathBuf {
         self.file("json")
     }

@@ -142,7 +142,7 @@ impl Live {
         cfg!(feature = "live") && self.allowed
     }
 
-    /// The way without a snapshot, where there is one.
+    /// Returns the way without a snapshot, where there is one.
     pub(crate) fn or_ask(&self, server: &str) -> String {
         match (self.allowed, cfg!(feature = "live")) {
             (false, _) => String::new(),

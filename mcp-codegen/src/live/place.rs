@@ -12,7 +12,7 @@ const ABOVE_RUSTC: usize = 2;
 #[cfg(feature = "build-script")]
 const ABOVE_BUILD_SCRIPT: usize = 4;
 
-/// The folder of a build script's build.
+/// Returns the folder of a build script's build.
 #[cfg(feature = "build-script")]
 pub(super) fn of_build_script(out_dir: &Path) -> PathBuf {
     profile(out_dir, ABOVE_BUILD_SCRIPT).unwrap_or(out_dir).join(FOLDER)
@@ -48,7 +48,7 @@ fn from_file(argument: String) -> Vec<String> {
     text.map_or_else(|| vec![argument], |text| text.lines().map(str::to_owned).collect())
 }
 
-/// The folder of the profile that a folder of cargo's is in.
+/// Returns the folder of the profile that a folder of cargo's is in.
 fn profile(folder: &Path, above: usize) -> Option<&Path> {
     let is_inside =
         |folder: &&Path| INSIDE_A_PROFILE.iter().any(|name| folder.file_name().is_some_and(|it| it == *name));

@@ -33,13 +33,13 @@ pub(crate) fn differences(
     Some(lines.join("\n"))
 }
 
-/// The warning that a snapshot is of no use.
+/// Returns the warning that a snapshot is of no use.
 pub(crate) fn unreadable(server: &str, error: &FileError) -> String {
     let error = FileError { help: Some(format!("run `mcp-bindgen sync {server}` to write it again")), ..error.clone() };
     format!("the bindings of {server} match the live server, because its snapshot cannot be read: {error}")
 }
 
-/// The warning that a snapshot had to do.
+/// Returns the warning that a snapshot had to do.
 pub(crate) fn unreachable(server: &str, shown: &Path, why: &str) -> String {
     let help = format!("  = help: to build without connecting, remove it from {VARIABLE}");
     format!("failed to connect to {server}, using its snapshot: {}\n{}\n{help}", printable_lines(why), at(shown))

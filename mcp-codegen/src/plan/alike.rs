@@ -28,7 +28,7 @@ impl TypeAt {
         }
     }
 
-    /// The properties of a struct, in the order of its fields.
+    /// Returns the properties of a struct, in the order of its fields.
     pub(super) fn properties<'p>(&self, tools: &'p [ToolPlan<'_>]) -> Vec<&'p str> {
         match self.schema(tools).map(|schema| schema.document.shapes.get(self.shape)) {
             Some(Shape::Struct(object)) => object.fields.iter().map(|field| field.wire.as_str()).collect(),
@@ -81,12 +81,12 @@ impl AlikeTypes {
         self.alike.class(*self.documents.get(&(at.tool, at.role))?, at.shape)
     }
 
-    /// The types of one class, in the order of the plan.
+    /// Returns the types of one class, in the order of the plan.
     pub(super) fn members(&self, class: Class) -> &[TypeAt] {
         self.members.get(&class).map_or(&[], Vec::as_slice)
     }
 
-    /// Every class, in no order.
+    /// Returns every class, in no order.
     pub(super) fn classes(&self) -> impl Iterator<Item = (Class, &[TypeAt])> {
         self.members.iter().map(|(class, members)| (*class, members.as_slice()))
     }

@@ -45,7 +45,7 @@ struct Found<'p> {
 }
 
 impl Plan<'_> {
-    /// The shapes that stand in several places. `every` names the tools of the snapshot.
+    /// Returns the shapes that stand in several places. `every` names the tools of the snapshot.
     pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
         let alike = AlikeTypes::new(&self.tools);
         let names = self.shared_names(&alike, options, every);
@@ -141,7 +141,7 @@ impl<'p> Names<'p> {
     }
 }
 
-/// The places of the types of a tool, one for each.
+/// Returns the places of the types of a tool, one for each.
 fn found_in<'p>(index: usize, tool: &'p ToolPlan<'p>) -> impl Iterator<Item = Found<'p>> {
     tool.schemas().flat_map(move |schema| {
         let role = schema.document.role;
@@ -163,7 +163,7 @@ fn is_clear(found: &Found<'_>, class: Class, alike: &AlikeTypes) -> bool {
         && there.iter().all(|there| alike.class(TypeAt { shape: there.slot.shape, ..found.at }) == Some(class))
 }
 
-/// The shortest way to each type that can be shared, whatever the order of properties.
+/// Returns the shortest way to each type that can be shared, whatever the order of properties.
 fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
     let mut places: Vec<(ShapeId, Vec<Step>)> = Vec::new();
     let (mut placed, mut opened) = (HashSet::new(), HashSet::new());

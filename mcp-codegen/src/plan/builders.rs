@@ -45,7 +45,7 @@ pub(super) fn name(tools: &mut [ToolPlan<'_>], own: &[&str]) {
     }
 }
 
-/// The names of types that a builder might have.
+/// Returns the names of types that a builder might have.
 fn taken(tools: &[ToolPlan<'_>], own: &[&str]) -> HashSet<String> {
     let types = tools.iter().flat_map(ToolPlan::schemas);
     let types = types.flat_map(|schema| schema.order.iter().filter_map(|id| schema.name(*id)));

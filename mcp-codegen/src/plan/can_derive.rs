@@ -12,7 +12,7 @@ use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
 
-/// The derives that cannot hold.
+/// Returns the derives that cannot hold.
 pub(super) fn faults(rules: &[Rule], tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
     let has_types = tools.iter().flat_map(ToolPlan::schemas).next().is_some();
     let fault = |rule: &Rule| {

@@ -52,12 +52,12 @@ impl ExternTypes {
         Self(types)
     }
 
-    /// The pointers of the definitions.
+    /// Returns the pointers of the definitions.
     pub(super) fn pointers(&self) -> Vec<&str> {
         self.0.iter().map(|found| found.pointer.as_str()).collect()
     }
 
-    /// The types in place of the shapes of a document that was read around the definitions.
+    /// Returns the types in place of the shapes of a document that was read around the definitions.
     pub(super) fn in_document(&self, document: &Document<'_>) -> HashMap<ShapeId, TokenStream> {
         let is_opaque = |id: &ShapeId| matches!(document.shapes.get(*id), Shape::Opaque);
         let of_shape = |id: ShapeId| {
@@ -71,7 +71,7 @@ impl ExternTypes {
         document.shapes.ids().filter(is_opaque).filter_map(of_shape).collect()
     }
 
-    /// The types that stand somewhere in these tools, each once.
+    /// Returns the types that stand somewhere in these tools, each once.
     pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<&TokenStream> {
         let mut used: Vec<&ExternType> = self.0.iter().filter(|found| found.stands_in(tools)).collect();
         used.sort_by_key(|found| found.path.to_string());
@@ -113,7 +113,7 @@ fn schemas<'t>(tools: &'t [ToolPlan<'_>]) -> impl Iterator<Item = &'t Value> {
     tools.iter().flat_map(|tool| std::iter::once(tool.input_schema).chain(tool.output_schema))
 }
 
-/// The definitions of the schemas, as they are written in a rule.
+/// Returns the definitions of the schemas, as they are written in a rule.
 fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
     let of = |schema: &Value, keyword: &str| -> Vec<String> {
         let names = schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
@@ -127,7 +127,8 @@ fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
     all
 }
 
-/// A path that leads from the crate's root, or from the module around the bindings, to a type; every token at `span`.
+/// Returns a path that leads from the crate's root, or from the module around the bindings, to a type; every token at
+/// `span`.
 fn type_path(text: &str, span: Span) -> Option<TokenStream> {
     let path = RustPath::parse(text)?;
     matches!(path.first(), "crate" | "super").then(|| path.tokens(span))

@@ -89,7 +89,7 @@ pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
 const MOST_NAMED: usize = 12;
 
 impl<'s> ToolPlan<'s> {
-    /// The plan of one of its schemas.
+    /// Returns the plan of one of its schemas.
     pub(crate) fn schema(&self, role: Role) -> Option<&SchemaPlan<'s>> {
         match role {
             Role::Input => Some(&self.input),

@@ -82,7 +82,7 @@ impl Spot {
         }
     }
 
-    /// The name of a type here, in a holder of this name.
+    /// Returns the name of a type here, in a holder of this name.
     fn name(&self, holder: &str) -> String {
         let mut name = format!("{holder}{}", Style::Pascal.apply(&self.label));
         for container in &self.containers {
@@ -96,7 +96,7 @@ impl Spot {
     }
 }
 
-/// The named types of a schema, as they want to be called, and their order: outermost first.
+/// Returns the named types of a schema, as they want to be called, and their order: outermost first.
 pub(super) fn named_types(
     document: &Document<'_>,
     checks: &Checks,
@@ -255,7 +255,7 @@ impl<'n> Naming<'n, '_> {
     }
 }
 
-/// The name and the pointer of the definition that a shape is.
+/// Returns the name and the pointer of the definition that a shape is.
 pub(super) fn definition<'d>(document: &'d Document<'_>, id: ShapeId) -> Option<(String, &'d str)> {
     let [only] = document.shapes.origin(id) else { return None };
     Some((document.schemas.definition(*only)?, document.schemas.pointer(*only)))

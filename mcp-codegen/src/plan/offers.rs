@@ -89,7 +89,7 @@ impl<'s> Offer<'s> {
     }
 }
 
-/// An item with its name, or what is wrong with it.
+/// Returns an item with its name, or what is wrong with it.
 fn named(listed: Listed, code: Code, index: usize, item: &Value) -> Result<(&str, &Map<String, Value>), Diagnostics> {
     let name = item.as_object().and_then(|map| Some((map.get("name")?.as_str()?, map)));
     name.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
@@ -99,7 +99,7 @@ fn named(listed: Listed, code: Code, index: usize, item: &Value) -> Result<(&str
     })
 }
 
-/// The prompts that can be bound.
+/// Returns the prompts that can be bound.
 pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<PromptPlan<'s>> {
     let mut prompts: Vec<PromptPlan<'s>> = Vec::new();
     let mut seen: HashSet<(&str, String)> = HashSet::new();
@@ -134,7 +134,7 @@ pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> V
     prompts
 }
 
-/// The arguments of a prompt; none where they are no list.
+/// Returns the arguments of a prompt; none where they are no list.
 fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<Vec<PromptArgument<'s>>> {
     let list = match prompt.get("arguments") {
         None | Some(Value::Null) => return Some(Vec::new()),
@@ -171,7 +171,7 @@ fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Opt
     Some(arguments)
 }
 
-/// The resource templates that can be filled in.
+/// Returns the resource templates that can be filled in.
 pub(super) fn templates<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<TemplatePlan<'s>> {
     let mut templates: Vec<TemplatePlan<'s>> = Vec::new();
     for (index, item) in list.iter().enumerate() {
@@ -220,7 +220,7 @@ fn variables(text: &str) -> Result<Vec<TemplateVariable>, String> {
     }
 }
 
-/// The schema of an object with these properties.
+/// Returns the schema of an object with these properties.
 fn object<'p>(properties: impl Iterator<Item = (&'p str, Value, bool)>) -> Value {
     let mut declared = Map::new();
     let mut required = Vec::new();

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::place::Place;
 use crate::rules::{Rule, RuleFault};
 
-/// The rules of `extern` and `shared`, which are about the generator's own types.
+/// Returns the rules of `extern` and `shared`, which are about the generator's own types.
 pub(super) fn of_types(options: &Options) -> (&[Rule], &[Rule]) {
     match options.server.types {
         Types::Native => (&options.rules.extern_types, &options.rules.shared),
@@ -69,7 +69,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
     names
 }
 
-/// The tool that a rule gives another name.
+/// Returns the tool that a rule gives another name.
 fn tool_of(rule: &Rule) -> Option<String> {
     let place: Place = rule.key.parse().ok()?;
     place.is_tool().then_some(place.tool)
@@ -174,7 +174,7 @@ fn field_rename<'r>(
     Ok(Some(FieldRename { rule, name: name.to_owned(), fields }))
 }
 
-/// The property of the same struct whose field has that name as well.
+/// Returns the property of the same struct whose field has that name as well.
 fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str) -> Option<String> {
     let Shape::Struct(object) = schema.document.shapes.get(holder) else { return None };
     let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
@@ -184,7 +184,7 @@ fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str
     taken.map(|(_, (_, wire))| wire.to_owned())
 }
 
-/// A name that is an identifier as it is written, and that rustc's lints have nothing against.
+/// Returns a name that is an identifier as it is written, and that rustc's lints have nothing against.
 fn identifier(text: &str) -> Result<&str, Nowhere> {
     let snake = Style::Snake.apply(text);
     let Some(name) = module_name(text) else {

@@ -127,12 +127,12 @@ impl<'s> SchemaPlan<'s> {
         Self { extern_types, ..self }
     }
 
-    /// The user's type in place of a shape.
+    /// Returns the user's type in place of a shape.
     pub(crate) fn extern_type(&self, id: ShapeId) -> Option<&TokenStream> {
         self.extern_types.get(&id)
     }
 
-    /// The shapes that have one.
+    /// Returns the shapes that have one.
     pub(super) fn opaque(&self) -> impl Iterator<Item = &ShapeId> {
         self.extern_types.keys()
     }
@@ -163,12 +163,12 @@ impl<'s> SchemaPlan<'s> {
         self.boxed.extend(boxed.iter().map(|held| (id, *held)));
     }
 
-    /// The name of a shape that has one.
+    /// Returns the name of a shape that has one.
     pub(crate) fn name(&self, id: ShapeId) -> Option<&str> {
         self.types.get(&id).map(|named| named.name.as_str())
     }
 
-    /// The identifiers of a struct's fields.
+    /// Returns the identifiers of a struct's fields.
     pub(crate) fn field_names(&self, id: ShapeId, object: &StructShape) -> Vec<String> {
         let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
         if self.renamed.is_empty() {
@@ -179,7 +179,7 @@ impl<'s> SchemaPlan<'s> {
         names::fields_or(&wires, &given)
     }
 
-    /// The name of the whole value's type.
+    /// Returns the name of the whole value's type.
     pub(super) fn root_name(&self) -> &str {
         self.name(self.document.root).unwrap_or_default()
     }
@@ -206,12 +206,12 @@ impl<'s> SchemaPlan<'s> {
         counts
     }
 
-    /// The name and the pointer of the definition that a shape is.
+    /// Returns the name and the pointer of the definition that a shape is.
     pub(super) fn definition(&self, id: ShapeId) -> Option<(String, &str)> {
         definition(&self.document, id)
     }
 
-    /// The schemas that document a shape.
+    /// Returns the schemas that document a shape.
     pub(crate) fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.document.shapes.origin(id)
     }

@@ -42,7 +42,7 @@ struct Group {
     is_named: bool,
 }
 
-/// The ways that the values of these types go.
+/// Returns the ways that the values of these types go.
 fn uses_of(tools: &[ToolPlan<'_>], members: &[TypeAt]) -> Uses {
     let has = |role| members.iter().any(|member| member.role == role);
     let refuses = |member: &TypeAt| {
@@ -98,7 +98,7 @@ impl Sharing {
         sharing
     }
 
-    /// The types whose names are the user's.
+    /// Returns the types whose names are the user's.
     pub(super) fn named(&self) -> HashSet<TypeAt> {
         self.groups.iter().filter(|group| group.is_named).map(|group| group.kept).collect()
     }
@@ -120,7 +120,7 @@ impl Sharing {
         }
     }
 
-    /// The types that are one with this one, itself among them.
+    /// Returns the types that are one with this one, itself among them.
     pub(super) fn likes(&self, at: TypeAt) -> Vec<TypeAt> {
         let group = self.groups.iter().find(|group| group.members.contains(&at));
         group.map_or_else(|| vec![at], |group| group.members.clone())
@@ -160,7 +160,7 @@ impl Group {
     }
 }
 
-/// The rules that hold, as far as one sees without the others' names.
+/// Returns the rules that hold, as far as one sees without the others' names.
 fn named<'w>(
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,
@@ -310,7 +310,8 @@ fn refuse_taken(
     });
 }
 
-/// The types that shared ones hold, named after them; of several names for one type the least deep counts, then the least.
+/// Returns the types that shared ones hold, named after them; of several names for one type the least deep counts, then
+/// the least.
 fn nested_types(
     tools: &[ToolPlan<'_>],
     alike: &AlikeTypes,

@@ -25,7 +25,7 @@ pub(crate) struct ToolIdents {
 }
 
 impl ToolIdents {
-    /// The names of all tools; `given` has those that the user chose.
+    /// Creates the names of all tools; `given` has those that the user chose.
     pub(crate) fn all(
         tools: &[&str],
         given: &[Option<String>],
@@ -58,7 +58,8 @@ impl ToolIdents {
     }
 }
 
-/// The prefixed name of each tool, by the keys that tell them apart. Tools that only macro or build script leave out count.
+/// Returns the prefixed name of each tool, by the keys that tell them apart. Tools that only macro or build script
+/// leave out count.
 pub(super) fn prefixed(snapshot: &Snapshot, options: &Options, keys: &[&str], given: &[Option<String>]) -> Vec<String> {
     let mut names = PrefixedNames::clone(&options.beside);
     let renames = keys.iter().zip(given).filter_map(|(key, given)| Some((*key, given.as_deref()?)));

@@ -66,7 +66,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
 }
 
-/// The modules of servers whose configuration cannot be read.
+/// Returns the modules of servers whose configuration cannot be read.
 fn without_config(manifest_dir: &Path, input: &MacroInput, error: syn::Error) -> syn::Result<TokenStream> {
     let project = Project::without_config(manifest_dir);
     let servers = match &*input.servers {
@@ -84,7 +84,7 @@ fn without_config(manifest_dir: &Path, input: &MacroInput, error: syn::Error) ->
 /// The modules that report errors, by the errors: one may be the fault of several servers.
 type Reported = HashMap<String, Ident>;
 
-/// The module of a server at fault.
+/// Returns the module of a server at fault.
 fn stand_in(
     project: &Project,
     server: &LitStr,
@@ -154,7 +154,7 @@ fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
     Ok(servers)
 }
 
-/// The snapshot of a server, with the options of the macro.
+/// Returns the snapshot of a server, with the options of the macro.
 fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result<Source> {
     let place = input.path.as_ref().unwrap_or(server).span();
     let at = |span: Span| move |error: FileError| syn::Error::new(span, error);
@@ -167,7 +167,7 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     Ok(source)
 }
 
-/// The errors of servers whose module another one before them has.
+/// Returns the errors of servers whose module another one before them has.
 fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
     let mut modules: HashMap<Ident, String> = HashMap::new();
     let clash = |server: &LitStr| match modules.entry(Options::new(server.value()).module_ident()) {

@@ -148,7 +148,7 @@ fn values(literals: &[LitStr]) -> Vec<String> {
     literals.iter().map(LitStr::value).collect()
 }
 
-/// The error of an option that there is not.
+/// Returns the error of an option that there is not.
 pub(super) fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
     let name = key.to_string();
     let near = mcp_bindgen_model::nearest(&name, known.iter().copied());
@@ -157,7 +157,7 @@ pub(super) fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
     syn::Error::new(key.span(), format!("unknown option `{name}`{hint} (known: `{known}`)"))
 }
 
-/// The name of a module.
+/// Returns the name of a module.
 pub(super) fn module(input: ParseStream<'_>) -> syn::Result<Ident> {
     let module = input.call(Ident::parse_any)?;
     if !is_module_name(&module.to_string()) {
@@ -175,7 +175,7 @@ fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
     Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
 }
 
-/// A table as in `mcp.toml`: keys are strings, or words.
+/// Returns a table as in `mcp.toml`: keys are strings, or words.
 pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Rule>> {
     if !input.peek(syn::token::Brace) {
         return Err(input.error(format!("expected a table: `{example}`")));
@@ -216,7 +216,7 @@ fn word<T: Copy>(key: &Ident, input: ParseStream<'_>, known: &[(&str, T)]) -> sy
     }
 }
 
-/// A module path; `syn::Path` would need the parser of types.
+/// Returns a module path; `syn::Path` would need the parser of types.
 pub(super) fn path(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
     if input.peek(Token![::]) {

@@ -13,7 +13,7 @@ use crate::emit::stand_in;
 use crate::options::Options;
 
 impl Project {
-    /// A project whose configuration cannot be read.
+    /// Creates a project whose configuration cannot be read.
     pub(super) fn without_config(manifest_dir: &Path) -> Self {
         Self { manifest_dir: manifest_dir.to_owned(), config: None, named: None, live: crate::live::Live::never() }
     }
@@ -24,7 +24,8 @@ impl Project {
         config.map_or_else(|| Options::new(server), |server| Options::for_crate(&server, &self.manifest_dir))
     }
 
-    /// The module of a server at fault, with the names of its tools that the snapshot, its overrides and the options tell.
+    /// Returns the module of a server at fault, with the names of its tools that the snapshot, its overrides and the
+    /// options tell.
     pub(super) fn stand_in(&self, path: Option<&str>, options: &Options, fault: &TokenStream) -> TokenStream {
         let path = self.snapshot_path(&options.server.name, path);
         let text = text_of(&path);
@@ -67,7 +68,8 @@ fn tool<'s>(snapshot: &'s mut Snapshot, name: &str) -> Option<&'s mut serde_json
 /// How often the bytes of a broken text are read, at most: a whole entry once more than the text around it.
 const READINGS: usize = 4;
 
-/// The tools, prompts and resource templates in a broken text that are whole, and by name the tools that may be in the rest.
+/// Returns the tools, prompts and resource templates in a broken text that are whole, and by name the tools that may be
+/// in the rest.
 fn readable_parts(text: &str) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let mut names: BTreeSet<String> = BTreeSet::new();
@@ -94,13 +96,13 @@ fn readable_parts(text: &str) -> Snapshot {
     snapshot
 }
 
-/// A tool of which nothing but the name is known.
+/// Returns a tool of which nothing but the name is known.
 fn named(name: &str) -> Value {
     let schema = json!({ "type": "object", "properties": { "value": {} } });
     json!({ "name": name, "inputSchema": schema, "outputSchema": schema })
 }
 
-/// The list of a snapshot that an entry belongs to.
+/// Returns the list of a snapshot that an entry belongs to.
 fn list_of<'s>(entry: &Value, snapshot: &'s mut Snapshot) -> Option<&'s mut Vec<Value>> {
     entry.get("name")?.as_str()?;
     if entry.get("inputSchema").is_some_and(Value::is_object) {
@@ -114,14 +116,15 @@ fn list_of<'s>(entry: &Value, snapshot: &'s mut Snapshot) -> Option<&'s mut Vec<
     }
 }
 
-/// The string behind a key, and what comes after it.
+/// Returns the string behind a key, and what comes after it.
 fn member(text: &str) -> Option<(Value, &str)> {
     let text = text.trim_start().strip_prefix(':')?.trim_start();
     let mut budget = usize::MAX;
     if text.starts_with('"') { first_value(text, &mut budget) } else { None }
 }
 
-/// The value that a text begins with, and what comes after it. The bytes that were read for it are taken from the budget.
+/// Returns the value that a text begins with, and what comes after it. The bytes that were read for it are taken from
+/// the budget.
 fn first_value<'t>(text: &'t str, budget: &mut usize) -> Option<(Value, &'t str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let read = values.next()?;

@@ -84,7 +84,7 @@ fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<To
     Ok(quote!(#(#tracked)* #(#warnings)* #tokens))
 }
 
-/// The module of a template, after the name of its file.
+/// Returns the module of a template, after the name of its file.
 fn module_of(path: &Path) -> Ident {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     ident(&Style::Snake.apply(&stem))
@@ -124,7 +124,7 @@ impl TemplateFile {
     }
 }
 
-/// The error of a file that is not there, with those beside it that may be meant.
+/// Returns the error of a file that is not there, with those beside it that may be meant.
 fn missing(path: &Path, shown: &Path) -> FileError {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
@@ -190,13 +190,13 @@ impl Sources {
         script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
     }
 
-    /// A fault for each action of a server that is named and could not be read.
+    /// Returns a fault for each action of a server that is named and could not be read.
     fn faults(&self, script: &Script) -> Vec<Fault> {
         let named = script.calls_of(|server| self.failed.get(server));
         named.map(|(place, error)| Fault::new(place, one_line(error))).collect()
     }
 
-    /// The error of a snapshot that is given for a server that is not called.
+    /// Returns the error of a snapshot that is given for a server that is not called.
     fn check_named(&self, input: &TemplateInput) -> syn::Result<()> {
         check_each(&input.snapshots, |snapshot| match self.failed.get(&snapshot.key) {
             Some(error) => Err(syn::Error::new(snapshot.span(), error)),
@@ -209,7 +209,7 @@ impl Sources {
         })
     }
 
-    /// The diagnostics of the tools that are called, where the configuration makes errors of them.
+    /// Returns the diagnostics of the tools that are called, where the configuration makes errors of them.
     fn check_denied(&self, project: &Project, checked: &Checked<'_>, place: Span) -> syn::Result<()> {
         let servers: Vec<&Source> = self.read.values().collect();
         check_each(&servers, |source| {
@@ -219,7 +219,7 @@ impl Sources {
     }
 }
 
-/// An error about a file as part of one about another.
+/// Returns an error about a file as part of one about another.
 fn one_line(error: &FileError) -> String {
     let mut text = error.message.clone();
     if let Some(path) = &error.path {

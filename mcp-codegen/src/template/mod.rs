@@ -128,7 +128,7 @@ impl Script {
         self.actions().next().is_some()
     }
 
-    /// The place of every action that names a server with which something is.
+    /// Returns the place of every action that names a server with which something is.
     pub(crate) fn calls_of<T>(&self, wrong: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = (Place, T)> {
         self.actions().filter_map(move |(place, action)| match &action.target {
             Target::Tool { server, .. } => Some((place, wrong(server)?)),

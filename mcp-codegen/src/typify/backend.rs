@@ -13,7 +13,7 @@ use typify_impl::{TypeSpace, TypeSpaceSettings};
 use super::{Replacement, prepare, references, rewrite, root, same_names};
 use crate::options::Options;
 
-/// The types of one schema, or why typify does not give them.
+/// Returns the types of one schema, or why typify does not give them.
 pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Options) -> Result<Replacement, String> {
     let prepared = prepare::prepared(schema, name)?;
     references::check(&prepared)?;

@@ -51,7 +51,7 @@ const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
 /// The definitions of a document by name; the root is one of them.
 pub(super) type Definitions = Map<String, Value>;
 
-/// The document as definitions, the root among them under the name of its type.
+/// Returns the document as definitions, the root among them under the name of its type.
 pub(super) fn prepared(schema: &Value, name: &str) -> Result<Definitions, String> {
     let Value::Object(root) = schema else { return Err("the schema is not an object".to_owned()) };
     let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
@@ -248,7 +248,7 @@ fn check_enum(values: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// A name without all that case conversion may lose.
+/// Returns a name without all that case conversion may lose.
 pub(super) fn reduced(text: &str) -> String {
     text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -113,7 +113,7 @@ fn levels<'d>(schema: &'d Value, definitions: &'d Definitions, known: &mut HashM
     inside(map).map(|schema| levels(schema, definitions, known)).max().unwrap_or_default() + 1
 }
 
-/// The schemas that a schema holds.
+/// Returns the schemas that a schema holds.
 fn inside(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let named = map.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
     let listed = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| map.get(key)?.as_array()).flatten();
@@ -174,7 +174,7 @@ impl<'d> Merging<'d> {
     }
 }
 
-/// The name of the definition that a reference leads to.
+/// Returns the name of the definition that a reference leads to.
 fn definition(reference: &Value) -> Option<&str> {
     reference.as_str()?.strip_prefix(DEFINITIONS)
 }

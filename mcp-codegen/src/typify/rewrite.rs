@@ -66,7 +66,7 @@ pub(super) fn rewrite(file: &mut File, root: &Ident, private: &TokenStream) -> R
     Ok(())
 }
 
-/// The contents of the module around the types.
+/// Returns the contents of the module around the types.
 pub(super) fn module(file: &File, root: &Ident, facts: &Facts, private: &TokenStream) -> TokenStream {
     let new = facts.constructor(root);
     let prelude = prelude();

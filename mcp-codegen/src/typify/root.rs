@@ -114,7 +114,7 @@ impl Facts {
         }
     }
 
-    /// The type of a property's field, as it is named outside the module.
+    /// Returns the type of a property's field, as it is named outside the module.
     pub(super) fn field_type(&self, wire: &str, module: &Ident) -> Option<TokenStream> {
         let field = self.fields.iter().flatten().find(|field| field.wire == wire && field.name == wire)?;
         Some(self.qualified(field.ty.to_token_stream(), module))
