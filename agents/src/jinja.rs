@@ -25,7 +25,7 @@ pub(crate) fn in_words(error: &Error) -> String {
     line(&error.detail().map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")))
 }
 
-/// The variables that a template uses and does not set, without globals.
+/// Returns the variables that a template uses and does not set, without globals.
 pub(crate) fn undeclared(template: &Template<'_, '_>, environment: &Environment<'_>) -> BTreeSet<String> {
     let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);
     template.undeclared_variables(false).into_iter().filter(|name| !is_global(name)).collect()

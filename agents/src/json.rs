@@ -15,12 +15,13 @@ pub(crate) fn names(tools: &[Value]) -> impl Iterator<Item = &str> {
     tools.iter().filter_map(|tool| tool.get("name")?.as_str())
 }
 
-/// The length of a value as compact JSON.
+/// Returns the length of a value as compact JSON.
 pub(crate) fn bytes<T: Serialize + ?Sized>(value: &T) -> usize {
     bytes_up_to(value, usize::MAX)
 }
 
-/// The length of a value as compact JSON, or some length above `most`: long values are not counted to their end.
+/// Returns the length of a value as compact JSON, or some length above `most`: long values are not counted to their
+/// end.
 pub(crate) fn bytes_up_to<T: Serialize + ?Sized>(value: &T, most: usize) -> usize {
     let mut counter = Counter { count: 0, most };
     // Counting cannot fail, because the value was parsed from JSON.

@@ -7,24 +7,24 @@ pub(crate) const SENTENCE_AT_MOST: usize = 200;
 /// How much of a text is looked at where a line of it is shown, in characters.
 const LOOKED_AT: usize = 4_000;
 
-/// The first sentence of a description in one line of 200 characters at most, in which nothing is markup; see [`unmarked`].
-/// A cut shows as `…`.
+/// Returns the first sentence of a description in one line of 200 characters at most, in which nothing is markup; see
+/// [`unmarked`]. A cut shows as `…`.
 pub(crate) fn sentence(text: &str) -> String {
     unmarked(&first_sentence(head(text), SENTENCE_AT_MOST))
 }
 
-/// A name, or whatever else is short, in one line in which nothing is markup and which begins none.
+/// Returns a name, or whatever else is short, in one line in which nothing is markup and which begins none.
 pub(crate) fn label(text: &str) -> String {
     unmarked(inner(&line(head(text))))
 }
 
-/// A text as one line in which nothing is markup: no control, bidirectional or invisible characters, no tags, no fences, no
-/// links, and no delimiters of templates. Its words stay as they are.
+/// Returns a text as one line in which nothing is markup: no control, bidirectional or invisible characters, no tags,
+/// no fences, no links, and no delimiters of templates. Its words stay as they are.
 pub(crate) fn unmarked_line(text: &str) -> String {
     unmarked(&line(head(text)))
 }
 
-/// A name as it may stand between backticks.
+/// Returns a name as it may stand between backticks.
 pub(crate) fn quotable_name(text: &str) -> String {
     const LONGEST_NAME: usize = 128;
     let line = line(head(text));
@@ -61,12 +61,12 @@ pub(crate) fn unmarked(line: &str) -> String {
     safe
 }
 
-/// The line without what begins a heading, a quotation, a list, a table or a fence.
+/// Returns the line without what begins a heading, a quotation, a list, a table or a fence.
 fn inner(line: &str) -> &str {
     line.trim_start_matches(|c: char| c.is_whitespace() || "#>=-*+|~`".contains(c))
 }
 
-/// The text without controls, bidirectional marks and invisible characters; its lines stay.
+/// Returns the text without controls, bidirectional marks and invisible characters; its lines stay.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let lines = text.split(['\n', '\r', '\u{2028}', '\u{2029}']);
@@ -74,7 +74,7 @@ pub(crate) fn plain(text: &str) -> String {
     plain.join("\n").trim().to_owned()
 }
 
-/// The text in one line, without what misleads.
+/// Returns the text in one line, without what misleads.
 pub(crate) fn line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_whitespace() || is_break(c) { ' ' } else { c }).collect();
     visible(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -84,7 +84,8 @@ fn is_break(character: char) -> bool {
     matches!(character, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The first sentence of a description, in one line of so many characters at most, which begins no heading, quotation or list.
+/// Returns the first sentence of a description, in one line of so many characters at most, which begins no heading,
+/// quotation or list.
 pub(crate) fn first_sentence(text: &str, at_most: usize) -> String {
     let plain = plain(text);
     let paragraph: Vec<&str> = plain.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
@@ -116,7 +117,7 @@ fn sentence_end(line: &str) -> Option<usize> {
     None
 }
 
-/// The text in so many characters at most, cut at a word where it is longer, with `…` for what is gone.
+/// Returns the text in so many characters at most, cut at a word where it is longer, with `…` for what is gone.
 pub(crate) fn shortened(text: &str, at_most: usize) -> String {
     if text.chars().count() <= at_most {
         return text.to_owned();

@@ -69,7 +69,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
     })
 }
 
-/// The calls in a message: blocks `mcp_tool_use`, whose results are blocks `mcp_tool_result`.
+/// Returns the calls in a message: blocks `mcp_tool_use`, whose results are blocks `mcp_tool_result`.
 pub(super) fn calls(message: &Value) -> Vec<HostedCall> {
     let blocks = items(message, "content");
     let of_type = |kind: &'static str| blocks.iter().filter(move |block| text(block, "type") == kind);

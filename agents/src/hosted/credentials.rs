@@ -82,7 +82,7 @@ impl Credentials {
     }
 }
 
-/// The token of `Bearer TOKEN`.
+/// Returns the token of `Bearer TOKEN`.
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.trim().split_once([' ', '\t'])?;
     let token = token.trim();

@@ -49,7 +49,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
     Ok(Declaration { server, tool, mcp_server: None, beta: None, calls: plan.allowed, left: None, notes })
 }
 
-/// The calls in a response: items `mcp_call`.
+/// Returns the calls in a response: items `mcp_call`.
 pub(super) fn calls(response: &Value) -> Vec<HostedCall> {
     let items = items(response, "output").iter();
     let calls = items.filter(|item| text(item, "type") == "mcp_call").map(|item| HostedCall {

@@ -137,7 +137,7 @@ fn broken(text: &str, error: &serde_json::Error) -> UnreadableArguments {
     UnreadableArguments(format!("the arguments are not JSON: {error}{near}"))
 }
 
-/// The byte up to which a reader had come, at a border of characters. Columns are bytes, counted from 1.
+/// Returns the byte up to which a reader had come, at a border of characters. Columns are bytes, counted from 1.
 fn place(text: &str, line: usize, column: usize) -> Option<usize> {
     let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let mut end = (start + column).min(text.len());

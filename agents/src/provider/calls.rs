@@ -24,12 +24,12 @@ pub struct ModelCall {
 }
 
 impl RunEvent {
-    /// A piece of text, unless it is empty.
+    /// Creates a piece of text, unless it is empty.
     pub(super) fn text(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self::Text(text.to_owned()))
     }
 
-    /// A piece of arguments, unless it is empty.
+    /// Creates a piece of arguments, unless it is empty.
     pub(super) fn arguments(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self::Arguments(text.to_owned()))
     }

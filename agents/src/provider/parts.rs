@@ -58,7 +58,7 @@ pub(super) struct Takes {
     pub(super) marks_errors: bool,
 }
 
-/// The content of a message: text, and the images that the provider takes.
+/// Returns the content of a message: text, and the images that the provider takes.
 pub(super) fn of_content(content: &Content, images: &[&'static str], room: &mut Room) -> Vec<Part> {
     let block = serde_json::to_value(content).unwrap_or_default();
     let part = match text_of(&block) {
@@ -69,7 +69,7 @@ pub(super) fn of_content(content: &Content, images: &[&'static str], room: &mut 
     if is_empty { Vec::new() } else { vec![part] }
 }
 
-/// The texts, one below the other.
+/// Returns the texts, one below the other.
 pub(super) fn joined(parts: &[Part]) -> String {
     let texts: Vec<&str> = parts
         .iter()
@@ -81,7 +81,8 @@ pub(super) fn joined(parts: &[Part]) -> String {
     texts.join("\n")
 }
 
-/// The parts of a reply: its message, and where the result has more than text, that in the order of the server's.
+/// Returns the parts of a reply: its message, and where the result has more than text, that in the order of the
+/// server's.
 pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mut Room) -> Vec<Part> {
     let images = if is_success || takes.images_of_errors { takes.images } else { &[] };
     let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -113,13 +114,13 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
     parts
 }
 
-/// The text of a reply for a model that takes pictures.
+/// Returns the text of a reply for a model that takes pictures.
 pub(crate) fn text_beside_pictures(reply: &ToolReply) -> String {
     let takes = Takes { images: PICTURES, images_of_errors: true, marks_errors: true };
     joined(&parts(reply, takes, reply.success, &mut Room::of_a_turn()))
 }
 
-/// The blocks of a reply that are pictures for a model, each with its data in base64.
+/// Returns the blocks of a reply that are pictures for a model, each with its data in base64.
 pub(crate) fn pictures(reply: &ToolReply) -> Vec<(Value, String)> {
     let mut room = Room::of_a_turn();
     let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -130,7 +131,7 @@ pub(crate) fn pictures(reply: &ToolReply) -> Vec<(Value, String)> {
     blocks.iter().filter_map(picture).collect()
 }
 
-/// The result with another text, and these blocks.
+/// Returns the result with another text, and these blocks.
 pub(crate) fn with_text(reply: &ToolReply, text: &str, pictures: Vec<Value>) -> Value {
     let text = json!({ "type": "text", "text": text });
     json!({ "content": std::iter::once(text).chain(pictures).collect::<Vec<_>>(), "isError": !reply.success })
@@ -141,7 +142,7 @@ fn nothing(success: bool) -> &'static str {
     if success { "(no result)" } else { "(the tool failed without a message)" }
 }
 
-/// The reply with a message, whatever the result is: the JSON of blocks without text, without their data.
+/// Returns the reply with a message, whatever the result is: the JSON of blocks without text, without their data.
 pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
     if reply.message.trim().is_empty() {
         reply.message = match in_words(&reply.value) {
@@ -152,7 +153,7 @@ pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
     reply
 }
 
-/// The blocks of a result that are no text, as text.
+/// Returns the blocks of a result that are no text, as text.
 fn in_words(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let others: Vec<String> = blocks.iter().filter(|block| text_of(block).is_none()).map(shown).collect();
@@ -164,7 +165,7 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// The picture in a block, or in the resource of one, where the provider takes it.
+/// Returns the picture in a block, or in the resource of one, where the provider takes it.
 fn image(block: &Value, taken: &[&'static str], room: &mut Room) -> Option<Part> {
     let (holder, key) = match block.get("type")?.as_str()? {
         "image" => (block, "data"),
@@ -185,7 +186,7 @@ fn is_base64(data: &str) -> bool {
     !digits.is_empty() && data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
 }
 
-/// A block that is no text, as text: an embedded resource by what it says, others as JSON.
+/// Returns a block that is no text, as text: an embedded resource by what it says, others as JSON.
 fn shown(block: &Value) -> String {
     let resource = block.get("type").filter(|kind| *kind == "resource").and_then(|_| block.get("resource"));
     let text = |key: &str| resource.and_then(|resource| resource.get(key)?.as_str());

@@ -53,7 +53,7 @@ fn scaled(size: ImageSize, most: f64, side: fn(f64, f64) -> f64) -> (usize, usiz
 pub(crate) mod tests {
     use super::*;
 
-    /// The beginning of a PNG of this size, which is all that is looked at.
+    /// Returns the beginning of a PNG of this size, which is all that is looked at.
     pub(crate) fn png(width: u32, height: u32) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
         bytes.extend(width.to_be_bytes());

@@ -10,10 +10,10 @@ pub trait Model: Sync {
     /// The reason why it cannot be asked.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// The format of requests and replies.
+    /// Returns the format of requests and replies.
     fn provider(&self) -> Provider;
 
-    /// The model's name in the API, if it is known: some formats of results depend on it, see
+    /// Returns the model's name in the API, if it is known: some formats of results depend on it, see
     /// [`Provider::results_for`](crate::Provider::results_for).
     fn name(&self) -> Option<&str> {
         None

@@ -146,7 +146,7 @@ impl SectionTool {
     }
 }
 
-/// The functions of a section, as something that layers can stand around.
+/// Returns the functions of a section, as something that layers can stand around.
 pub(super) fn functions(tools: &[SectionTool]) -> Functions {
     let functions = Functions::default();
     tools.iter().for_each(|tool| functions.add(PROGRAM.into(), tool.name.as_str().into(), tool.function.clone()));

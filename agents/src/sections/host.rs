@@ -114,7 +114,7 @@ impl RenderedPrompt {
     }
 }
 
-/// The tools of a server that the prompt offers, as Claude names them.
+/// Returns the tools of a server that the prompt offers, as Claude names them.
 fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> Vec<String> {
     let listed = server.handle.listed();
     let is_offered = |name: &&str| server.handle.allows(name) && selections.iter().any(|only| selects(*only, name));

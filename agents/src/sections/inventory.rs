@@ -52,7 +52,7 @@ impl Inventory {
         self.template.as_deref().map(|source| template::problems(environment, source, &names)).unwrap_or_default()
     }
 
-    /// The text, with headings of servers on this level.
+    /// Returns the text, with headings of servers on this level.
     pub(super) fn text(
         &self,
         environment: &Environment<'_>,

@@ -44,8 +44,8 @@ pub(super) struct Opener {
     rendered: PromptState,
 }
 
-/// Those of the two tools that the model needs, each from the call on by which it came to need it: it stays where it is
-/// when all is open, or whatever comes after it would be new to a provider's cache.
+/// Returns those of the two tools that the model needs, each from the call on by which it came to need it: it stays
+/// where it is when all is open, or whatever comes after it would be new to a provider's cache.
 pub(super) fn tools(view: &View<'_>, seen: &[Seen<'_>], opener: &Arc<Opener>) -> Vec<(usize, SectionTool)> {
     let (mut open, mut read) = (None, None);
     for seen in seen.iter().filter(|seen| seen.is_for_the_model) {
@@ -232,7 +232,7 @@ impl Opener {
         Ok(seen.into_iter().find(|seen| seen.node.path == key))
     }
 
-    /// The keys that can be opened.
+    /// Returns the keys that can be opened.
     fn closed<'v>(&'v self, held: &'v [Held], state: &'v PromptState) -> Result<Vec<&'v str>, String> {
         let view = View { inner: &self.inner, held, state };
         let seen = view.seen().map_err(|error| error.to_string())?;

@@ -66,7 +66,7 @@ impl Inner {
         Ok(Self { nodes, environment, kinds, reserved, layered: Mutex::default(), functions, made: Mutex::default() })
     }
 
-    /// The functions of a section that may be called, with its layers around.
+    /// Returns the functions of a section that may be called, with its layers around.
     pub(super) fn functions(&self, node: &Placed) -> Vec<SectionTool> {
         let Some(caller) = self.functions.get(&node.index) else { return node.parts.tools.clone() };
         let offer = caller.offer();
@@ -74,7 +74,7 @@ impl Inner {
         admitted.map(|tool| tool.governed(caller.clone())).collect()
     }
 
-    /// The servers that were made of configurations, those for earlier parameters too.
+    /// Returns the servers that were made of configurations, those for earlier parameters too.
     pub(super) fn own_servers(&self) -> Vec<Arc<Handle>> {
         self.all_servers().into_iter().filter(|handle| handle.config.is_some()).collect()
     }
@@ -107,7 +107,7 @@ impl Inner {
         names
     }
 
-    /// The parameters of each section.
+    /// Returns the parameters of each section.
     pub(super) fn resolve(&self, params: &PromptParams) -> Result<Vec<Held>, RenderError> {
         params.check(&self.kinds)?;
         let first_default = |kind: Kind| {
@@ -158,7 +158,7 @@ impl Inner {
         })
     }
 
-    /// The servers of a section for its parameters.
+    /// Returns the servers of a section for its parameters.
     pub(super) fn servers(&self, node: &Placed, params: &Held) -> Result<Vec<SectionServer>, RenderError> {
         let mut servers: Vec<SectionServer> = Vec::new();
         for declared in &node.parts.servers {

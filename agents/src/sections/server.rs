@@ -92,7 +92,7 @@ impl SectionServer {
         &self.handle.name
     }
 
-    /// The one server, also where an equal declaration came first.
+    /// Returns the one server, also where an equal declaration came first.
     pub(super) fn handle(&self) -> Arc<Handle> {
         Handle::root(&self.handle)
     }
@@ -252,7 +252,7 @@ impl Handle {
         self.caller.clone()
     }
 
-    /// Its tools as far as they are known: the live list, else that of the snapshot.
+    /// Returns its tools as far as they are known: the live list, else that of the snapshot.
     pub(super) fn tools(&self) -> Option<Arc<[Value]>> {
         let live = locked(&self.live).clone();
         live.or_else(|| locked(&self.known).as_ref().map(|snapshot| Arc::from(snapshot.tools.as_slice())))

@@ -35,7 +35,7 @@ pub(super) fn problems(environment: &Environment<'_>, source: &str, names: &Name
     unknown.map(problem).collect()
 }
 
-/// The text for these values, without blank lines around it.
+/// Returns the text for these values, without blank lines around it.
 pub(super) fn render(environment: &Environment<'_>, source: &str, values: &Value) -> Result<String, String> {
     let template = environment.template_from_str(source).map_err(|error| in_words(&error))?;
     let text = template.render(Shown::from(Serde(values))).map_err(|error| in_words(&error))?;

@@ -14,7 +14,7 @@ use super::view::{Seen, View};
 /// Markdown has no deeper headings; the number says the rest.
 const DEEPEST_HEADING: usize = 6;
 
-/// The sections, joined by blank lines.
+/// Returns the sections, joined by blank lines.
 pub(super) fn text(view: &View<'_>, seen: &[Seen<'_>], admitted: &Admitted) -> Result<String, RenderError> {
     let mut blocks = Vec::new();
     for seen in seen {
@@ -46,7 +46,7 @@ fn body(view: &View<'_>, node: &Placed, admitted: &Admitted) -> Result<String, R
     }
 }
 
-/// The summary, and which call shows more.
+/// Returns the summary, and which call shows more.
 fn summary(view: &View<'_>, seen: Seen<'_>) -> Result<String, RenderError> {
     let node = seen.node;
     let source = node.parts.summary.as_deref().unwrap_or_default();

@@ -135,7 +135,7 @@ impl RenderedPrompt {
 }
 
 impl Handle {
-    /// Its tools as they are known, those of bindings in the form of a list.
+    /// Returns its tools as they are known, those of bindings in the form of a list.
     pub(super) fn listed(&self) -> Vec<Value> {
         match (self.tools(), self.bound) {
             (Some(known), _) => known.to_vec(),

@@ -77,7 +77,7 @@ impl RenderedPrompt {
     }
 }
 
-/// The whole list of a server, whatever of it the sections offer.
+/// Returns the whole list of a server, whatever of it the sections offer.
 fn listing(builder: ToolsetBuilder, server: &RenderedServer) -> ToolsetBuilder {
     let listed = server.handle.listed();
     builder.listing(server.name(), names(&listed).filter(|name| server.handle.allows(name)))

@@ -29,7 +29,7 @@ pub(super) struct View<'p> {
 }
 
 impl<'p> View<'p> {
-    /// The sections that are shown, in their order.
+    /// Returns the sections that are shown, in their order.
     pub(super) fn seen(&self) -> Result<Vec<Seen<'p>>, RenderError> {
         let nodes = &self.inner.nodes;
         let mut since = vec![0; nodes.len()];
@@ -77,7 +77,7 @@ impl<'p> View<'p> {
         self.held.get(node.index).is_some_and(|held| enabled(held.get(), self.state))
     }
 
-    /// The sections below one and itself, without those that are disabled.
+    /// Returns the sections below one and itself, without those that are disabled.
     pub(super) fn enabled_from(&self, top: &Placed) -> Vec<&'p Placed> {
         let (mut found, mut next) = (Vec::new(), top.index);
         while let Some(node) = self.inner.nodes.get(next).filter(|node| node.index < top.end) {
@@ -98,7 +98,7 @@ impl<'p> View<'p> {
         self.enabled_from(top).into_iter().any(has_any)
     }
 
-    /// The direct children of a section, without those that are disabled.
+    /// Returns the direct children of a section, without those that are disabled.
     pub(super) fn children(&self, top: &Placed) -> Vec<&'p Placed> {
         self.enabled_from(top).into_iter().filter(|node| node.parent == Some(top.index)).collect()
     }

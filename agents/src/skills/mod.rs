@@ -128,7 +128,7 @@ impl Skill {
         path.strip_prefix("skill://").unwrap_or(path)
     }
 
-    /// Its folder, with a slash at the end.
+    /// Returns its folder, with a slash at the end.
     fn root(&self) -> &str {
         self.uri.strip_suffix(MAIN).unwrap_or(&self.uri)
     }

@@ -66,7 +66,7 @@ impl Data {
     }
 }
 
-/// A value of JSON; none where it is deeper than anybody reads it.
+/// Returns a value of JSON; none where it is deeper than anybody reads it.
 pub(super) fn of_json(json: Json) -> Option<Value> {
     within(json, DEEPEST)
 }
@@ -81,7 +81,7 @@ fn within(json: Json, depth: usize) -> Option<Value> {
     })
 }
 
-/// The form of a list or an object.
+/// Returns the form of a list or an object.
 fn form(json: Json, depth: usize) -> Option<Form> {
     let depth = depth.checked_sub(1)?;
     match json {
@@ -105,7 +105,7 @@ fn of_number(number: &Number) -> Value {
     }
 }
 
-/// A text. That of a JSON object or list can be walked as such, and prints as it came.
+/// Returns a text. That of a JSON object or list can be walked as such, and prints as it came.
 pub(super) fn of_text(text: String) -> Value {
     let may_be_walked = text.trim_start().starts_with(['{', '[']);
     let json = may_be_walked.then(|| serde_json::from_str(&text).ok()).flatten();
@@ -115,8 +115,8 @@ pub(super) fn of_text(text: String) -> Value {
     }
 }
 
-/// The structured content of a result, which prints as the result's text: as its only member where that is a text, and as JSON
-/// where the text is the same JSON or empty. None where it is deeper than anybody reads it.
+/// Returns the structured content of a result, which prints as the result's text: as its only member where that is a
+/// text, and as JSON where the text is the same JSON or empty. None where it is deeper than anybody reads it.
 pub(super) fn of_result(json: Json, text: String) -> Option<Value> {
     let only =
         json.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next()?.as_str());
@@ -133,7 +133,7 @@ pub(super) fn of_result(json: Json, text: String) -> Option<Value> {
     }
 }
 
-/// The value as JSON.
+/// Returns the value as JSON.
 pub(super) fn to_json(value: &Value, wanted: Wanted) -> Result<Json, NoJson> {
     json_within(value, wanted, DEEPEST)
 }

@@ -75,7 +75,7 @@ impl TemplateError {
         Self { calls, ..self }
     }
 
-    /// The template's name.
+    /// Returns the template's name.
     #[must_use]
     pub fn template(&self) -> &str {
         &self.template

@@ -226,12 +226,12 @@ impl Template {
     }
 }
 
-/// The name of a segment's code.
+/// Returns the name of a segment's code.
 fn code_of(segment: usize) -> String {
     format!("{segment}")
 }
 
-/// The names that are used before anything is assigned to them.
+/// Returns the names that are used before anything is assigned to them.
 fn undeclared(segments: &[Compiled], environment: &Environment<'_>) -> BTreeSet<String> {
     // Variables of a segment are available in later ones.
     let mut all = Source::default();

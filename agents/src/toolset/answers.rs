@@ -146,7 +146,7 @@ fn is_choice(notation: &str) -> bool {
     })
 }
 
-/// A key as TypeScript writes it.
+/// Returns a key as TypeScript writes it.
 fn key(name: &str) -> String {
     let is_plain = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())

@@ -53,7 +53,7 @@ pub(super) struct Through {
 }
 
 impl FunctionContext {
-    /// The context of a call, whose arguments are the function's.
+    /// Creates the context of a call, whose arguments are the function's.
     pub(super) const fn new(call: ToolCall) -> Self {
         Self { call }
     }
@@ -100,7 +100,7 @@ impl FunctionContext {
         self.call.extension()
     }
 
-    /// The options of calls that the function makes: they end with its own.
+    /// Returns the options of calls that the function makes: they end with its own.
     fn inner_options(&self) -> CallOptions {
         let options = CallOptions::new().source(self.tool());
         match self.call.options.cancellation() {

@@ -73,7 +73,7 @@ fn tokens<T: Serialize + ?Sized>(value: &T) -> usize {
     tokens_of(&serde_json::to_string(value).unwrap_or_default())
 }
 
-/// How many tokens a text has.
+/// Returns how many tokens a text has.
 #[cfg(feature = "tokens")]
 pub(super) fn tokens_of(text: &str) -> usize {
     bpe_openai::o200k_base().count(text)

@@ -182,7 +182,7 @@ mod tests {
     use mcp_bindgen_runtime::Fake;
     use serde_json::json;
 
-    /// A set of tools with these loads, each of which could be strict.
+    /// Returns a set of tools with these loads, each of which could be strict.
     fn set(loads: &[(usize, usize)]) -> Toolset {
         let listed: Vec<Value> = (0..loads.len()).map(|n| json!({ "name": format!("t{n:02}") })).collect();
         let set = Toolset::builder().server("s", &listed, Fake::new()).build().unwrap();

@@ -193,7 +193,7 @@ pub(super) struct Misfit {
     pub(super) violation: Violation,
 }
 
-/// The arguments as they go to the tool, or what is wrong with them.
+/// Returns the arguments as they go to the tool, or what is wrong with them.
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
     let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
     fitted(entry, arguments).map_err(|misfit| {
@@ -203,7 +203,7 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
     })
 }
 
-/// The arguments as they go to the tool: they fit its schema, as far as that can be used.
+/// Returns the arguments as they go to the tool: they fit its schema, as far as that can be used.
 ///
 /// # Errors
 /// The faults of the arguments.

@@ -104,7 +104,7 @@ pub(crate) struct Joined {
 }
 
 impl Entry {
-    /// A tool of which nothing else is known.
+    /// Creates a tool of which nothing else is known.
     pub(super) fn new(server: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, schema: Value, handler: Handler) -> Self {
         Self {
             public: String::new(),

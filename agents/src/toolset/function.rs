@@ -15,7 +15,7 @@ use super::context::FunctionContext;
 use super::entry::{Function, Output};
 use crate::text::line;
 
-/// The schema of a function's parameters.
+/// Returns the schema of a function's parameters.
 ///
 /// # Errors
 /// Fails if they are no object: what they are.

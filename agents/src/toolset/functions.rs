@@ -38,7 +38,7 @@ impl Default for Functions {
 }
 
 impl Functions {
-    /// The service of one function, whose calls are reported as events.
+    /// Returns the service of one function, whose calls are reported as events.
     pub(crate) fn alone(group: &str, name: &str, function: Function) -> Arc<dyn DynCallTool> {
         let functions = Self::default();
         functions.add(group.into(), name.into(), function);

@@ -90,7 +90,7 @@ fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<
         .collect()
 }
 
-/// The tool's parameters, for a model that has mistaken it for another.
+/// Returns the tool's parameters, for a model that has mistaken it for another.
 fn parameters(schema: &Value, places: Places<'_>) -> String {
     let names = named_properties(&places.whole());
     if names.is_empty() {

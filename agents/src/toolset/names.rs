@@ -43,7 +43,7 @@ impl Naming {
         self.listed.entry(server.to_owned()).or_default().extend(tools.into_iter().map(str::to_owned));
     }
 
-    /// The names of these tools, in their order; those that are taken are others.
+    /// Returns the names of these tools, in their order; those that are taken are others.
     pub(super) fn names(mut self, entries: &[Entry], style: NameStyle, taken: &BTreeSet<&str>) -> Vec<String> {
         let servers_tools = entries.iter().filter(|entry| matches!(entry.handler, Handler::Server { .. }));
         for (server, tool) in servers_tools.map(Entry::identity) {
@@ -88,7 +88,7 @@ pub(crate) fn add_bound(names: &mut PrefixedNames, server: &ServerSpec) {
     names.add_bound(server.name, server.tools.iter().map(|tool| (tool.name, tool.prefixed)));
 }
 
-/// The name of a tool or function without a prefix, as every provider accepts it.
+/// Returns the name of a tool or function without a prefix, as every provider accepts it.
 fn own_name(server: &str, name: &str) -> String {
     let mut names = PrefixedNames::default();
     names.add_snapshot(server, [name]);

@@ -18,12 +18,12 @@ impl<'s> Places<'s> {
         Self { root }
     }
 
-    /// The schemas that speak of the whole.
+    /// Returns the schemas that speak of the whole.
     pub(super) fn whole(self) -> Vec<&'s Value> {
         self.all([self.root])
     }
 
-    /// The schemas that speak of the place at a JSON pointer.
+    /// Returns the schemas that speak of the place at a JSON pointer.
     pub(super) fn at(self, pointer: &str) -> Vec<&'s Value> {
         let segments = pointer.split('/').skip(1).map(mcp_bindgen_model::pointer_key);
         segments.fold(self.whole(), |schemas, segment| match segment.parse() {
@@ -75,7 +75,7 @@ impl<'s> Places<'s> {
     }
 }
 
-/// The texts that some of the schemas name as values.
+/// Returns the texts that some of the schemas name as values.
 pub(super) fn named_values<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
     let several = schemas.iter().filter_map(|schema| schema.get("enum")?.as_array()).flatten();
     let single = schemas.iter().filter_map(|schema| schema.get("const"));
@@ -85,7 +85,7 @@ pub(super) fn named_values<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
     values
 }
 
-/// The properties that some of the schemas name, in their order.
+/// Returns the properties that some of the schemas name, in their order.
 pub(super) fn named_properties<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
     let keys = schemas.iter().filter_map(|schema| schema.get("properties")?.as_object()).flat_map(Map::keys);
     let mut seen: HashSet<&str> = HashSet::new();

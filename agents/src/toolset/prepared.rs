@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::entry::Entry;
 
 impl Entry {
-    /// The nulls that a strict model has to send, and a server does not expect.
+    /// Returns the nulls that a strict model has to send, and a server does not expect.
     pub(super) fn nulls(&self) -> &Nulls {
         self.nulls.get_or_init(|| Nulls::of(&self.input_schema))
     }

@@ -11,7 +11,7 @@ use super::words::message_for_model;
 /// The keys of a listed resource that a model is shown.
 const SHOWN: [&str; 6] = ["uri", "uriTemplate", "name", "title", "description", "mimeType"];
 
-/// The two tools of a server.
+/// Returns the two tools of a server.
 pub(super) fn tools(client: &Client) -> [ServerFunction; 2] {
     let server = client.name();
     let list_schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });

@@ -98,7 +98,7 @@ fn words(lost: &Lost, said: &str) -> Option<String> {
     })
 }
 
-/// A place of a schema as a model knows it: `order.items[]`.
+/// Returns a place of a schema as a model knows it: `order.items[]`.
 fn place(pointer: &str) -> String {
     let mut place = String::new();
     let mut segments = pointer.split('/').skip(1);

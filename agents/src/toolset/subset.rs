@@ -60,7 +60,7 @@ impl Toolset {
         self.with_entries(self.entries.iter().filter(stays).cloned().collect())
     }
 
-    /// The wire names of a server's tools; those of functions are none, whatever their group is called.
+    /// Returns the wire names of a server's tools; those of functions are none, whatever their group is called.
     pub(crate) fn tools_of_server(&self, server: &str) -> impl Iterator<Item = &str> {
         let of_it =
             move |entry: &&Arc<Entry>| *entry.server == *server && matches!(entry.handler, Handler::Server { .. });

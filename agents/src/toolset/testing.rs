@@ -36,7 +36,7 @@ impl Server {
         self.calls.lock().expect("it is not poisoned").clone()
     }
 
-    /// The arguments of the only call.
+    /// Returns the arguments of the only call.
     pub(super) fn sent(&self) -> Value {
         let calls = self.calls();
         let [call] = calls.as_slice() else { panic!("{} calls", calls.len()) };

@@ -9,7 +9,7 @@ use mcp_bindgen_runtime::{CallError, Dispatched};
 const LONGEST_NAME: usize = 128;
 const UNKNOWN: &str = "the outcome is unknown: it may have taken effect, so check before you repeat it";
 
-/// A name that a model sent, or that a server gave, as it can be shown.
+/// Returns a name that a model sent, or that a server gave, as it can be shown.
 pub(super) fn shown(name: &str) -> String {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => format!("{}…", printable(name.get(..end).unwrap_or_default())),
@@ -17,7 +17,7 @@ pub(super) fn shown(name: &str) -> String {
     }
 }
 
-/// The names that somebody may have meant, as a sentence; nothing where there are none.
+/// Returns the names that somebody may have meant, as a sentence; nothing where there are none.
 pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     if name.chars().nth(LONGEST_NAME).is_some() {
         return String::new();
@@ -101,7 +101,7 @@ pub(super) fn unfinished(name: &str) -> String {
     )
 }
 
-/// The position in a value, unless it is the whole.
+/// Returns the position in a value, unless it is the whole.
 pub(super) fn at(pointer: &str) -> String {
     if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) }
 }

@@ -306,7 +306,7 @@ impl Calls {
         Self { live: Client::behind(&client), offer: client.offer(), caller: Arc::new(client) }
     }
 
-    /// The tools of a list that the configuration selects.
+    /// Returns the tools of a list that the configuration selects.
     fn selected<'t>(&'t self, tools: &'t [Value]) -> impl Iterator<Item = &'t str> {
         let config = self.live.as_ref().map(Client::config);
         json::names(tools).filter(move |name| config.is_none_or(|config| config.selects(name)))

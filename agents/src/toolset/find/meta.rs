@@ -25,7 +25,7 @@ const LARGEST_PARAMETERS: usize = 200_000;
 const LONGEST_QUERY: usize = 1000;
 const MOST_SERVERS: usize = 20;
 
-/// A name that no tool of the set has.
+/// Returns a name that no tool of the set has.
 pub(in super::super) fn free_name(all: &Toolset, name: &str) -> String {
     let mut free = name.to_owned();
     while all.entry(&free).is_some() {
@@ -54,7 +54,7 @@ pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller
     reading(finder, &description, schema, Arc::new(find))
 }
 
-/// A tool of the toolset itself that changes nothing.
+/// Returns a tool of the toolset itself that changes nothing.
 pub(in super::super) fn reading(name: &str, description: &str, schema: Value, function: Function) -> Entry {
     let handler = Handler::Function(Functions::alone(TOOLS, name, function));
     let mut entry = meta(name, description, schema, handler);
@@ -76,7 +76,7 @@ fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry
     Entry { public: name.to_owned(), description: Some(description.into()), ..entry }
 }
 
-/// The servers with how many tools each has, by name.
+/// Returns the servers with how many tools each has, by name.
 fn servers(all: &Toolset) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in all.entries() {

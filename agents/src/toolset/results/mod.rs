@@ -253,7 +253,7 @@ impl Results {
         number
     }
 
-    /// The text of a page that the limit allows, with a note on how to read on.
+    /// Returns the text of a page that the limit allows, with a note on how to read on.
     fn page(&self, limit: Limit, whole: &str, number: usize, asked: &Asked) -> Result<String, String> {
         let json = serde_json::from_str(whole).ok().filter(|json: &Value| json.is_object() || json.is_array());
         let mut bytes = limit.bytes();
@@ -351,7 +351,7 @@ impl Results {
     }
 }
 
-/// A page of a list, an object, or a short value.
+/// Returns a page of a list, an object, or a short value.
 fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
     let has_words = |value: &Value| asked.contains.is_none() || asked.takes(&value.to_string());
     let (outline, next, unit) = match value {
@@ -380,7 +380,7 @@ fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
     Page { text: outline.value.to_string(), next, unit, is_cut: outline.is_cut }
 }
 
-/// A page of a text, by characters: whole lines where they are not too long.
+/// Returns a page of a text, by characters: whole lines where they are not too long.
 fn of_text(text: &str, asked: &Asked, room: usize) -> Page {
     let page = |text: String, next| Page { text, next, unit: "character", is_cut: false };
     let start = text.char_indices().nth(asked.from).map_or(text.len(), |(start, _)| start);

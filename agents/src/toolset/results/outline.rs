@@ -88,7 +88,7 @@ impl Outline {
     }
 }
 
-/// The most that each of some values may have, so that all of them fit.
+/// Returns the most that each of some values may have, so that all of them fit.
 fn share<'v>(values: impl Iterator<Item = &'v Value>, mut left: usize) -> usize {
     let mut lengths: Vec<usize> = values.map(|value| bytes_up_to(value, left)).collect();
     lengths.sort_unstable();
@@ -102,7 +102,8 @@ fn share<'v>(values: impl Iterator<Item = &'v Value>, mut left: usize) -> usize 
     usize::MAX
 }
 
-/// The beginning of a text whose characters have at most so many bytes together: whole lines, if the last one is not too long.
+/// Returns the beginning of a text whose characters have at most so many bytes together: whole lines, if the last one
+/// is not too long.
 pub(super) fn beginning(text: &str, room: usize, bytes: impl Fn(char) -> usize) -> &str {
     let mut taken = 0;
     let end = text.char_indices().find(|(_, char)| {
@@ -117,7 +118,7 @@ pub(super) fn beginning(text: &str, room: usize, bytes: impl Fn(char) -> usize) 
     }
 }
 
-/// The length of a character in a text of JSON.
+/// Returns the length of a character in a text of JSON.
 fn escaped(char: char) -> usize {
     match char {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

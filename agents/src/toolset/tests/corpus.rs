@@ -101,7 +101,7 @@ async fn tools_are_found_by_words_of_their_description() {
     }
 }
 
-/// How many nulls of properties are gone; none where anything else is not what it was, order included.
+/// Returns how many nulls of properties are gone; none where anything else is not what it was, order included.
 fn left_out(sample: &Value, sent: &Value) -> Option<usize> {
     match (sample, sent) {
         (Value::Object(sample), Value::Object(sent)) => {
@@ -206,7 +206,7 @@ fn output_types_cost_few_tokens() {
     }
 }
 
-/// The schema with every definition in the places that refer to it.
+/// Returns the schema with every definition in the places that refer to it.
 #[cfg(feature = "tokens")]
 fn inlined(schema: &Value, root: &Value) -> Value {
     match schema {
