@@ -69,7 +69,7 @@ impl Asking {
         lock(&self.pending).asked.take()
     }
 
-    /// The digests of calls whose approvals were made use of.
+    /// Returns the digests of calls whose approvals were made use of.
     pub(super) fn used(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.pending).used)
     }

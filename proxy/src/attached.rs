@@ -327,7 +327,7 @@ impl Open {
         Working { open: self.clone(), id }
     }
 
-    /// The request that began last.
+    /// Returns the request that began last.
     pub(super) fn last(&self) -> Option<RequestId> {
         lock(&self.0).last().cloned()
     }

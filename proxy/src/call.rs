@@ -225,7 +225,7 @@ fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
     error
 }
 
-/// The call with what is listed of the tool.
+/// Returns the call with what is listed of the tool.
 fn described(call: ToolCall, attached: &Attached) -> ToolCall {
     let listed = attached.known(Kind::Tools).unwrap_or_default();
     // Lists are in the order of names.

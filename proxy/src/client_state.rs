@@ -73,19 +73,19 @@ impl ClientState {
         self.proxy.sees(&context.visit.caller)
     }
 
-    /// The server with a resource, where the caller sees it.
+    /// Returns the server with a resource, where the caller sees it.
     pub(super) async fn owner(&self, context: &Context, uri: &str) -> Option<Arc<Attached>> {
         let scope = self.scope(context).await;
         scope.owner(uri, &self.caller(context), &self.sees(context)).await
     }
 
-    /// Its client, to be asked.
+    /// Returns its client, to be asked.
     pub(super) fn downstream(&self, session: &Session) -> Downstream {
         let declared = self.client.get().and_then(|client| serde_json::to_value(&client.capabilities).ok());
         Downstream::new(session.clone(), &declared.unwrap_or_default())
     }
 
-    /// The connections for a request.
+    /// Returns the connections for a request.
     pub(super) async fn scope(&self, context: &Context) -> Arc<Scope> {
         if context.is_modern {
             return self.proxy.pool().await;
@@ -94,7 +94,7 @@ impl ClientState {
     }
 }
 
-/// The name and version of a client, as they are shown.
+/// Returns the name and version of a client, as they are shown.
 fn shown(name: &str, version: &str) -> String {
     printable(format!("{name} {version}").chars().take(LONGEST_CLIENT).collect::<String>().trim())
 }

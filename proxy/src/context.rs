@@ -44,7 +44,7 @@ pub(crate) struct Visit {
 pub(crate) type Visits = Box<dyn Fn(&RequestId) -> Option<Visit> + Send + Sync>;
 
 impl Visit {
-    /// A request of a caller, with all that it holds.
+    /// Creates a request of a caller, with all that it holds.
     pub(crate) fn new(caller: Caller, held: impl Send + 'static) -> Self {
         Self { caller, place: Arc::new(Mutex::new(Some(Box::new(held)))) }
     }

@@ -54,7 +54,7 @@ impl Downstream {
         if answer.is_object() { Ok(answer) } else { Err(RequestError::invalid("the answer is not an object")) }
     }
 
-    /// The options of this client's connection to a server.
+    /// Returns the options of this client's connection to a server.
     pub(super) fn options(&self, base: &ClientOptions, open: &Open) -> ClientOptions {
         // A question of a server goes to the client's latest request.
         let asking = |method: &'static str| {
@@ -100,7 +100,7 @@ impl Downstream {
     }
 }
 
-/// The folders that a client lists.
+/// Returns the folders that a client lists.
 fn roots(listed: &Value) -> Vec<Root> {
     let listed = listed.get("roots").and_then(Value::as_array).into_iter().flatten();
     let roots = listed.filter_map(|root| {
@@ -120,7 +120,7 @@ fn elicited(answer: Value) -> ElicitationAnswer {
     }
 }
 
-/// The question whether a call may be made, as a form with one box.
+/// Returns the question whether a call may be made, as a form with one box.
 pub(super) fn question(message: &str) -> Value {
     json!({
         "message": message,

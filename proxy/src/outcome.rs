@@ -30,7 +30,7 @@ pub(super) fn of_call(public: &str, outcome: Result<ToolResult, CallError>) -> R
     }
 }
 
-/// The error of a request that is no call.
+/// Returns the error of a request that is no call.
 pub(super) fn of_request(what: &str, name: &str, error: CallError) -> ErrorData {
     tracing::debug!("{error}");
     match error {
@@ -51,7 +51,7 @@ pub(super) fn of_request(what: &str, name: &str, error: CallError) -> ErrorData 
     }
 }
 
-/// An error as the server gave it.
+/// Returns an error as the server gave it.
 fn of_server(code: i64, message: String, data: Option<Box<Value>>) -> ErrorData {
     let code = i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
     ErrorData::new(code, message, data.map(|data| *data))
@@ -102,7 +102,7 @@ fn later(after: Option<Duration>) -> String {
     after.map(|after| format!(", in {after:?} at the earliest")).unwrap_or_default()
 }
 
-/// A result in the words of the era: `resultType` since 2026-07-28, and how long what can be kept may be kept.
+/// Returns a result in the words of the era: `resultType` since 2026-07-28, and how long what can be kept may be kept.
 pub(super) fn fitted(mut result: Value, is_modern: bool, is_cacheable: bool) -> Value {
     let Value::Object(fields) = &mut result else { return result };
     let is_complete = fields.get(RESULT_TYPE).is_none_or(|kind| kind == COMPLETE);

@@ -31,7 +31,7 @@ pub(super) fn merged<'a>(
     all
 }
 
-/// The first server that lists a resource, or else the one whose template says most of it.
+/// Returns the first server that lists a resource, or else the one whose template says most of it.
 pub(super) fn owner(resources: &[Arc<[Value]>], templates: &[Arc<[Value]>], uri: &str) -> Option<usize> {
     let lists_it = |list: &Arc<[Value]>| list.iter().any(|item| item.get("uri").and_then(Value::as_str) == Some(uri));
     if let Some(index) = resources.iter().position(lists_it) {
@@ -46,7 +46,7 @@ pub(super) fn owner(resources: &[Arc<[Value]>], templates: &[Arc<[Value]>], uri:
     fitting.max_by(|(a, i), (b, j)| a.cmp(b).then(j.cmp(i))).map(|(_, index)| index)
 }
 
-/// The first server with a skill that lists this file, or that lists no files and has it in its folder.
+/// Returns the first server with a skill that lists this file, or that lists no files and has it in its folder.
 pub(super) fn skill_owner(skills: &[Arc<[Value]>], uri: &str) -> Option<usize> {
     let has = |skill: &Value| match skill.get("resources") {
         Some(Value::Array(files)) => files.iter().any(|file| file.get("uri").and_then(Value::as_str) == Some(uri)),

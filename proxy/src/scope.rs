@@ -196,8 +196,8 @@ impl Scope {
         known()
     }
 
-    /// The server of a tool that is called, and what it calls it. One of several like tools is picked by an argument, which is
-    /// taken out.
+    /// Returns the server of a tool that is called, and what it calls it. One of several like tools is picked by an
+    /// argument, which is taken out.
     ///
     /// # Errors
     /// Fails if the argument names no server.
@@ -303,7 +303,7 @@ fn shows(sees: &VisibleTools, kind: Kind, server: &str, name: &str) -> bool {
     if kind == Kind::Tools { sees.tool(server, name) } else { sees.server(server) }
 }
 
-/// The first of these servers that has a resource, by what is known of them.
+/// Returns the first of these servers that has a resource, by what is known of them.
 fn known_owner(upstreams: &[Arc<Attached>], uri: &str, caller: &Caller) -> Option<Arc<Attached>> {
     let lists = |kind| upstreams.iter().map(move |attached| attached.known(kind).unwrap_or_default());
     let resources: Vec<_> = lists(Kind::Resources).collect();

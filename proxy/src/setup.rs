@@ -30,7 +30,7 @@ impl Setup {
         self
     }
 
-    /// The names of servers that are new, gone or changed.
+    /// Returns the names of servers that are new, gone or changed.
     pub(super) fn changes(&self, before: &Self) -> Vec<String> {
         let has = |setup: &Self, upstream: &Arc<Upstream>| setup.upstreams.iter().any(|one| Arc::ptr_eq(one, upstream));
         let new = self.upstreams.iter().filter(|upstream| !has(before, upstream));

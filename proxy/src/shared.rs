@@ -202,8 +202,8 @@ impl Shared {
         json!({ "name": "mcp-bindgen", "version": env!("CARGO_PKG_VERSION") })
     }
 
-    /// The connections of all who keep no session. Of them nothing is declared by itself: each request says what its client
-    /// can do.
+    /// Returns the connections of all who keep no session. Of them nothing is declared by itself: each request says
+    /// what its client can do.
     pub(super) async fn pool(&self) -> Arc<Scope> {
         let pool = self.pool.get_or_init(|| async {
             // Requests of such a server are only passed on in the same protocol version.

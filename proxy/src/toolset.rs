@@ -32,12 +32,12 @@ impl CallTool for ToolsetCalls {
     }
 }
 
-/// The configuration under which a toolset is served: its tools have their names already.
+/// Returns the configuration under which a toolset is served: its tools have their names already.
 pub(super) fn config(name: &str) -> ServerConfig {
     ServerConfig::stdio(name, "").prefix(Prefix::None)
 }
 
-/// A client that lists the tools, from a server in this process.
+/// Returns a client that lists the tools, from a server in this process.
 pub(super) fn client(name: &str, toolset: &Toolset, options: ClientOptions) -> Client {
     let tools: Arc<[Value]> = toolset.listed().into();
     let connect = move || {

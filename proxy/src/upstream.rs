@@ -49,7 +49,7 @@ impl Upstream {
         }
     }
 
-    /// A server with a configuration: `shared` of it makes one client for all.
+    /// Creates a server with a configuration: `shared` of it makes one client for all.
     pub(super) fn configured(
         (config, snapshot): (&ServerConfig, Option<&Snapshot>),
         make: impl Fn(ClientOptions) -> Made + Send + Sync + 'static,

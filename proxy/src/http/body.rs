@@ -83,7 +83,7 @@ pub(super) fn json_text(status: StatusCode, text: Bytes) -> Answer {
     with_header(answer, header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
 }
 
-/// A request that is refused as JSON-RPC refuses: status 400.
+/// Returns a request that is refused as JSON-RPC refuses: status 400.
 pub(super) fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Answer {
     json(StatusCode::BAD_REQUEST, &JsonRpcError::new(id, ErrorData::new(code, message.into(), None)))
 }
@@ -117,7 +117,7 @@ pub(super) fn events(
     answer
 }
 
-/// An answer that ends with something else, if not before.
+/// Returns an answer that ends with something else, if not before.
 pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'static) -> Answer {
     let (head, body) = answer.into_parts();
     let frames = unfold((body, Box::pin(end)), async |(mut body, mut end)| {
@@ -130,7 +130,7 @@ pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'stat
     Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
 }
 
-/// An event, as it is sent.
+/// Returns an event, as it is sent.
 fn event(event: &Event) -> Bytes {
     // Only tells where to resume, if there is nothing in it.
     let text = event.data.as_ref().map(|data| String::from_utf8_lossy(&data.text).into_owned());
@@ -152,7 +152,7 @@ pub(super) fn with_header(mut answer: Answer, name: HeaderName, value: HeaderVal
     answer
 }
 
-/// The answer to a request that may come again soon.
+/// Returns the answer to a request that may come again soon.
 pub(super) fn unavailable(why: &str) -> Answer {
     let answer = text(StatusCode::SERVICE_UNAVAILABLE, format!("Service Unavailable: {why}"));
     with_header(answer, header::RETRY_AFTER, HeaderValue::from_static("1"))

@@ -112,7 +112,8 @@ impl Channel {
         self.changed.notify_waiters();
     }
 
-    /// The next event for a listener; `None` once there are no more. One that comes later waits until the one before it has left.
+    /// Returns the next event for a listener; `None` once there are no more. One that comes later waits until the one
+    /// before it has left.
     pub(super) fn next(&mut self, own: u64, has_begun: &mut bool) -> Poll<Option<Event>> {
         let nothing = if self.finished.is_some() { Poll::Ready(None) } else { Poll::Pending };
         match self.listener {
@@ -151,7 +152,7 @@ impl Channel {
         self.finished.is_some_and(|finished| finished.elapsed() > PATIENCE)
     }
 
-    /// How many bytes of it were read, and are kept for a client that lost its connection meanwhile.
+    /// Returns how many bytes of it were read, and are kept for a client that lost its connection meanwhile.
     pub(super) fn kept_bytes(&self) -> usize {
         let read = self.events.iter().take(self.events.len() - self.unread);
         read.filter_map(|event| event.data.as_ref()).map(|data| data.text.len()).sum()
@@ -170,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream with so many events, and the ids of what a listener gets of it at once.
+    /// Returns a stream with so many events, and the ids of what a listener gets of it at once.
     fn channel(events: usize) -> Channel {
         let mut channel = Channel::new(true);
         for _ in 0..events {

@@ -288,14 +288,14 @@ async fn forward(
     Ok(Some(answer))
 }
 
-/// The id of a request, and its tool.
+/// Returns the id of a request, and its tool.
 fn about(body: &str) -> Option<(Value, Option<String>)> {
     let request: Value = serde_json::from_str(body).ok()?;
     request.get("method")?;
     Some((request.get("id")?.clone(), headers::called_tool(&request).map(str::to_owned)))
 }
 
-/// The last event of an answer whose holder died.
+/// Returns the last event of an answer whose holder died.
 fn lost((id, tool): &(Value, Option<String>)) -> String {
     let message = match tool {
         Some(tool) => {

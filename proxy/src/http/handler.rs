@@ -364,7 +364,7 @@ pub(super) fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Answer> 
     Ok(Some(id.into()))
 }
 
-/// The status that goes with an error (streamable HTTP, section "Sending Messages to the Server").
+/// Returns the status that goes with an error (streamable HTTP, section "Sending Messages to the Server").
 fn status(answer: Result<(), ErrorCode>) -> StatusCode {
     match answer {
         Err(
@@ -377,7 +377,7 @@ fn status(answer: Result<(), ErrorCode>) -> StatusCode {
     }
 }
 
-/// The session of a request that is for a session alone.
+/// Returns the session of a request that is for a session alone.
 fn needed_session(headers: &HeaderMap) -> Result<SessionId, Answer> {
     session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))
 }

@@ -88,13 +88,13 @@ fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
     Err(refused(id, ErrorCode::INVALID_REQUEST, "unsupported MCP-Protocol-Version"))
 }
 
-/// The id of a request; an answer has one too, and no method.
+/// Returns the id of a request; an answer has one too, and no method.
 pub(super) fn request_id(message: &Value) -> Option<RequestId> {
     message.get("method")?;
     serde_json::from_value(message.get("id")?.clone()).ok()
 }
 
-/// The name of the tool that is called.
+/// Returns the name of the tool that is called.
 pub(super) fn called_tool(message: &Value) -> Option<&str> {
     (message.get("method")?.as_str()? == "tools/call").then(|| message.get("params")?.get("name")?.as_str())?
 }
@@ -154,7 +154,7 @@ fn arguments_agree(headers: &HeaderMap, properties: Option<&Value>, values: Opti
     Ok(())
 }
 
-/// A header's value, where it is there once and is text.
+/// Returns a header's value, where it is there once and is text.
 pub(super) fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

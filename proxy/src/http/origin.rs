@@ -43,7 +43,7 @@ impl Host {
         self.name == "localhost" || self.address().is_some_and(|address| address.to_canonical().is_loopback())
     }
 
-    /// The address, where it is no name. No name of a stranger can lead here then.
+    /// Returns the address, where it is no name. No name of a stranger can lead here then.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.name.parse().ok()
     }

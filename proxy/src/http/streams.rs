@@ -128,13 +128,13 @@ impl Streams {
         self.arriving.send(message).await.is_ok()
     }
 
-    /// The stream of what belongs to no request. Of several listeners one at a time gets it.
+    /// Returns the stream of what belongs to no request. Of several listeners one at a time gets it.
     pub(super) fn own(self: &Arc<Self>) -> Listener {
         let own = lock(&self.state).listener();
         Listener::new(self, None, own)
     }
 
-    /// The rest of a stream that broke off after an event; none where there is no such.
+    /// Returns the rest of a stream that broke off after an event; none where there is no such.
     pub(super) fn resumed(self: &Arc<Self>, last: &str) -> Option<Listener> {
         let mut state = lock(&self.state);
         let (index, number) = match last.split_once('/') {
@@ -152,7 +152,7 @@ impl Streams {
         is_there.then(|| Listener::new(self, number, own))
     }
 
-    /// How many requests are not answered yet.
+    /// Returns how many requests are not answered yet.
     pub(super) fn under_way(&self) -> usize {
         lock(&self.state).under_way.len()
     }
@@ -209,13 +209,13 @@ impl Streams {
 }
 
 impl State {
-    /// The number of the next listener.
+    /// Returns the number of the next listener.
     fn listener(&mut self) -> u64 {
         self.listeners += 1;
         self.listeners
     }
 
-    /// The stream of a request that is under way.
+    /// Returns the stream of a request that is under way.
     fn stream_of(&self, about: Option<&RequestId>) -> Option<u64> {
         Some(self.under_way.get(about?)?.0)
     }
@@ -300,7 +300,7 @@ impl Listener {
         Self { streams: streams.clone(), number, own, has_begun: false }
     }
 
-    /// The next event; none once the stream has ended, or somebody else has taken it over. Cancel safe.
+    /// Returns the next event; none once the stream has ended, or somebody else has taken it over. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let changed = {
@@ -315,7 +315,7 @@ impl Listener {
         }
     }
 
-    /// The answer to the request.
+    /// Returns the answer to the request.
     pub(super) async fn answer(mut self) -> Option<Data> {
         loop {
             if let Some(data) = self.next().await?.data.filter(|data| data.answer.is_some()) {

@@ -178,7 +178,7 @@ impl CallLogError {
     }
 }
 
-/// The hash of a line, of which its canonical JSON without the hash is the text.
+/// Returns the hash of a line, of which its canonical JSON without the hash is the text.
 fn hash_of(line: &Map<String, Value>) -> String {
     hex_digest(canonical_json(&Value::Object(line.clone())).as_bytes())
 }

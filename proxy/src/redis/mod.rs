@@ -115,7 +115,7 @@ impl RedisState {
         Ok(state)
     }
 
-    /// The name of this instance.
+    /// Returns the name of this instance.
     pub(crate) fn id(&self) -> &str {
         &self.0.id
     }

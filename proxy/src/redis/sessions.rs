@@ -34,7 +34,7 @@ if known and cjson.decode(known).holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1";
 
-/// The key of a session, without its id, which is a secret of the client.
+/// Returns the key of a session, without its id, which is a secret of the client.
 fn key(session: &str) -> String {
     RedisState::key("session", &hex_digest(session.as_bytes()))
 }

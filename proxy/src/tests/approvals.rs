@@ -96,7 +96,7 @@ impl Asked {
         soon(self.0.call_tool(call.with(CallOptions::new().pass_input(input)))).await
     }
 
-    /// The state of a question.
+    /// Returns the state of a question.
     async fn state(&self, arguments: Value) -> String {
         let asked = self.call(arguments, PassedInput::new()).await.expect("a result");
         assert!(asked.needs_input(), "{asked:?}");

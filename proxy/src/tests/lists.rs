@@ -245,7 +245,7 @@ fn all_builder_faults_are_reported_together() {
     assert!(!shown.contains("hunter22"), "{shown}");
 }
 
-/// A server that lets its prompts be kept for a while.
+/// Returns a server that lets its prompts be kept for a while.
 fn keeping(scope: &'static str, ttl: u64) -> Server {
     let server = Server::new("desk", &[], move |_, request, out| match request["method"].as_str() {
         Some("prompts/list") => {
@@ -282,7 +282,7 @@ async fn cache_terms_of_the_server_apply_to_lists() {
     }
 }
 
-/// A server with resources, and a tool whose result names one that no list has.
+/// Returns a server with resources, and a tool whose result names one that no list has.
 fn shelf(name: &'static str, uris: &'static [&'static str]) -> Server {
     Server::new(name, &["find"], move |_, request, out| match request["method"].as_str() {
         Some("resources/list") => {

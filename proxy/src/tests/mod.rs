@@ -39,7 +39,7 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().expect("an object")
 }
 
-/// A client of a proxy.
+/// Returns a client of a proxy.
 pub(super) fn client(proxy: &Proxy, options: ClientOptions) -> Client {
     let (near, far) = duplex(64 * 1024);
     let served = proxy.clone();
@@ -249,7 +249,7 @@ impl Server {
     }
 }
 
-/// A proxy of servers without layers.
+/// Returns a proxy of servers without layers.
 pub(super) fn proxy(servers: &[&Server]) -> Proxy {
     let builder = servers
         .iter()
@@ -257,7 +257,7 @@ pub(super) fn proxy(servers: &[&Server]) -> Proxy {
     builder.build().expect("it is sound")
 }
 
-/// The fixture server in this process.
+/// Returns the fixture server in this process.
 pub(super) fn fixture() -> impl Fn(ClientOptions) -> Client + Send + Sync + 'static {
     |options| {
         let (near, far) = duplex(64 * 1024);

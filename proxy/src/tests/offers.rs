@@ -82,7 +82,7 @@ async fn prompts_and_resources_of_all_servers_are_merged() {
     }
 }
 
-/// A server with a skill that it lists, and one that it does not.
+/// Returns a server with a skill that it lists, and one that it does not.
 fn skilled(name: &'static str) -> Server {
     let server = Server::new(name, &["t"], move |_, request, out| {
         let uri = request["params"]["uri"].as_str().unwrap_or_default();

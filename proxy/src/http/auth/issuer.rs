@@ -193,7 +193,7 @@ async fn fetch(issuer: &str) -> Result<Arc<[Key]>, String> {
     Err(reason)
 }
 
-/// The places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
+/// Returns the places of the metadata: RFC 8414 puts it before the path, OpenID Connect after it.
 fn places(issuer: &str) -> Vec<String> {
     let issuer = issuer.trim_end_matches('/');
     let host = issuer.find("://").map_or(0, |at| at + "://".len());

@@ -61,7 +61,7 @@ impl JwtAuth {
         Ok(())
     }
 
-    /// The issuer, the scopes and the audience.
+    /// Returns the issuer, the scopes and the audience.
     pub(super) fn resource(&self) -> (&str, &[String], &str) {
         (&self.issuer.url, &self.scopes, &self.audience)
     }
@@ -123,7 +123,7 @@ impl JwtAuth {
     }
 }
 
-/// A claim of words: an array, or a text with spaces.
+/// Returns a claim of words: an array, or a text with spaces.
 fn words(claims: &Value, key: &str) -> Vec<String> {
     match claims.get(key) {
         Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),

@@ -67,7 +67,7 @@ impl Authentication {
         }
     }
 
-    /// The issuer and the scopes for the metadata of the protected resource (RFC 9728), and its name.
+    /// Returns the issuer and the scopes for the metadata of the protected resource (RFC 9728), and its name.
     pub(super) fn resource(&self) -> Option<(&str, &[String], &str)> {
         match self {
             #[cfg(feature = "jwt")]

@@ -153,7 +153,7 @@ fn error(path: &Path, message: impl Into<String>) -> TokenFileError {
     TokenFileError { path: path.to_owned(), message: message.into() }
 }
 
-/// The time of the last change of a file, and its length.
+/// Returns the time of the last change of a file, and its length.
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
