@@ -123,7 +123,7 @@ fn rendered(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> String {
     shown
 }
 
-/// The line, or the part of it around the column, and carets under the key that begins there.
+/// Returns the line, or the part of it around the column, and carets under the key that begins there.
 fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
     let line: Vec<char> = text.lines().nth(line.checked_sub(1)?)?.chars().collect();
     let at = column.checked_sub(1)?;
@@ -139,7 +139,7 @@ fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
     Some((part(from, to)?, caret))
 }
 
-/// A diagnostic for machines.
+/// Returns a diagnostic for machines.
 pub(crate) fn to_json(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> Value {
     let (line, column) = snapshot.place(diagnostic).position.unzip();
     json!({

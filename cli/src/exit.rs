@@ -68,7 +68,7 @@ impl Failure {
         Self { exit: Exit::Failed, message: message.into() }
     }
 
-    /// A failure with the message of an error.
+    /// Creates a failure with the message of an error.
     pub(crate) fn of(error: impl Display) -> Self {
         Self::new(error.to_string())
     }
@@ -113,7 +113,7 @@ impl From<CallError> for Failure {
     }
 }
 
-/// A message with what somebody at the command line does, instead of what a program would write.
+/// Returns a message with what somebody at the command line does, instead of what a program would write.
 pub(crate) fn in_our_words(message: &str) -> String {
     const WORDS: [(&str, &str); 3] = [
         (

@@ -33,7 +33,7 @@ fn merged_heads(folder: &Path) -> Vec<String> {
     heads.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The commit of this name.
+/// Returns the commit of this name.
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit.
@@ -46,7 +46,7 @@ fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&found.stdout).lines().last().unwrap_or_default().trim().to_owned())
 }
 
-/// The text of a file as a commit has it; None where it has no such file.
+/// Returns the text of a file as a commit has it; None where it has no such file.
 ///
 /// # Errors
 /// Fails if there is no git, no repository, or no such commit, and if git cannot give what it has.
@@ -91,7 +91,7 @@ pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Optio
     Err(failed("its symbolic links form a cycle"))
 }
 
-/// The path that a link at another path leads to.
+/// Returns the path that a link at another path leads to.
 fn beside(link: &str, target: &str) -> String {
     let mut path = PathBuf::new();
     let parent = Path::new(link).parent().unwrap_or(Path::new(""));
@@ -107,7 +107,7 @@ fn beside(link: &str, target: &str) -> String {
     slashed(&path)
 }
 
-/// The path of a file from the root of its repository, as git and its hosts write it.
+/// Returns the path of a file from the root of its repository, as git and its hosts write it.
 pub(crate) fn from_root(path: &Path) -> Option<String> {
     let (folder, inside) = placed(path);
     line(folder, &["rev-parse", "--show-prefix"]).map(|prefix| format!("{prefix}{inside}"))
@@ -119,8 +119,8 @@ fn line(folder: &Path, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// The nearest folder of a file that is there, and the way from it: a folder that is gone from the work may still be in a
-/// commit, and one that is to come has a place too.
+/// Returns the nearest folder of a file that is there, and the way from it: a folder that is gone from the work may
+/// still be in a commit, and one that is to come has a place too.
 fn placed(path: &Path) -> (&Path, String) {
     let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
     let inside = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);

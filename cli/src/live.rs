@@ -146,7 +146,7 @@ pub(crate) async fn snapshots(
     }
 }
 
-/// A failed connection, with what can be done about it.
+/// Returns a failed connection, with what can be done about it.
 pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let mut failure = unconfigured_failure(error, server);
     if failure.exit == Exit::NotConnected {
@@ -155,7 +155,7 @@ pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
     failure
 }
 
-/// The command that explains why a server is not connected.
+/// Returns the command that explains why a server is not connected.
 pub(crate) fn explained_by(server: &str) -> String {
     format!("run `mcp-bindgen doctor --connect {server}` to find the cause")
 }
@@ -171,7 +171,7 @@ pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -
     failure
 }
 
-/// A failed request; where the connection failed, as that.
+/// Returns a failed request; where the connection failed, as that.
 fn call_failure(error: CallError, server: &ServerConfig) -> Failure {
     if let CallError::NotConnected { source: Some(cause), .. } = &error
         && let Some(error) = cause.downcast_ref::<ConnectError>()

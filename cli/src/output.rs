@@ -76,7 +76,7 @@ impl Output {
         Work(Some(bar))
     }
 
-    /// How many columns results have on the terminal, or as `COLUMNS` says; None where they go elsewhere.
+    /// Returns how many columns results have on the terminal, or as `COLUMNS` says; None where they go elsewhere.
     pub(crate) fn columns(&self) -> Option<usize> {
         text::columns().filter(|columns| *columns > 0)
     }
@@ -247,7 +247,7 @@ impl Output {
         }
     }
 
-    /// The text, of which a runner of GitHub's obeys no line.
+    /// Returns the text, of which a runner of GitHub's obeys no line.
     fn commanding_nobody<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
     }

@@ -82,7 +82,7 @@ pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Res
     Ok(Options::for_crate(&server, &folder))
 }
 
-/// The folder of the crate that a file belongs to; without a file, of the current one.
+/// Returns the folder of the crate that a file belongs to; without a file, of the current one.
 pub(crate) fn crate_of(here: &Path, file: Option<&Path>) -> Option<PathBuf> {
     let start = file.map_or_else(|| here.to_owned(), |file| here.join(file));
     start.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
@@ -139,7 +139,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     Err(Failure::usage(format!("invalid server name `{name}`\n  = help: {NAME_RULE}")))
 }
 
-/// The path as somebody in this folder would write it.
+/// Returns the path as somebody in this folder would write it.
 pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }
@@ -191,7 +191,7 @@ pub(crate) fn load_servers(
     Ok((config, servers))
 }
 
-/// The servers of these names, or all.
+/// Returns the servers of these names, or all.
 pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if names.is_empty() {
         if config.servers.is_empty() {

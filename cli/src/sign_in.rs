@@ -23,7 +23,7 @@ pub(crate) enum Way {
     Pasted,
 }
 
-/// The options of a client with the authorization of its server. Servers that ask for none are not affected.
+/// Returns the options of a client with the authorization of its server. Servers that ask for none are not affected.
 pub(crate) fn authorized(server: &ServerConfig, options: ClientOptions) -> ClientOptions {
     let way = if terminal::is_there() { Way::Browser } else { Way::Stored };
     if takes_tokens(server) { options.authorization(oauth(&server.name, way)) } else { options }
@@ -35,7 +35,7 @@ pub(crate) fn takes_tokens(server: &ServerConfig) -> bool {
     !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
 }
 
-/// The authorization of a server. Tokens are kept for the user of this machine.
+/// Returns the authorization of a server. Tokens are kept for the user of this machine.
 pub(crate) fn oauth(server: &str, way: Way) -> OAuth {
     let oauth = OAuth::new().client_name(NAME).store(LocalTokenStore::new()).wait_for_user();
     let server = server.to_owned();

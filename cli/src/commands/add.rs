@@ -94,7 +94,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     Ok(Exit::Done)
 }
 
-/// The file with the server in it, and what it says then.
+/// Returns the file with the server in it, and what it says then.
 fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config), Failure> {
     file.add_server(name, table.clone())?;
     let config = file.config().map_err(|error| of_options(error, &file, name))?;
@@ -122,7 +122,7 @@ fn misfits(faults: Vec<FileError>) -> Failure {
     failure
 }
 
-/// The `mcp.toml` that the server goes into: that of the project, or one beside its crate.
+/// Returns the `mcp.toml` that the server goes into: that of the project, or one beside its crate.
 pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     let here = env::current_dir()?;
     let path = match explicit {
@@ -171,7 +171,7 @@ fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failu
     Ok(())
 }
 
-/// The table of the server, as somebody would write it.
+/// Returns the table of the server, as somebody would write it.
 fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure> {
     let mut table = Table::new();
     let args::Source { npm, uvx, command, url } = &wanted.source;
@@ -338,7 +338,7 @@ pub(super) fn without_secret(server: &ServerConfig, before: Option<&ServerConfig
     Err(secret(&format!("the value of `{}` in {place}", printable(&key)), &why))
 }
 
-/// The secrets that are written out: the place, the key and the value of each.
+/// Returns the secrets that are written out: the place, the key and the value of each.
 fn secrets(server: &ServerConfig) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     let _ = server.replace_secrets(|field, text, secret| {
@@ -373,13 +373,13 @@ pub(super) fn warn_of_filled_in(name: &str, key: &str, text: &str, output: &mut 
     }
 }
 
-/// The variable that this long text is the value of.
+/// Returns the variable that this long text is the value of.
 fn variable_of(text: &str) -> Option<String> {
     let is_it = |known: &OsString| text.len() >= SHORTEST_SECRET && known.to_str() == Some(text);
     env::vars_os().find(|(_, known)| is_it(known)).and_then(|(name, _)| name.into_string().ok())
 }
 
-/// The variable that a secret under this key could be in.
+/// Returns the variable that a secret under this key could be in.
 fn variable(key: &str) -> String {
     let name = in_capitals(key);
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("SECRET_{name}") } else { name }
@@ -398,7 +398,7 @@ fn told(snapshot: &Snapshot, tools: &[ToolBinding], output: &mut Output) {
     }
 }
 
-/// The beginning of what a stranger says, on one line.
+/// Returns the beginning of what a stranger says, on one line.
 fn sentence(text: &str) -> String {
     let text = one_line(text);
     let end = text.find(". ").map_or(text.len(), |end| end + 1);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::exit::Failure;
 
-/// The values of an option that may be given several times.
+/// Returns the values of an option that may be given several times.
 ///
 /// # Errors
 /// Fails if one is no assignment, or gives a name a second time.

@@ -108,7 +108,7 @@ fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// The servers of these names, or all that can use tokens.
+/// Returns the servers of these names, or all that can use tokens.
 fn chosen(servers: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if !names.is_empty() {
         servers.iter().try_for_each(check)?;
@@ -126,7 +126,7 @@ fn check(server: &ServerConfig) -> Result<(), Failure> {
     )))
 }
 
-/// The server with the values of its placeholders: the tokens of another client id are other tokens.
+/// Returns the server with the values of its placeholders: the tokens of another client id are other tokens.
 async fn ready(config: &Config, server: &ServerConfig) -> Result<ServerConfig, Failure> {
     Ok(with_secrets(&config.with_defaults(server), &LocalSecrets).await?)
 }

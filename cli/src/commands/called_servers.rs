@@ -26,8 +26,8 @@ pub(super) struct CalledServer {
 }
 
 impl CalledServer {
-    /// The server with those of its tools that a template calls. Nothing of it is ever given back: a run has one template,
-    /// and the program ends with it.
+    /// Returns the server with those of its tools that a template calls. Nothing of it is ever given back: a run has
+    /// one template, and the program ends with it.
     pub(super) fn spec(&self, called: &[&str]) -> &'static ServerSpec {
         let (bindings, _) = Bindings::describe(&self.snapshot, &self.options);
         let mut tools: Vec<ToolSpec> = Vec::new();

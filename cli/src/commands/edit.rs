@@ -140,7 +140,8 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
     Ok(Exit::Done)
 }
 
-/// The contents of a server's file under its new name: `server` of a snapshot is another then, and nothing else.
+/// Returns the contents of a server's file under its new name: `server` of a snapshot is another then, and nothing
+/// else.
 fn of_server(contents: Vec<u8>, name: &str) -> Vec<u8> {
     let renamed = |text: &str| {
         let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &Default::default()).ok()?;
@@ -169,7 +170,7 @@ pub(super) fn target(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The places of a server's files beside `mcp.toml`: its snapshot and its overrides.
+/// Returns the places of a server's files beside `mcp.toml`: its snapshot and its overrides.
 fn files(config: &Config, server: &str) -> [PathBuf; 2] {
     let snapshot = config.snapshot_path(server);
     let overrides = Overrides::beside(&snapshot);

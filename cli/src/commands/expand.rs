@@ -200,7 +200,8 @@ fn header(config: Option<&Path>, arguments: &args::Expand, bound: &Bound, file: 
     ))
 }
 
-/// A path on one line of a comment; one that is still absolute says where it is on this machine, and is left out.
+/// Returns a path on one line of a comment; one that is still absolute says where it is on this machine, and is left
+/// out.
 fn shown(path: PathBuf) -> String {
     let path = if path.is_absolute() { path.file_name().map(PathBuf::from).unwrap_or_default() } else { path };
     quoted(&printable(&project::slashed(&path)))

@@ -112,7 +112,7 @@ pub(super) fn of_live(config: &Config, server: &str, live: &Snapshot) -> Vec<Fau
 /// A fault that would stop the bindings of a server; for names that the configuration refuses also as it is shown.
 type OfBindings = (Option<Shown>, Fault);
 
-/// The faults with a snapshot that says this.
+/// Returns the faults with a snapshot that says this.
 fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<OfBindings> {
     let Ok(options) = project::options(config, server, None) else { return Vec::new() };
     let bound = match Bound::of(config, server, options, read) {

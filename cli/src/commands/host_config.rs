@@ -57,7 +57,7 @@ pub(super) fn host_config(
     Ok(json!({ host.servers_key(): { NAME: entry } }))
 }
 
-/// The variables without which a server is not served, each once.
+/// Returns the variables without which a server is not served, each once.
 fn variables(servers: &[ServerConfig]) -> BTreeSet<String> {
     let of = |server: &ServerConfig| -> Vec<String> {
         let stores = &server.secret_stores;

@@ -107,8 +107,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     Ok(Exit::Done)
 }
 
-/// The `mcp.toml` that servers go into: that of the project, or one beside its crate; and the `.mcp.json` that has been
-/// read in its place so far.
+/// Returns the `mcp.toml` that servers go into: that of the project, or one beside its crate; and the `.mcp.json` that
+/// has been read in its place so far.
 fn target(explicit: Option<&Path>, here: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     if let Some(path) = explicit {
         return match project::is_json(path) {
@@ -301,7 +301,7 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The tables that are added, alone.
+/// Returns the tables that are added, alone.
 fn tables(taken: &[Taken<'_>]) -> String {
     let mut servers = Table::new();
     servers.set_implicit(true);

@@ -92,7 +92,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     Ok(Exit::Done)
 }
 
-/// The configuration: the one that is in force, for a new one would hide its servers, or a new one.
+/// Returns the configuration: the one that is in force, for a new one would hide its servers, or a new one.
 fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
     match explicit {
         Some(path) if project::is_json(path) => {
@@ -103,13 +103,13 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The folder of the snapshots, as the configuration that is there has it.
+/// Returns the folder of the snapshots, as the configuration that is there has it.
 fn snapshots(path: &Path) -> Result<PathBuf, Failure> {
     Ok(if path.is_file() { Config::load(path)?.defaults.snapshots } else { Config::default().defaults.snapshots })
 }
 
-/// The rule for the snapshots, which are compared byte for byte: git must not give them other line ends on Windows. None
-/// where they lie where no rule beside the configuration holds.
+/// Returns the rule for the snapshots, which are compared byte for byte: git must not give them other line ends on
+/// Windows. None where they lie where no rule beside the configuration holds.
 fn attributes(folder: &Path) -> Option<String> {
     let mut pattern = String::new();
     for part in folder.components().filter(|part| *part != Component::CurDir) {

@@ -33,7 +33,7 @@ pub(crate) async fn run(config: Option<&Path>, command: ResourceCommand, output:
     }
 }
 
-/// A client of the server of this name.
+/// Returns a client of the server of this name.
 pub(super) fn client(config: Option<&Path>, server: &str, output: &mut Output) -> Result<Client, Failure> {
     let config = project::load(config, output)?;
     Ok(live::client(&config, config.server(server)?, ClientOptions::new()))

@@ -117,7 +117,7 @@ impl<'w> Edits<'w> {
     }
 }
 
-/// The subject of a failure: "`timeout` of server `github`".
+/// Returns the subject of a failure: "`timeout` of server `github`".
 fn subject(failure: &Failure) -> &str {
     failure.message.split(" must be ").next().unwrap_or_default()
 }

@@ -34,7 +34,7 @@ impl Base {
         Ok(Self { revision: revision.to_owned(), commit: git::base(folder, revision)?, config: None })
     }
 
-    /// The configuration as it was: at its path, or where a project has one else.
+    /// Returns the configuration as it was: at its path, or where a project has one else.
     fn config_at(&self, path: &Path) -> Option<Config> {
         let others = CONFIGURATIONS.iter().map(|name| path.with_file_name(name));
         [path.to_owned()].into_iter().chain(others).find_map(|path| {
@@ -51,7 +51,7 @@ impl Base {
         then.map_or_else(|| path.to_owned(), |config| config.snapshot_path(server))
     }
 
-    /// The servers that there were, and that a configuration does not have any more.
+    /// Returns the servers that there were, and that a configuration does not have any more.
     pub(super) fn removed(&self, config: &Config) -> Vec<String> {
         let servers = self.config.iter().flat_map(|then| then.servers.keys());
         servers.filter(|name| !config.servers.contains_key(*name)).cloned().collect()

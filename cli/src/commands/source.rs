@@ -58,14 +58,14 @@ impl Bound {
     }
 }
 
-/// All that does not fit, as one failure.
+/// Returns all that does not fit, as one failure.
 pub(super) fn misfits(faults: Vec<FileError>) -> Failure {
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     Failure::new(faults.join("\nerror: "))
 }
 
-/// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go, `prefix` replaces
-/// the configured one.
+/// Returns the snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go,
+/// `prefix` replaces the configured one.
 pub(crate) fn read(
     config: Option<&Path>,
     source: &Selection,
@@ -149,7 +149,7 @@ fn of_servers(config: &Config, names: &[String], file: Option<&Path>) -> Result<
     Ok(servers.iter().map(|server| of_server(config, &server.name, file)).collect())
 }
 
-/// The snapshot of a server, whose configuration can be obeyed.
+/// Returns the snapshot of a server, whose configuration can be obeyed.
 pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let path = config.snapshot_path(server);
     if matches!(path.try_exists(), Ok(false)) {
@@ -165,7 +165,7 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
     }
 }
 
-/// The snapshot of a server, whatever its patterns do.
+/// Returns the snapshot of a server, whatever its patterns do.
 pub(super) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let options = project::options(config, server, file)?.beside(config);
     let loaded = load(&config.snapshot_path(server)).map_err(|error| match error.help {
@@ -175,7 +175,7 @@ pub(super) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Resul
     Bound::of(config, server, options, loaded).map_err(misfits)
 }
 
-/// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.
+/// Returns the errors of patterns of the configuration that do nothing, and of rules that cannot hold.
 pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
     let error = |idle: IdlePattern| {
         let message = match idle.reason {
@@ -206,7 +206,7 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
     Bound::of_file(path.to_owned(), None, Options::new(name), (text, snapshot)).map_err(misfits)
 }
 
-/// A snapshot as the server's, without its overrides.
+/// Returns a snapshot as the server's, without its overrides.
 pub(super) fn load(path: &Path) -> Result<(String, Snapshot), FileError> {
     let text = read_text(path)?;
     let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(path))?;

@@ -62,7 +62,7 @@ impl Known {
 /// A candidate, and its description.
 pub(super) type Offered = (String, String);
 
-/// A name of something that a server describes, where a shell can be given it.
+/// Returns a name of something that a server describes, where a shell can be given it.
 pub(super) fn offered(name: &str, described: &Value) -> Option<Offered> {
     let help = short(described.get("description").and_then(Value::as_str).unwrap_or_default());
     is_harmless(name).then(|| (name.to_owned(), help))

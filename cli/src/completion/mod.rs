@@ -65,7 +65,8 @@ pub(crate) fn answer() -> Option<ExitCode> {
     }
 }
 
-/// The words of this process, of which shells give the one that is being written as it is written, with its quotes.
+/// Returns the words of this process, of which shells give the one that is being written as it is written, with its
+/// quotes.
 fn line(shell: &str, mut line: Vec<OsString>) -> Vec<OsString> {
     let index = match shell {
         "bash" | "zsh" => shells::index(),
@@ -82,7 +83,7 @@ fn line(shell: &str, mut line: Vec<OsString>) -> Vec<OsString> {
     line
 }
 
-/// The command line, with what can stand at these words of it.
+/// Returns the command line, with what can stand at these words of it.
 fn command(words: &[OsString]) -> Command {
     let root = Arguments::command();
     if words.is_empty() {
@@ -186,7 +187,7 @@ fn offering(offered: Vec<Offered>) -> ArgValueCandidates {
     })
 }
 
-/// The command with the flags of a tool or prompt.
+/// Returns the command with the flags of a tool or prompt.
 fn with_flags(mut command: Command, flags: &Flags) -> Command {
     let mut by_arg = Vec::new();
     let mut taken: Vec<String> = vec!["help".to_owned()];

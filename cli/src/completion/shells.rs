@@ -131,7 +131,7 @@ fn complete_powershell(
     Ok(())
 }
 
-/// The word that a shell would make of what is written so far: a quote need not be closed.
+/// Returns the word that a shell would make of what is written so far: a quote need not be closed.
 pub(super) fn unquoted(word: &OsStr) -> OsString {
     let Some(text) = word.to_str().filter(|text| text.contains(['\\', '\'', '"'])) else { return word.to_owned() };
     let mut unquoted = String::new();
@@ -153,7 +153,8 @@ pub(super) fn index() -> Option<usize> {
     env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
 }
 
-/// The words up to the one that the cursor is in, as they were before bash broke them, and whether that one was broken.
+/// Returns the words up to the one that the cursor is in, as they were before bash broke them, and whether that one was
+/// broken.
 pub(super) fn joined(words: &[OsString], index: usize) -> (Vec<OsString>, bool) {
     let is_break =
         |word: &OsStr| word.to_str().is_some_and(|text| !text.is_empty() && text.chars().all(|c| BREAKS.contains(&c)));

@@ -153,7 +153,7 @@ pub(crate) fn set(table: &mut dyn TableLike, path: &[Key], mut value: Value) -> 
     Ok(())
 }
 
-/// The table that the last of the keys is in; None where one on the way is not there and none is made.
+/// Returns the table that the last of the keys is in; None where one on the way is not there and none is made.
 fn inner<'t, 'k>(
     mut table: &'t mut dyn TableLike,
     path: &'k [Key],

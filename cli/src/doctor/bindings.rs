@@ -80,7 +80,7 @@ pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
         .collect()
 }
 
-/// The members of the workspace whose root a folder is.
+/// Returns the members of the workspace whose root a folder is.
 fn members(root: &Path) -> Vec<PathBuf> {
     let Some(manifest) = cargo_file(&root.join("Cargo.toml")) else { return Vec::new() };
     let list = |key: &str| -> Vec<String> {
@@ -99,7 +99,7 @@ fn members(root: &Path) -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// The folders in a folder whose name a part of a pattern names.
+/// Returns the folders in a folder whose name a part of a pattern names.
 fn matching(folder: &Path, part: &str) -> Vec<PathBuf> {
     if !part.contains('*') {
         return vec![folder.join(part)];

@@ -60,7 +60,7 @@ impl Finding {
     }
 }
 
-/// All that can be found out of these servers and of the crate here.
+/// Returns all that can be found out of these servers and of the crate here.
 pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &Live) -> Vec<Finding> {
     let mut found = bindings::versions();
     found.extend(bindings::named_in_sources(config));

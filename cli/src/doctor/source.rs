@@ -9,8 +9,8 @@ const MACROS: [&str; 2] = ["mcp_tools", "include_bindings"];
 /// The name in build scripts that bind servers.
 const BUILDER: &str = "build_script";
 
-/// The servers that `mcp_tools!("github", "git", mod = ..)`, `include_bindings!("github")` and the builder of a build script
-/// name.
+/// Returns the servers that `mcp_tools!("github", "git", mod = ..)`, `include_bindings!("github")` and the builder of a
+/// build script name.
 pub(super) fn bound(text: &str) -> Vec<String> {
     let has_builder = text.contains(BUILDER);
     if !has_builder && !MACROS.iter().any(|name| text.contains(name)) {
@@ -55,7 +55,7 @@ fn trees(tokens: TokenStream) -> IntoIter<TokenTree> {
     tokens.into_iter().collect::<Vec<_>>().into_iter()
 }
 
-/// The names that a macro begins with. A path names a snapshot that no configuration has to know.
+/// Returns the names that a macro begins with. A path names a snapshot that no configuration has to know.
 fn of_macro(tokens: TokenStream) -> Vec<String> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_path = |tree: &TokenTree| matches!(tree, TokenTree::Ident(word) if word == "path");
@@ -70,7 +70,7 @@ fn of_macro(tokens: TokenStream) -> Vec<String> {
     names
 }
 
-/// The text of a literal without escapes, which no name has.
+/// Returns the text of a literal without escapes, which no name has.
 fn literal(tree: &TokenTree) -> Option<String> {
     let TokenTree::Literal(literal) = tree else { return None };
     let text = literal.to_string();

@@ -13,7 +13,7 @@ const INDENT: usize = 10;
 const LONGEST_DESCRIPTION: usize = 600;
 const MOST_VALUES: usize = 20;
 
-/// The help of a tool or prompt, which a command takes. All that it shows of the server's is made harmless.
+/// Returns the help of a tool or prompt, which a command takes. All that it shows of the server's is made harmless.
 pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, flags: &Flags) -> String {
     let width = help_width();
     let mut lines = Vec::new();

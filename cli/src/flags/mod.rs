@@ -13,7 +13,7 @@ use crate::trace;
 
 pub(crate) use help::help;
 
-/// The options that may stand behind a name whose flags a server decides, beside these.
+/// Returns the options that may stand behind a name whose flags a server decides, beside these.
 pub(crate) fn own_options<O: Args>() -> Vec<OwnOption> {
     Behind::<O>::command().get_arguments().filter_map(own_option).collect()
 }
@@ -43,8 +43,8 @@ pub(crate) fn early<O: Args>(
     Ok(early)
 }
 
-/// The options that are the program's whatever flags there are. A word that begins with two dashes is never a value, nor is
-/// one behind anything but a flag.
+/// Returns the options that are the program's whatever flags there are. A word that begins with two dashes is never a
+/// value, nor is one behind anything but a flag.
 fn told_already(own: &[OwnOption], words: &[String]) -> Vec<String> {
     let is_letter = |word: &str| word.starts_with('-') && !word.starts_with("--");
     let may_be_value = |before: &str| {
@@ -85,7 +85,7 @@ pub(crate) fn input_schema(tool: &Value) -> &Value {
     tool.get("inputSchema").unwrap_or(&Value::Null)
 }
 
-/// The schema of a prompt's arguments. The protocol has texts for them, and nothing else.
+/// Returns the schema of a prompt's arguments. The protocol has texts for them, and nothing else.
 pub(crate) fn prompt_schema(prompt: &Value) -> Value {
     let arguments = prompt.get("arguments").and_then(Value::as_array);
     let mut properties = Map::new();

@@ -97,13 +97,13 @@ impl Command {
         Some(bridged)
     }
 
-    /// The variables of its own that a text has placeholders for.
+    /// Returns the variables of its own that a text has placeholders for.
     fn names_in<'s>(&'s self, text: &str) -> impl Iterator<Item = &'s str> {
         let names = self.env.iter().map(|(name, _)| name.as_str());
         names.filter(move |name| text.contains(&format!("${{{name}}}")))
     }
 
-    /// The text with the variables that mcp-remote finds in its own environment.
+    /// Returns the text with the variables that mcp-remote finds in its own environment.
     fn filled(&self, text: &str) -> String {
         self.env.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
     }

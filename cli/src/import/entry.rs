@@ -323,14 +323,14 @@ fn place<'a>(label: &'a str, key: &'a str, workspace: &'a str, is_env: bool) -> 
     Place { label, key, workspace, is_env }
 }
 
-/// A placeholder as `placeholders` shows it.
+/// Returns a placeholder as `placeholders` shows it.
 fn plain_form(plain: &str) -> String {
     let inside = plain.trim_start_matches("${").trim_end_matches('}');
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     format!("${{{}}}", inside.split(":-").next().unwrap_or_default())
 }
 
-/// A relative path of the project as one that is relative to the folder of mcp.toml.
+/// Returns a relative path of the project as one that is relative to the folder of mcp.toml.
 fn rebased(path: &str, workspace: &str) -> String {
     let is_absolute = path.starts_with(['/', '\\', '~']) || path.starts_with("${") || path.get(1..2) == Some(":");
     if workspace == "." || is_absolute || path == workspace || path.starts_with(&format!("{workspace}/")) {
@@ -339,7 +339,7 @@ fn rebased(path: &str, workspace: &str) -> String {
     format!("{workspace}/{}", path.trim_start_matches("./"))
 }
 
-/// The way from one folder to another.
+/// Returns the way from one folder to another.
 pub(crate) fn relative(from: &Path, to: &Path) -> String {
     let way = mcp_bindgen_codegen::relative(from, to);
     match slashed(&way) {

@@ -93,7 +93,7 @@ impl Fields {
         Some(texts)
     }
 
-    /// A table of texts, in order.
+    /// Returns a table of texts, in order.
     pub(super) fn pairs(&mut self, keys: &[&str]) -> Vec<(String, String)> {
         let Some((key, value)) = self.take(keys) else { return Vec::new() };
         let Value::Object(map) = value else {
@@ -114,7 +114,7 @@ impl Fields {
         pairs
     }
 
-    /// A switch; None where it is not there.
+    /// Returns a switch; None where it is not there.
     pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
         let (_, value) = self.take(&[key])?;
         let is_on = value.as_bool();
@@ -124,7 +124,7 @@ impl Fields {
         is_on
     }
 
-    /// A time, in milliseconds or seconds where it is a number.
+    /// Returns a time, in milliseconds or seconds where it is a number.
     pub(super) fn time(&mut self, key: &str, is_seconds: bool) -> Option<Duration> {
         let (_, value) = self.take(&[key])?;
         let unit = if is_seconds { 1.0 } else { 0.001 };
@@ -147,7 +147,7 @@ impl Fields {
         }
     }
 
-    /// The text, unless no program could be started with it.
+    /// Returns the text, unless no program could be started with it.
     fn sound(&mut self, key: &str, text: String) -> Option<String> {
         let why = match () {
             () if text.contains('\0') => "contains a string with a NUL",

@@ -51,7 +51,7 @@ pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError
     Ok(reader.reading)
 }
 
-/// The names of the servers of `.mcp.json` that settings of Claude Code switch off.
+/// Returns the names of the servers of `.mcp.json` that settings of Claude Code switch off.
 pub(super) fn claude_disabled(text: &str) -> Result<BTreeSet<String>, FileError> {
     let document = text::json(text)?;
     Ok(names(document.root.get("disabledMcpjsonServers")))

@@ -132,7 +132,7 @@ impl Folders {
         }
     }
 
-    /// The files that a host reads, those that win first: whether they are there is not asked.
+    /// Returns the files that a host reads, those that win first: whether they are there is not asked.
     pub(crate) fn files(&self, host: Host) -> Vec<PathBuf> {
         let mut files = Vec::new();
         if host == Host::ClaudeCode {
@@ -188,7 +188,7 @@ impl Folders {
         files
     }
 
-    /// The settings in which Claude Code says which servers of a project are off.
+    /// Returns the settings in which Claude Code says which servers of a project are off.
     pub(crate) fn claude_settings(&self) -> Vec<PathBuf> {
         let names = [".claude/settings.local.json", ".claude/settings.json"];
         let project = self.projects.iter().flat_map(|project| names.map(|name| project.join(name)));
@@ -242,7 +242,7 @@ fn in_project(host: Host) -> &'static [&'static str] {
     }
 }
 
-/// The folders in a folder whose names begin so, in order.
+/// Returns the folders in a folder whose names begin so, in order.
 fn inside(folder: &Path, start: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(start);
@@ -251,7 +251,7 @@ fn inside(folder: &Path, start: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The folder and those above it, as far as the root of its repository; without one, the folder alone.
+/// Returns the folder and those above it, as far as the root of its repository; without one, the folder alone.
 fn projects(here: &Path) -> Vec<PathBuf> {
     let root = here.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
     here.ancestors().take(root + 1).map(Path::to_owned).collect()

@@ -90,7 +90,7 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
     }
 }
 
-/// The entries that a text names: as a host has it, or as it would be here, perhaps with the host.
+/// Returns the entries that a text names: as a host has it, or as it would be here, perhaps with the host.
 fn matching<'e>(entries: &'e [Entry], text: &str) -> Vec<(usize, &'e Entry)> {
     let named = |name: &str, host: Option<Host>| {
         let of_host = |entry: &Entry, is: &dyn Fn(&str) -> bool| {
@@ -147,7 +147,7 @@ fn place(entry: &Entry) -> String {
     format!("`{}` of {}", shown(&entry.name), hosts.join(" and "))
 }
 
-/// A name as somebody can type it: what cannot be shown as it is goes by what it would be here.
+/// Returns a name as somebody can type it: what cannot be shown as it is goes by what it would be here.
 fn typed(name: &str) -> String {
     if printable(name) == name { shown(name) } else { shown(&server_name(name)) }
 }
@@ -176,7 +176,7 @@ fn listed(entries: &[Entry]) -> String {
     if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
 }
 
-/// The commands that take the servers over, for those who cannot be asked.
+/// Returns the commands that take the servers over, for those who cannot be asked.
 pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
     let from = from.map(|from| format!(" --from {}", command_line([from]))).unwrap_or_default();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();

@@ -4,7 +4,7 @@ use mcp_bindgen_model::{ServerConfig, Transport};
 use serde_json::Value as Json;
 use toml_edit::{Array, Item, Table, Value, value};
 
-/// The table `[servers.NAME]`, as somebody would write it. The server must be without secrets.
+/// Returns the table `[servers.NAME]`, as somebody would write it. The server must be without secrets.
 pub(crate) fn table(server: &ServerConfig) -> Table {
     let mut table = Table::new();
     let json = server.to_json();
@@ -43,7 +43,7 @@ pub(crate) fn reach(server: &ServerConfig) -> String {
     }
 }
 
-/// The key that says how a child process is started, its value, and the arguments that are left.
+/// Returns the key that says how a child process is started, its value, and the arguments that are left.
 fn started<'s>(command: &'s str, args: &'s [String]) -> (&'static str, &'s str, &'s [String]) {
     match (command, args) {
         ("npx", [yes, package, rest @ ..]) if yes == "-y" && is_package(package) => ("npm", package, rest),

@@ -12,7 +12,7 @@ pub(crate) struct Variable {
     pub(crate) why: String,
 }
 
-/// The name of a variable for what a server has under a key.
+/// Returns the name of a variable for what a server has under a key.
 pub(crate) fn variable(server: &str, key: &str) -> String {
     let (server, key) = (in_capitals(server), in_capitals(key));
     let is_named = key.strip_prefix(&server).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
@@ -33,7 +33,7 @@ pub(crate) struct Settled {
     pub(crate) notes: Vec<String>,
 }
 
-/// The server under this name without the secrets that are written out in it.
+/// Returns the server under this name without the secrets that are written out in it.
 pub(crate) fn settled(found: &ServerConfig, name: &str) -> Settled {
     let mut variables: Vec<Variable> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
@@ -93,7 +93,7 @@ fn unused(first: &str, taken: &mut Vec<String>) -> String {
     name
 }
 
-/// A name of ours for a server: small letters, and `-` for what else there is.
+/// Returns a name of ours for a server: small letters, and `-` for what else there is.
 pub(crate) fn server_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let plain: String = name.chars().map(plain).collect();

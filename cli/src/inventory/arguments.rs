@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Parameter, text, words};
 
-/// The properties of a tool's arguments, those that are required first.
+/// Returns the properties of a tool's arguments, those that are required first.
 pub(super) fn of_tool(input: &Document<'_>) -> Vec<Parameter> {
     let mut parameters = Vec::new();
     if let Shape::Struct(object) = input.shapes.get(input.root) {
@@ -40,7 +40,7 @@ pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
     arguments.collect()
 }
 
-/// The variables of a template; none of one that cannot be filled in.
+/// Returns the variables of a template; none of one that cannot be filled in.
 pub(super) fn of_template(template: &str) -> Vec<Parameter> {
     let Ok(template) = UriTemplate::parse(template) else { return Vec::new() };
     let parameter = |variable: TemplateVariable| Parameter {

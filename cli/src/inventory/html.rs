@@ -16,7 +16,7 @@ use crate::report::counted;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page. The same inventory gives the same bytes.
+/// Returns the page. The same inventory gives the same bytes.
 pub(crate) fn page(servers: &[Server]) -> String {
     let tools: usize = servers.iter().map(|server| server.tools.len()).sum();
     let mut page = Page { html: String::new(), texts: Vec::new(), ids: HashSet::new() };
@@ -60,7 +60,7 @@ fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(mcp_bindgen_model::sha256(text.as_bytes())))
 }
 
-/// A stranger's text in markup, between tags or in quotes: it begins and ends nothing, and hides nothing.
+/// Returns a stranger's text in markup, between tags or in quotes: it begins and ends nothing, and hides nothing.
 fn escaped(text: &str) -> String {
     let text = lines_printable(text);
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
@@ -82,7 +82,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// A stranger's name, which turns the direction of no other text.
+/// Returns a stranger's name, which turns the direction of no other text.
 fn name(text: &str) -> String {
     format!("<bdi>{}</bdi>", escaped(&text.replace('\n', "\\n")))
 }
@@ -113,8 +113,8 @@ impl Page {
         self.html.push('\n');
     }
 
-    /// The id, or one like it where a server has two of one name. Those of the page itself begin with `_`, as no server's name
-    /// does.
+    /// Returns the id, or one like it where a server has two of one name. Those of the page itself begin with `_`, as
+    /// no server's name does.
     fn id(&mut self, wanted: String) -> String {
         let mut id = wanted.clone();
         let mut count = 1;

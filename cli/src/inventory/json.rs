@@ -62,7 +62,7 @@ fn of_tool(tool: &Tool, has_base: bool) -> Value {
     joined(json, present(more))
 }
 
-/// A prompt or a resource template; the key of its name is its kind.
+/// Returns a prompt or a resource template; the key of its name is its kind.
 fn of_offer(offer: &Offer) -> Value {
     let binding = &offer.binding;
     let About { title, description, .. } = &offer.about;

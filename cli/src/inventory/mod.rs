@@ -49,7 +49,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// The description, or else the title.
+    /// Returns the description, or else the title.
     fn said(&self) -> Option<&str> {
         self.description.as_deref().or(self.title.as_deref())
     }
@@ -121,7 +121,7 @@ pub(crate) struct Given<'a> {
 }
 
 impl Server {
-    /// The inventory of a server. Nothing is read and nothing asked: it follows from what is given alone.
+    /// Creates the inventory of a server. Nothing is read and nothing asked: it follows from what is given alone.
     pub(crate) fn new(given: Given<'_>, planned: &PlannedBindings<'_>) -> Self {
         let Given { snapshot, options, since, .. } = &given;
         let bindings = planned.tools();
@@ -158,7 +158,8 @@ impl Server {
         }
     }
 
-    /// The changes since another commit that are of no tool of the inventory: tools that are gone, and the server itself.
+    /// Returns the changes since another commit that are of no tool of the inventory: tools that are gone, and the
+    /// server itself.
     pub(crate) fn other_changes(&self) -> impl Iterator<Item = &Change> {
         let changes = self.since.iter().flat_map(|since| &since.changes);
         changes
@@ -290,7 +291,7 @@ impl Tool {
         lines
     }
 
-    /// The types inside of parameters and result, by what they are inside of.
+    /// Returns the types inside of parameters and result, by what they are inside of.
     pub(crate) fn inner_types(&self) -> impl Iterator<Item = (&'static str, &[String])> {
         let inner = [("params", &self.binding.params_inner_types), ("result", &self.binding.output_inner_types)];
         inner.into_iter().filter(|(_, types)| !types.is_empty()).map(|(part, types)| (part, types.as_slice()))

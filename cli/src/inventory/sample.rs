@@ -92,7 +92,7 @@ impl Sample<'_> {
     }
 }
 
-/// A text that says what to put in its place.
+/// Returns a text that says what to put in its place.
 fn placeholder(name: &str) -> Value {
     Value::from(name.to_uppercase())
 }

@@ -142,12 +142,12 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || with_own_ends(one) == with_own_ends(other)
 }
 
-/// The text with the line ends that this program writes.
+/// Returns the text with the line ends that this program writes.
 fn with_own_ends(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
-/// A unified diff that commands no terminal.
+/// Returns a unified diff that commands no terminal.
 pub(crate) fn diff(old: &str, old_name: &str, new: &str, new_name: &str) -> String {
     let (old, new) = (with_own_ends(old), with_own_ends(new));
     let diff = TextDiff::from_lines(&*old, &*new);

@@ -121,7 +121,8 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     all
 }
 
-/// The worst change of each tool and its message, the worst first. A change that several tools share is one of them.
+/// Returns the worst change of each tool and its message, the worst first. A change that several tools share is one of
+/// them.
 fn by_tool(changes: &[Change]) -> Vec<(&Change, String)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for change in changes {

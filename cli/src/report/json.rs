@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Entry, Fault, Since, Status};
 use crate::output::{joined, present};
 
-/// All entries, by the names of the servers.
+/// Returns all entries, by the names of the servers.
 pub(crate) fn entries(entries: &[Entry]) -> Value {
     entries.iter().map(entry).collect()
 }

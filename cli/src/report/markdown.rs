@@ -55,7 +55,7 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     text
 }
 
-/// The comment on a check that came to nothing.
+/// Returns the comment on a check that came to nothing.
 pub(crate) fn failure_comment(message: &str) -> String {
     format!("{MARKER}\n**MCP snapshots could not be checked**:\n\n{}\n", block(message))
 }
@@ -130,7 +130,7 @@ fn section(entry: &Entry, room: usize) -> String {
     text
 }
 
-/// A table of changes in so many characters: it ends between two rows, and counts what has no room.
+/// Returns a table of changes in so many characters: it ends between two rows, and counts what has no room.
 fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String {
     if changes.is_empty() {
         return String::new();
@@ -162,7 +162,7 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     text
 }
 
-/// The row of a change, which several tools may share: it names them, as far as there is room.
+/// Returns the row of a change, which several tools may share: it names them, as far as there is room.
 fn row(group: &[&Change]) -> String {
     let Some(change) = group.first() else { return String::new() };
     let notes = change.notes().map(|note| code(&note)).collect::<Vec<_>>().join("<br>");
@@ -184,7 +184,7 @@ fn row(group: &[&Change]) -> String {
     format!("| {} | {} | {what} [{}] | {notes} |\n", change.class.name(), code(place.trim_end()), change.kind.id())
 }
 
-/// A code span for a cell of a table: fenced by more backticks than there are in it.
+/// Returns a code span for a cell of a table: fenced by more backticks than there are in it.
 pub(crate) fn code(text: &str) -> String {
     let text = shortened(&printable(text), LONGEST_CELL, "..").replace('|', "\\|");
     let fence = "`".repeat(longest_run(&text) + 1);
@@ -192,7 +192,7 @@ pub(crate) fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A block of code.
+/// Returns a block of code.
 fn block(text: &str) -> String {
     let text = shortened(&crate::output::lines_printable(text), LONGEST_BLOCK, "..");
     let fence = "`".repeat(longest_run(&text).max(2) + 1);

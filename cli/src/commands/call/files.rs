@@ -51,7 +51,7 @@ impl Blob<'_> {
     }
 }
 
-/// The data of a block; `None` where it is text or a link.
+/// Returns the data of a block; `None` where it is text or a link.
 pub(in crate::commands) fn blob(content: &Content) -> Option<Blob<'_>> {
     match content {
         Content::Image { data, mime_type, .. } => Some(Blob { kind: "image", mime_type, data }),

@@ -119,7 +119,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     .await
 }
 
-/// The snapshot, where there is one that can be read.
+/// Returns the snapshot, where there is one that can be read.
 fn known(path: &Path, output: &mut Output) -> Option<Snapshot> {
     if matches!(path.try_exists(), Ok(false)) {
         return None;
@@ -174,7 +174,7 @@ pub(super) fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
     words.into_iter().map(text).collect()
 }
 
-/// The command with the shortest flags for the same arguments, as a shell takes it.
+/// Returns the command with the shortest flags for the same arguments, as a shell takes it.
 fn equivalent(config: Option<&Path>, server: &str, tool: &str, flags: &[String]) -> String {
     let config = config.map(|path| path.to_string_lossy().into_owned());
     let mut words = vec!["mcp-bindgen", "call"];

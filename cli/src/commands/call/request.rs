@@ -30,7 +30,7 @@ pub(in crate::commands) async fn read(
     }
 }
 
-/// All that is wrong, at once.
+/// Returns all that is wrong, at once.
 fn usage(faults: &[FlagFault], [command, server, name]: [&str; 3]) -> Failure {
     let said: Vec<String> = faults.iter().map(|fault| in_words_of(command, fault.to_string())).collect();
     let help =
@@ -65,7 +65,7 @@ pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {
     }
 }
 
-/// The JSON object that a text is, `@FILE` holds, or `-` reads from stdin.
+/// Returns the JSON object that a text is, `@FILE` holds, or `-` reads from stdin.
 pub(crate) fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     let (text, origin) = match text.strip_prefix('@') {
         Some(path) => (read_text(path)?, path),

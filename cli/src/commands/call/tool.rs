@@ -55,7 +55,7 @@ pub(super) struct Called<'a> {
 }
 
 impl Called<'_> {
-    /// The name that the server knows it by, where one of these tools has this name.
+    /// Returns the name that the server knows it by, where one of these tools has this name.
     pub(super) fn wire(&self, tools: &[Value]) -> String {
         let Self { config, server, known, name } = self;
         let listed: Vec<&str> = names(tools).collect();

@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// The results of cassettes and files.
+/// Returns the results of cassettes and files.
 fn recorded(arguments: &args::Learn, server: &str) -> Result<Vec<ToolResult>, Failure> {
     let mut results = Vec::new();
     for path in &arguments.from {
@@ -297,7 +297,7 @@ fn touch(snapshot: &Path) {
     let _ = File::options().append(true).open(snapshot).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// The names of a tool's bindings, and the types of its result.
+/// Returns the names of a tool's bindings, and the types of its result.
 fn types(bound: &Bound, tool: &str) -> Result<(ToolBinding, String), Failure> {
     let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
     let Some(binding) = tools.iter().find(|binding| binding.tool == tool) else {

@@ -82,7 +82,8 @@ fn held(result: &ToolResult) -> Held {
     }
 }
 
-/// A result in a file: what `call --format json` prints and servers send, or any other JSON, which is the value itself.
+/// Returns a result in a file: what `call --format json` prints and servers send, or any other JSON, which is the value
+/// itself.
 pub(super) fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult, Failure> {
     let fault = |message: String| FileError::new(message).in_file(path);
     // Its text stays out of messages.
