@@ -15,7 +15,7 @@ use crate::{Annotations, CallError, Caller, ToolCall};
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A call that somebody is asked to approve.
+/// A call that needs a person's approval.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
@@ -95,7 +95,7 @@ pub enum ApprovalAnswer {
     Decline(String),
 }
 
-/// Whom calls are shown before they are made. Only a yes is a yes: a panic, and no answer in time, are none.
+/// The approval handler. A panic or a missed deadline counts as a denial.
 #[derive(Clone)]
 pub(crate) struct Approver {
     ask: Arc<dyn Fn(ApprovalRequest) -> Boxed<ApprovalAnswer> + Send + Sync>,
@@ -111,7 +111,7 @@ impl Approver {
         Self { ask: Arc::new(move |request| Box::pin(ask(request))), patience: PATIENCE }
     }
 
-    /// Asks, on a clock of its own: what a person takes does not count as the server's time.
+    /// Asks for approval on a separate clock: the time that a person takes does not count as the server's time.
     pub(crate) async fn approve(&self, call: &ToolCall, reason: Option<&str>) -> Result<(), CallError> {
         let request = ApprovalRequest {
             server: call.server.to_string(),

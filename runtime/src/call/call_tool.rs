@@ -10,19 +10,19 @@ use super::{CallError, CallOptions, Offer, ToolCall, ToolResult};
 
 /// Anything that can call a tool: a [`Client`](crate::Client), a layer around one, a fake in a test.
 pub trait CallTool: Send + Sync {
-    /// Calls a tool and gives its result, also where the tool answered `isError`.
+    /// Calls a tool and returns its result, even if the tool answered `isError`.
     ///
     /// # Errors
-    /// Every [`CallError`] but `Tool` and `Decode`.
+    /// Fails with any [`CallError`] except `Tool` and `Decode`.
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 
-    /// Which tools may be called at all, for lists that are made for a model.
+    /// Returns the rules for the tools that may be called, for lists that are made for a model.
     #[doc(hidden)]
     fn offer(&self) -> Offer {
         Offer::default()
     }
 
-    /// The same with options for every call that does not set them itself.
+    /// Wraps the caller with options for every call that does not set them itself.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
@@ -40,7 +40,7 @@ pub trait CallTool: Send + Sync {
         WithOptions { client: self, options }
     }
 
-    /// The same with a time limit for every call; see [`CallOptions::timeout`].
+    /// Wraps the caller with a time limit for every call; see [`CallOptions::timeout`].
     fn within(self, timeout: Duration) -> WithOptions<Self>
     where
         Self: Sized,

@@ -36,7 +36,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Creates a caller of whom nothing is known.
+    /// Creates an unidentified caller.
     #[must_use]
     pub fn unknown() -> Self {
         Self::default()

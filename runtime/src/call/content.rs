@@ -119,7 +119,7 @@ impl Content {
         self.other("annotations")
     }
 
-    /// `_meta` of the block.
+    /// Returns `_meta` of the block.
     pub fn meta(&self) -> Option<&Value> {
         self.other("_meta")
     }

@@ -9,11 +9,11 @@ use crate::{CallError, Content, ToolResult};
 /// The field of the object that FastMCP and the official Python SDK wrap around a result that is not an object.
 pub(super) const WRAPPER_FIELD: &str = "result";
 
-/// [`Tool::output`](crate::Tool::output) of a tool with a type for its structured content.
+/// Implements [`Tool::output`](crate::Tool::output) for a tool with a type for its structured content.
 ///
 /// # Errors
-/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result does not fit; both with
-/// the result as it came.
+/// Fails with [`CallError::Tool`] if the tool answered `isError`, and with [`CallError::Decode`] if the result does not
+/// match. Both contain the unchanged result.
 pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     let result = result.success()?;
     let read = match structured(&result) {

@@ -25,7 +25,7 @@ pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallErr
     Ok(carried::<P>(Value::Object(wrapper)))
 }
 
-/// Returns the value as text, and as structured content where the server declares that it gives such.
+/// Returns the value as text, and as structured content if the server declares an `outputSchema`.
 fn carried<P: Tool>(value: Value) -> ToolResult {
     let content = vec![Content::text(value.to_string())];
     let structured = P::SPEC.declared_output_schema().is_some().then_some(value);

@@ -1,4 +1,4 @@
-//! The errors of connecting and of calling. Each names the server and, where there is one, the tool.
+//! The errors of connecting and of calling. Each names the server and, if known, the tool.
 
 use std::error::Error;
 use std::ops::Deref;
@@ -57,7 +57,7 @@ impl Deref for Cause {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// There is no connection, and none could be made.
+    /// The client is not connected, and could not connect.
     #[error("{server}: could not connect to call `{tool}`: {message}")]
     #[non_exhaustive]
     NotConnected {
@@ -67,7 +67,7 @@ pub enum CallError {
         tool: String,
         /// The reason.
         message: String,
-        /// Why there is no connection: a [`ConnectError`].
+        /// The reason for the missing connection: a [`ConnectError`].
         #[source]
         source: Option<Cause>,
     },
@@ -109,7 +109,7 @@ pub enum CallError {
         /// The missing capability.
         what: String,
     },
-    /// The arguments are not what the tool's `inputSchema` asks for.
+    /// The arguments do not match the tool's `inputSchema`.
     #[error("{server}: invalid arguments for `{tool}`{}: {message}", place(.pointer))]
     #[non_exhaustive]
     InvalidArguments {
@@ -194,7 +194,7 @@ pub enum CallError {
         #[source]
         source: Option<Cause>,
     },
-    /// The server answered with something that is no result of a call, or that no reader of JSON can hold.
+    /// The server's response is not the result of a call, or no JSON parser can read it.
     #[error("{server}: cannot read the response to `{tool}`: {message}")]
     #[non_exhaustive]
     InvalidResponse {
@@ -224,7 +224,7 @@ pub enum CallError {
     /// configuration and cut; the result is as it came.
     #[error("{}: `{}` returned an error: {}", .0.server, .0.tool, .0.shown())]
     Tool(Box<ToolResult>),
-    /// The result is not what the tool's `outputSchema` promised.
+    /// The result does not match the tool's `outputSchema`.
     #[error("{}: the result of `{}` does not match its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
     #[non_exhaustive]
     Decode {
@@ -265,28 +265,28 @@ pub(crate) fn place(pointer: &str) -> String {
 
 /// Constructors for fakes in tests and for layers around a client; variants may grow.
 impl CallError {
-    /// [`NotConnected`](Self::NotConnected).
+    /// Creates a [`NotConnected`](Self::NotConnected) error.
     pub fn not_connected(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
         Self::NotConnected { server: server.into(), tool: tool.into(), message: message.into(), source: None }
     }
 
-    /// [`ToolNotFound`](Self::ToolNotFound).
+    /// Creates a [`ToolNotFound`](Self::ToolNotFound) error.
     pub fn tool_not_found(server: impl Into<String>, tool: impl Into<String>) -> Self {
         Self::ToolNotFound { server: server.into(), tool: tool.into() }
     }
 
-    /// [`Denied`](Self::Denied).
+    /// Creates a [`Denied`](Self::Denied) error.
     pub fn denied(server: impl Into<String>, tool: impl Into<String>, reason: impl Into<String>) -> Self {
         let (server, tool, reason) = (server.into(), tool.into(), reason.into());
         Self::Denied { server, tool, reason, help: None, retry_after: None }
     }
 
-    /// [`NotOffered`](Self::NotOffered).
+    /// Creates a [`NotOffered`](Self::NotOffered) error.
     pub fn not_offered(server: impl Into<String>, tool: impl Into<String>, what: impl Into<String>) -> Self {
         Self::NotOffered { server: server.into(), tool: tool.into(), what: what.into() }
     }
 
-    /// [`Timeout`](Self::Timeout).
+    /// Creates a [`Timeout`](Self::Timeout) error.
     pub fn timeout(
         server: impl Into<String>,
         tool: impl Into<String>,
@@ -296,12 +296,12 @@ impl CallError {
         Self::Timeout { server: server.into(), tool: tool.into(), after, dispatched }
     }
 
-    /// [`Cancelled`](Self::Cancelled).
+    /// Creates a [`Cancelled`](Self::Cancelled) error.
     pub fn cancelled(server: impl Into<String>, tool: impl Into<String>, dispatched: Dispatched) -> Self {
         Self::Cancelled { server: server.into(), tool: tool.into(), dispatched }
     }
 
-    /// [`Transport`](Self::Transport).
+    /// Creates a [`Transport`](Self::Transport) error.
     pub fn transport(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Transport {
             server: server.into(),
@@ -312,7 +312,7 @@ impl CallError {
         }
     }
 
-    /// [`OutcomeUnknown`](Self::OutcomeUnknown).
+    /// Creates an [`OutcomeUnknown`](Self::OutcomeUnknown) error.
     pub fn outcome_unknown(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
         Self::OutcomeUnknown {
             server: server.into(),
@@ -323,7 +323,7 @@ impl CallError {
         }
     }
 
-    /// [`Rpc`](Self::Rpc), without data.
+    /// Creates an [`Rpc`](Self::Rpc) error without data.
     pub fn rpc(server: impl Into<String>, tool: impl Into<String>, code: i64, message: impl Into<String>) -> Self {
         Self::Rpc { server: server.into(), tool: tool.into(), code, message: message.into(), data: None }
     }
@@ -464,7 +464,7 @@ pub struct Evidence {
 pub enum ConnectErrorKind {
     /// The configuration is missing or wrong, or a variable that it names is not set.
     Config,
-    /// This build or version cannot do what the configuration asks for.
+    /// This build or version does not support the configuration.
     Unsupported,
     /// The server's program could not be started.
     Spawn,

@@ -27,7 +27,7 @@ pub struct PassedInput {
 }
 
 impl PassedInput {
-    /// Nothing is answered yet.
+    /// Creates an input without responses.
     pub const fn new() -> Self {
         Self { responses: None, state: None }
     }
@@ -47,7 +47,7 @@ impl PassedInput {
     }
 }
 
-/// Without what was answered, which may be a secret.
+/// Omits the responses, which may be secret.
 impl fmt::Debug for PassedInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answered = self.responses.as_ref().map(|answers| answers.keys().collect::<Vec<_>>());

@@ -32,7 +32,7 @@ impl Offer {
         Self::default().observed_by(Arc::new(Observer::of_functions()))
     }
 
-    /// The same, where the calls have no observer yet.
+    /// Sets the observer of the calls, unless they have one.
     pub(crate) fn observed_by(mut self, observer: Arc<Observer>) -> Self {
         self.observer.get_or_insert(observer);
         self
@@ -43,19 +43,19 @@ impl Offer {
         self.observer.as_ref()
     }
 
-    /// The same of the tools that this admits as well.
+    /// Restricts the offer to tools that `admits` accepts.
     pub(crate) fn if_admitted(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.admits.push(Arc::new(admits));
         self
     }
 
-    /// The same, where this admits the tool for a template from elsewhere.
+    /// Restricts remote templates to tools that `admits` accepts.
     pub(crate) fn if_remote(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.remote.push(Arc::new(admits));
         self
     }
 
-    /// The same of a stack, which asks for all that the client's configuration demands.
+    /// Marks the offer as that of a stack, which enforces the rules of the client's configuration.
     pub(crate) fn governed(self) -> Self {
         Self { is_governed: true, ..self }
     }
@@ -77,8 +77,8 @@ impl Offer {
         self.admits.iter().all(|admits| admits(tool))
     }
 
-    /// Like [`admits`](Self::admits), for a template that is not a local file: `remote_use` of the configuration must
-    /// name the tool too. Without a configuration such calls are allowed.
+    /// Checks a tool like [`admits`](Self::admits), for a template that is not a local file: `remote_use` of the
+    /// configuration must name the tool too. Without a configuration such calls are allowed.
     #[must_use]
     pub fn admits_remote(&self, tool: &str) -> bool {
         self.remote.iter().all(|admits| admits(tool)) && self.admits(tool)

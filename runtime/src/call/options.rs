@@ -29,7 +29,7 @@ use super::progress::{Listener, Progress, ProgressStream, listen};
 #[non_exhaustive]
 #[must_use]
 pub struct CallOptions {
-    /// None where nothing is set, as for most calls, which pass through many hands.
+    /// The options, or `None` if no option is set. Most calls set none, and calls are moved often.
     given: Option<Box<Given>>,
 }
 
@@ -114,8 +114,8 @@ impl CallOptions {
         })
     }
 
-    /// Names the caller, for observers: [`CallSource::Named`](crate::events::CallSource::Named) in events, an
-    /// attribute of spans. It is never sent.
+    /// Names the caller for observers: [`CallSource::Named`](crate::events::CallSource::Named) in events, and an
+    /// attribute of spans. The name is never sent.
     ///
     /// ```
     /// use mcp_bindgen_runtime::CallOptions;
@@ -191,7 +191,7 @@ impl CallOptions {
         Self { given }
     }
 
-    /// The same after so much of the call's time has passed.
+    /// Subtracts elapsed time from the time limits of the call.
     pub(crate) fn spend(&mut self, elapsed: Duration) {
         // Smaller remainders would turn round numbers into odd ones.
         const NOTHING: Duration = Duration::from_millis(1);
@@ -205,13 +205,13 @@ impl CallOptions {
         }
     }
 
-    /// How long the call may take in all, where that was given with it.
+    /// Returns the total time limit of the call, if its options set one.
     pub(crate) fn given_total(&self) -> Option<Duration> {
         self.given().cap.or(self.given().timeout)
     }
 
-    /// Returns `true` if the server, or what governs the call at the client, has to see this very call: what somebody
-    /// else was answered is no answer to it.
+    /// Returns `true` if the server or the client's rules must see this call itself, so that a cached result does not
+    /// answer it.
     pub(crate) fn bypass_caches(&self) -> bool {
         let given = self.given();
         given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote

@@ -40,7 +40,7 @@ impl Limit {
 }
 
 impl Place {
-    /// Returns the reason why a layer may not stand inside of this one, if it may not.
+    /// Returns the reason why a layer may not be inside this one, if any.
     fn excludes(self, inner: Self) -> Option<&'static str> {
         use Place::{
             Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
@@ -90,7 +90,7 @@ impl fmt::Display for Place {
 /// By whose demand a call was approved, and what of it they were shown.
 type Grant = (usize, String);
 
-/// The layers that a call has come through, and what they settled. It is the same for all tries of a call.
+/// The layers that a call has passed, with their decisions. All attempts of a call share it.
 #[derive(Clone, Default)]
 pub(crate) struct Passage(Option<Box<Way>>);
 
@@ -98,7 +98,7 @@ pub(crate) struct Passage(Option<Box<Way>>);
 struct Way {
     through: u16,
     guarded_by: Option<usize>,
-    /// None where the call is tried once.
+    /// The grants of earlier attempts, or `None` if the call has a single attempt.
     grants: Option<Arc<Mutex<Vec<Grant>>>>,
     alive: Option<Weak<()>>,
     /// The observer, whose type is defined in a module above this one.
@@ -137,10 +137,10 @@ impl Passage {
         Ok(())
     }
 
-    /// Enters a layer that cannot stand inside of itself: it would wait for what it holds.
+    /// Enters a layer that must not be inside itself, because it would wait for its own lock.
     ///
     /// # Errors
-    /// Fails if it does.
+    /// Fails if the call has already passed this layer.
     pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
         let way = self.way_mut();
         if way.within.contains(&id) {
@@ -218,8 +218,8 @@ impl Passage {
         approved.is_some_and(|approved| *approved == approved_call(tool, arguments))
     }
 
-    /// Begins where none is under way, and lasts as long as what it gives: a program may keep a call that it saw on its way,
-    /// and make it again.
+    /// Begins a passage unless one is in progress, and lasts as long as the returned value. A program may store a call
+    /// that it observed, and make it again.
     pub(crate) fn begin(&mut self) -> Option<Arc<()>> {
         let way = self.way_mut();
         if way.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {

@@ -10,17 +10,17 @@ use super::Content;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor, debug_redacted};
 use crate::ground::wire::size_of_value;
 
-/// The `resultType` of what is no result yet.
+/// The `resultType` of an incomplete result.
 pub(crate) const INPUT_REQUIRED: &str = "input_required";
 
-/// Takes a field of a result where it is of the form that the protocol says; another stays.
+/// Takes a field of a result if it has the form of the protocol; otherwise it stays.
 pub(crate) fn take<T>(fields: &mut Map<String, Value>, key: &str, read: fn(&mut Value) -> Option<T>) -> Option<T> {
     let taken = fields.get_mut(key).and_then(read)?;
     fields.remove(key);
     Some(taken)
 }
 
-/// Takes a list out of a result; a value that is no list is its only item.
+/// Takes a list out of a result; any other value becomes its only item.
 pub(crate) fn take_list<T>(fields: &mut Map<String, Value>, key: &str, read: fn(Value) -> T) -> Vec<T> {
     match fields.remove(key) {
         Some(Value::Array(items)) => items.into_iter().map(read).collect(),
@@ -81,7 +81,7 @@ impl ToolResult {
         Self { content: vec![Content::text(text)], is_error: true, ..Self::default() }
     }
 
-    /// The same result as that of a tool.
+    /// Sets the server and the tool of the result.
     pub(crate) fn named(self, server: &str, tool: &str) -> Self {
         Self { server: server.to_owned(), tool: tool.to_owned(), ..self }
     }
@@ -115,12 +115,12 @@ impl ToolResult {
         self.extra.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
     }
 
-    /// Returns `true` if the tool did what was asked of it.
+    /// Returns `true` if the tool succeeded and needs no input.
     pub(crate) fn is_success(&self) -> bool {
         !self.is_error && !self.needs_input()
     }
 
-    /// About how long the result is as text.
+    /// Estimates the length of the result as text.
     pub(crate) fn size(&self) -> usize {
         size_of_value(&self.to_json())
     }

@@ -157,7 +157,7 @@ impl ToolSpec {
         }
     }
 
-    /// Returns the `inputSchema` that the server declares, which digests are about.
+    /// Returns the `inputSchema` that the server declares, which digests refer to.
     #[must_use]
     pub const fn declared_input_schema(&self) -> &'static str {
         match self.declared.input {
@@ -166,7 +166,7 @@ impl ToolSpec {
         }
     }
 
-    /// Returns the `outputSchema` that the server declares, which digests are about.
+    /// Returns the `outputSchema` that the server declares, which digests refer to.
     #[must_use]
     pub const fn declared_output_schema(&self) -> Option<&'static str> {
         match self.declared.output {
@@ -190,7 +190,7 @@ impl ToolSpec {
         View::from_json(&serde_json::from_str(view).ok()?).ok()
     }
 
-    /// Returns the title, description and annotations that the server declares, where a view changed them.
+    /// Returns the title, description and annotations that the server declares, if a view changed them.
     pub(crate) fn declared_texts(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
         let (_, texts) = self.declared.view?;
         serde_json::from_str(texts).ok()

@@ -40,7 +40,7 @@ impl ToolCall {
     /// Creates the call with typed parameters.
     ///
     /// # Errors
-    /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
+    /// Fails with [`CallError::InvalidArguments`] if the parameters do not print as a JSON object.
     pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
         let arguments =
             to_value(params).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))?;
@@ -74,8 +74,8 @@ impl ToolResult {
 /// Calls a tool with typed parameters and reads its result, as every generated handler does.
 ///
 /// # Errors
-/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what was
-/// declared, and whatever the call itself met.
+/// Fails like the call itself, with [`CallError::Tool`] if the tool answered `isError`, and with [`CallError::Decode`]
+/// if the result does not match its declaration.
 pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<P::Output, CallError> {
     P::output(send(client, ToolCall::of(params)).await?)
 }
@@ -83,7 +83,7 @@ pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Res
 /// Sends a call and returns its raw result, unless it is an error.
 ///
 /// # Errors
-/// [`CallError::Tool`] where the tool answered `isError`, and whatever making and sending the call met.
+/// Fails with [`CallError::Tool`] if the tool answered `isError`, and with any error of making or sending the call.
 pub async fn send(
     client: &(impl CallTool + ?Sized),
     call: Result<ToolCall, CallError>,
@@ -94,14 +94,14 @@ pub async fn send(
 /// Reads the arguments of a tool.
 ///
 /// # Errors
-/// [`CallError::InvalidArguments`] where they do not fit, or are text that is not JSON.
+/// Fails with [`CallError::InvalidArguments`] if the arguments do not match, or are text that is not JSON.
 pub fn parse_arguments<P: Tool>(arguments: impl AsArguments) -> Result<P, CallError> {
     read_arguments(&arguments.as_arguments())
 }
 
 /// [`parse_arguments`], once for all forms of arguments.
 pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Error>) -> Result<P, CallError> {
-    // The error says where the text is wrong, and never what it says.
+    // The error shows the position in the text, and never the text.
     let arguments = arguments
         .as_deref()
         .map_err(|error| invalid_arguments::<P>(String::new(), format!("the text is not JSON: {error}")))?;
@@ -115,7 +115,7 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
 /// Returns the arguments without those that a view of the tool sets.
 ///
 /// # Errors
-/// [`CallError::InvalidArguments`] where they have another value than the view sets, or one that it hides.
+/// Fails with [`CallError::InvalidArguments`] if an argument is hidden, or differs from the value that the view sets.
 fn visible_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallError> {
     let (Some(view), Value::Object(sent)) = (P::SPEC.view(), arguments) else { return Ok(Cow::Borrowed(arguments)) };
     let mut seen = sent.clone();
@@ -147,8 +147,8 @@ pub fn place_of(tools: &[ToolSpec], name: &str) -> Option<usize> {
     place(|tool| tool.name).or_else(|| place(|tool| tool.prefixed))
 }
 
-/// [`Tool`] for the parameters of a tool: `-> Output` where there is an `outputSchema`, `-> Inner = Output.field` where
-/// the output is in a wrapper.
+/// Implements [`Tool`] for the parameters of a tool: `-> Output` for an `outputSchema`, `-> Inner = Output.field` for
+/// an output in a wrapper.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tool {

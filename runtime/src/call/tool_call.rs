@@ -70,10 +70,10 @@ impl ToolCall {
         Self { spec: Some(tool), bindings: Some(server), ..Self::new(server.name, tool.name, arguments) }
     }
 
-    /// Adds the arguments that a view of the tool sets. A second time changes nothing.
+    /// Adds the arguments that a view of the tool sets. A second call changes nothing.
     ///
     /// # Errors
-    /// [`CallError::InvalidArguments`] where the call has an argument that the view sets or hides.
+    /// Fails with [`CallError::InvalidArguments`] if the call has an argument that the view sets or hides.
     #[doc(hidden)]
     pub fn viewed(mut self, view: Option<&View>) -> Result<Self, CallError> {
         let Some(view) = view else { return Ok(self) };
@@ -121,7 +121,7 @@ impl ToolCall {
         self.with_extension(Description { tool, annotations })
     }
 
-    /// Returns the description by a caller without bindings; `None` where the call was renamed since.
+    /// Returns the description that a caller without bindings attached, or `None` if the call was renamed since.
     pub(crate) fn description(&self) -> Option<Annotations> {
         let description: &Description = self.extension()?;
         (description.tool == self.tool).then_some(description.annotations)

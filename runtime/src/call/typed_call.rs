@@ -63,7 +63,7 @@ impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
     }
 }
 
-/// Nothing in it is ever pinned where it lies.
+/// No field is ever pinned.
 impl<C, P: Tool> Unpin for TypedCall<'_, C, P> {}
 
 async fn made<P: Tool>(client: &impl CallTool, params: P, options: CallOptions) -> Result<P::Output, CallError> {

@@ -12,8 +12,8 @@ use crate::ground::deadline::Deadline;
 use crate::ground::task::cancelled;
 use crate::{CallError, Dispatched, ToolCall};
 
-/// Waits on the clock of somebody else, who is asked about the call and has so long: only what bounds all of it, and its
-/// cancellation, end that. None where they took longer.
+/// Waits on a separate clock, such as that of a person, for at most `patience`. Only the total limit of the call and
+/// its cancellation end the wait earlier. Returns `None` after `patience`.
 pub(crate) async fn aside<F: Future>(
     call: &ToolCall,
     patience: Duration,
@@ -32,8 +32,8 @@ pub(crate) async fn aside<F: Future>(
     .await
 }
 
-/// Waits for others on the clock of the call, which has so much less time afterwards; `patience` at most. None where that is
-/// over.
+/// Waits on the clock of the call, for at most `patience`, and subtracts the time from the call's limits. Returns
+/// `None` after `patience`.
 pub(crate) async fn within<F: Future>(
     call: &mut ToolCall,
     patience: Duration,

@@ -93,7 +93,7 @@ impl Client {
         self.call_tool(call.with(CallOptions::new().timeout(timeout))).await
     }
 
-    /// Returns the time that was given with a call; none where it has the configured one.
+    /// Returns the time limits that the call sets, or `None` if the configured ones apply.
     fn given_patience(&self, options: &CallOptions) -> Option<Patience> {
         match (options.given().timeout, options.given().cap) {
             (Some(timeout), None) => Some(Patience::strictly(timeout)),
@@ -109,7 +109,7 @@ impl Client {
         self.ready_until(what, options, Limit::default()).await
     }
 
-    /// The same, but over in time for what bounds the call beyond its options.
+    /// Waits like [`ready`](Self::ready), also within the limit around the call.
     pub(super) async fn ready_until(
         &self,
         what: &str,
@@ -195,7 +195,7 @@ impl Client {
         let mut comparisons = 0;
         let mut ask = Ask::tool(&call.tool, std::mem::take(&mut call.arguments));
         let outcome = loop {
-            // Also where a stack has asked already: a try of a call may come upon another connection.
+            // The check runs again after a stack, because an attempt may use another connection.
             if let Some(bound) = &bound {
                 (patience, ask.list) = self.compare(connection, &call, bound, patience).await?;
             }

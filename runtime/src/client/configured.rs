@@ -53,7 +53,7 @@ fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, String> {
     Ok(Some(server))
 }
 
-/// A misspelt name in the variable must not look like one that is obeyed.
+/// Warns of unknown names in the variable, because a misspelt name would otherwise be ignored silently.
 fn warn_of_strangers(bound: &str, config: &Config) {
     let names: Vec<&str> = config.servers.keys().chain(config.rejected.keys()).map(String::as_str).collect();
     if names.is_empty() {
@@ -94,7 +94,7 @@ fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig
     }
 }
 
-/// Tells what is worth mending in a configuration, for one of its servers or for all.
+/// Logs the warnings of a configuration, for one of its servers or for all.
 fn warn_of(config: &Config, server: Option<&str>) {
     let warnings = config.warnings.iter();
     for warning in warnings.filter(|warning| server.is_none() || warning.server.as_deref() == server) {

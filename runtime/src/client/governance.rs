@@ -114,8 +114,8 @@ impl Client {
         self.compare(&connection, call, &bound, patience).await.map(drop)
     }
 
-    /// Asks for what the configuration demands of a call by itself, as a [`Stack`](crate::middleware::Stack) around this client has
-    /// already done for the calls that come through it.
+    /// Enforces the configuration's rules for a call, unless a [`Stack`](crate::middleware::Stack) around this client
+    /// has already done so.
     pub(super) async fn check(&self, call: &ToolCall) -> Result<(), CallError> {
         if call.passage.is_guarded_by(self.id()) {
             // Layers between the stack and this client may have marked the call.
@@ -163,9 +163,9 @@ impl Client {
         Ok(bound)
     }
 
-    /// Has a tool compared with what it was when it was bound: before the call, where the configuration refuses those that
-    /// changed, and else in the background. Gives the time that is left, and the count of changes to the list for which the tool
-    /// was let through.
+    /// Compares a tool with its binding. If the configuration refuses changed tools, it compares before the call, and
+    /// otherwise in the background. Returns the remaining time, and the count of list changes at which the tool was
+    /// accepted.
     pub(super) async fn compare(
         &self,
         connection: &Lease,

@@ -1,4 +1,4 @@
-//! The task that opens a connection, watches over it, opens it again where it is lost, and closes it.
+//! The task that opens a connection, watches it, reopens it if it is lost, and closes it.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -43,7 +43,7 @@ pub(super) enum Progress {
     Ended,
 }
 
-/// Why there is no connection, and when the next call tries to open one.
+/// The reason for a missing connection, and the time of the next attempt.
 #[derive(Clone)]
 pub(super) struct Failed {
     pub(super) error: ConnectError,
@@ -76,7 +76,7 @@ pub(super) enum Order {
     Close,
 }
 
-/// Why a connection is no longer for use.
+/// The reason why a connection must not be used any more.
 #[derive(PartialEq, Eq)]
 enum End {
     Lost,
@@ -190,7 +190,7 @@ impl Keeper {
         }
     }
 
-    /// Opens a connection; `None` where it is no longer wanted.
+    /// Opens a connection; returns `None` if it is no longer wanted.
     async fn open(&mut self, patience: Duration) -> Option<Result<Opened, ConnectError>> {
         tokio::select! {
             biased;
@@ -243,12 +243,12 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // Also where the runtime ends in the middle of it.
+        // This also happens if the runtime ends in between.
         self.status.publish(self.number, ConnectionState::Disconnected, None);
     }
 }
 
-/// Tells where the server's tools are not those that were bound.
+/// Reports tools that differ from their bindings.
 async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &Status, opened: &Opened) -> Infallible {
     // A recorded session has no requests that no program makes.
     #[cfg(feature = "cassette")]
@@ -291,7 +291,7 @@ async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Durati
     }
 }
 
-/// Half of it to one and a half times, so that what failed together does not come back together.
+/// Scales a pause randomly by 0.5 to 1.5, so that clients that failed together do not retry together.
 fn with_jitter(pause: Duration) -> Duration {
     let share = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
     pause / 2 + pause * share / 1000

@@ -10,7 +10,7 @@ use crate::client::catalog::drift::LiveTools;
 use crate::connect::connection::Connection;
 use crate::ground::sync::lock;
 
-/// How long a new connection stays at least for those whom it was opened for.
+/// The minimum lifetime of a new connection, for the callers that requested it.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
 
 /// An open connection, and who uses it.
@@ -35,7 +35,7 @@ impl Opened {
         Self { connection: Arc::new(connection), live_tools: Arc::default(), activity: Arc::new(Mutex::new(activity)) }
     }
 
-    /// Returns the connection to make requests with; `None` where it is no longer for use.
+    /// Returns the connection for requests, or `None` if it must not be used any more.
     pub(super) fn lease(&self) -> Option<Lease> {
         if !self.connection.is_open() {
             return None;

@@ -70,7 +70,7 @@ pub fn subscribe<'c>(callers: impl IntoIterator<Item = &'c dyn DynCallTool>) -> 
 #[derive(Clone)]
 pub struct Client {
     supervisor: Arc<Supervisor>,
-    /// The reviewed tools of the server, where they are known.
+    /// The reviewed tools of the server, if known.
     baseline: Baseline,
 }
 
@@ -146,7 +146,7 @@ impl Client {
         Ok(Self { supervisor: pool::shared(config, options), baseline: Baseline::Bindings(spec) })
     }
 
-    /// The same, where tools that nothing was bound of are compared with a snapshot.
+    /// Sets the snapshot that tools without bindings are compared with.
     pub(crate) fn known_by(mut self, snapshot: Snapshot) -> Self {
         self.baseline = Baseline::Snapshot(Arc::new(snapshot));
         self

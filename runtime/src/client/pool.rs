@@ -14,8 +14,8 @@ use crate::ground::sync::lock;
 /// The shared supervisors. Weak references let the last client end its supervisor.
 static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
 
-/// Returns the supervisor shared by clients with the same configuration. The options are the defaults, with what a snapshot was
-/// taken with.
+/// Returns the supervisor shared by clients with the same configuration. The options are the defaults, plus the
+/// capabilities that the snapshot was taken with.
 pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Supervisor> {
     // A configuration that cannot be resolved is not shared; connecting reports the error.
     let Some(key) = key(&config, &options) else {
@@ -32,7 +32,8 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
     made
 }
 
-/// A digest, because the values that it is made of are secret. A connection belongs to the runtime that it was opened in.
+/// Returns a digest as the key, because it contains secrets. The key includes the runtime, because a connection belongs
+/// to the runtime that opened it.
 fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
     // Keyrings and files are read when a connection is opened; an entry is the same for all.

@@ -81,9 +81,8 @@ impl Client {
         }
     }
 
-    /// Sends a notification with a method that is not the protocol's, for extensions, or
-    /// `notifications/roots/list_changed`. Servers do not answer notifications. Only the cancellation of the options
-    /// and the time given with them apply.
+    /// Sends a notification with a custom method for extensions, or `notifications/roots/list_changed`. Servers do not
+    /// answer notifications. Of the options, only the cancellation and the time limits apply.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::CallError> {
@@ -96,8 +95,8 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::InvalidArguments`] for other methods of the protocol, which the client sends itself, and else as
-    /// calls fail: the notification may have left where the outcome is not known.
+    /// Fails with [`CallError::InvalidArguments`] for other methods of the protocol, which the client sends itself, and
+    /// otherwise like a call. If the outcome is unknown, the notification may have been sent.
     pub async fn notify(
         &self,
         method: &str,

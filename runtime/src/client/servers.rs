@@ -18,7 +18,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// No servers; add them with [`with`](Self::with).
+    /// Creates an empty collection; add servers with [`with`](Self::with).
     pub fn new() -> Self {
         Self::default()
     }
@@ -105,7 +105,7 @@ impl Servers {
     /// Returns the client of a server.
     ///
     /// # Errors
-    /// Fails if there is no such server: the nearest names.
+    /// Fails if there is no such server, with the nearest names.
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
         let found = self.place_of(name).ok().and_then(|at| self.clients.get(at));
         found.cloned().ok_or_else(|| {

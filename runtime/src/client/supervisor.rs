@@ -55,14 +55,14 @@ struct Kept {
 }
 
 impl Kept {
-    /// Returns `true` if there is a connection to be had from it, now or soon.
+    /// Returns `true` if the keeper has a connection, or is opening one.
     fn is_usable(&self) -> bool {
         // The runtime that it ran in may be gone.
         let is_alive = self.progress.has_changed().is_ok();
         is_alive && !self.is_closing && matches!(*self.progress.borrow(), Progress::Opening | Progress::Open(_))
     }
 
-    /// Why it has no connection to give, where it could not open one.
+    /// Returns the error, if the keeper failed to connect.
     fn failed(&self) -> Option<Failed> {
         match &*self.progress.borrow() {
             Progress::Failed(failed) if !self.is_closing => Some(failed.clone()),
@@ -186,7 +186,7 @@ impl Supervisor {
                 while kept.progress.changed().await.is_ok() {}
             }
         };
-        // Outside a runtime there is no clock; the keeper has a limit of its own.
+        // Without a runtime there is no clock; the keeper has its own limit.
         if Handle::try_current().is_err() {
             ended.await;
         } else if timeout(patience, ended).await.is_err() {

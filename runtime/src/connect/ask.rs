@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::rpc::sent::MethodCall;
 
-/// One request to a server, sent again with what it wanted to know in between.
+/// One request to a server, which is sent again with the answers to the server's questions.
 pub(crate) struct Ask {
     method: Cow<'static, str>,
     params: Map<String, Value>,
@@ -41,7 +41,7 @@ impl Ask {
 
     /// Adds the answers to the server's questions, and the state to return to it.
     pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<Map<String, Value>>) {
-        // A call that the server works on goes on, also where it changes its list meanwhile.
+        // A call that the server has begun continues, even if the server changes its list.
         self.list = None;
         for (key, value) in [("inputResponses", answers.map(Value::Object)), ("requestState", state.map(Value::String))]
         {

@@ -185,7 +185,7 @@ impl Connection {
         self.session.listen(filter.build()).await?.ended().await
     }
 
-    /// Returns `true` if the server refused a call for want of a header that only its list of tools tells of.
+    /// Returns `true` if the server refused a call because of a missing header, which its list of tools declares.
     #[cfg(feature = "http")]
     pub(crate) fn wants_headers(&self, error: &RequestError) -> bool {
         self.link.param_headers.is_some()

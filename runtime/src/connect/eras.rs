@@ -108,8 +108,8 @@ pub(crate) async fn establish(
     }
 }
 
-/// Downloads the server's package where that is a step of its own, and returns how the server is started.
-/// Dropped: the download is ended, as by `Download::run`.
+/// Downloads the server's package if that is a separate step, and returns the configuration to start. Dropping the
+/// future ends the download.
 #[cfg(feature = "stdio")]
 async fn downloaded(
     config: ServerConfig,
@@ -127,7 +127,7 @@ async fn downloaded(
     }
 }
 
-/// Dropped: as `establish`.
+/// Makes one attempt to connect; dropping it acts like dropping `establish`.
 async fn attempt(
     (config, options): (&ServerConfig, &ClientOptions),
     notices: &Arc<Notices>,

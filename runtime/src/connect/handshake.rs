@@ -115,7 +115,7 @@ pub(crate) enum HandshakeErrorKind {
     /// The connection was closed.
     Closed,
     Failed(RequestError),
-    /// The answer is not what the protocol says.
+    /// The answer does not follow the protocol.
     Unclear,
     /// The versions that the server speaks.
     NoCommonVersion(Vec<String>),
@@ -286,7 +286,7 @@ impl Handshake<'_> {
         Ok(Agreed { version, answer })
     }
 
-    /// Has no timeout of its own: the caller of [`begin`] sets one.
+    /// Sends a request without a timeout: the caller of [`begin`] sets one.
     async fn ask(&self, request: MethodCall) -> Result<Value, RequestError> {
         self.session.request(request, Patience::strictly(Duration::MAX).into()).await
     }

@@ -11,7 +11,7 @@ use crate::ground::sync::lock;
 /// No list is kept longer.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// How long a list may be kept, and by whom: `ttlMs` and `cacheScope` of 2026-07-28.
+/// The lifetime and the scope of a cached list: `ttlMs` and `cacheScope` of 2026-07-28.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListTerms {
     /// The time from now on.

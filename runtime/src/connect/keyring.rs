@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 /// The service of the entries that placeholders name.
 const SERVICE: &str = "mcp-bindgen";
 
-/// Returns the password that a placeholder names; `None` where there is no such entry. Dropped before the answer: the
-/// thread reads on, and its answer is dropped.
+/// Returns the password of a placeholder, or `None` if there is no such entry. If the future is dropped, the thread
+/// still reads the entry and drops it.
 pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
     let (sender, answer) = oneshot::channel();
     // The keyring may ask its owner first. A thread of the runtime would hold up the end of the program until then.
@@ -29,7 +29,7 @@ pub(crate) fn entry(service: &str, user: &str) -> keyring_core::Result<Entry> {
     keyring_core::get_default_store().map_or_else(native, Ok)?.build(service, user, None)
 }
 
-/// That there is no such entry is no error.
+/// Converts a missing entry to `None`.
 pub(crate) fn existing<T>(outcome: keyring_core::Result<T>) -> keyring_core::Result<Option<T>> {
     match outcome {
         Ok(found) => Ok(Some(found)),

@@ -17,9 +17,9 @@ use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::ground::task::Boxed;
 
-/// The limits of one server for several clients, which then count together: `limit` of its configuration,
-/// [`ClientOptions::max_concurrent_requests`](crate::ClientOptions::max_concurrent_requests), and the starts of a child
-/// process that fail. Clones of a client count together without this. The first client decides what the limits are.
+/// The shared limits of one server for several clients. They include `limit` of its configuration,
+/// [`ClientOptions::max_concurrent_requests`](crate::ClientOptions::max_concurrent_requests), and the failing starts of
+/// a child process. Clones of a client share limits without this. The first client sets the limits.
 ///
 /// ```
 /// use mcp_bindgen_model::{Rate, ServerConfig};

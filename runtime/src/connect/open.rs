@@ -40,7 +40,7 @@ pub(crate) struct Link {
     pub(crate) notes: Notes,
     /// The limit on concurrent HTTP requests, if one is set.
     pub(crate) max_concurrent_requests: Option<usize>,
-    /// The streams that the server is at the other end of, where the program has them.
+    /// The streams to the server, if the program opens them.
     #[cfg(feature = "stdio")]
     pub(crate) streams: Option<Streams>,
     /// The player that answers in the server's place.

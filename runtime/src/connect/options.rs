@@ -266,7 +266,7 @@ impl ClientOptions {
         self
     }
 
-    /// Returns `true` if there is no server to reach.
+    /// Returns `true` if a cassette replaces the server.
     pub(crate) fn replays(&self) -> bool {
         #[cfg(feature = "cassette")]
         return self.cassette.as_ref().is_some_and(Cassette::replays);

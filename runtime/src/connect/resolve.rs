@@ -57,8 +57,8 @@ pub struct KnownSecrets {
 }
 
 impl KnownSecrets {
-    /// Those of a configuration. A placeholder without a value hides nothing.
-    /// Dropped before the answer: the future of the source is dropped.
+    /// Creates a redactor for a configuration. A placeholder without a value hides nothing. Dropping this future drops
+    /// the future of the source.
     pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
         Self { redactor: unresolved(config, source).await.redactor }
     }

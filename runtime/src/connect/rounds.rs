@@ -35,7 +35,7 @@ struct Time {
 }
 
 impl Connection {
-    /// Asks a server, answering what it asks in between, and gives the raw result.
+    /// Sends a request, answers the server's questions, and returns the raw result.
     pub(crate) async fn ask(
         &self,
         ask: &mut Ask,
@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// Returns the metadata of a request that is made for somebody else than this client.
+    /// Returns the metadata of a request that is made for another client.
     fn own_stamp(&self, options: &CallOptions) -> Option<RequestMetaObject> {
         let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern())?;
         let mut own = RequestMetaObject::default();
@@ -96,7 +96,7 @@ impl Connection {
         Some(own)
     }
 
-    /// Returns the answers to what the server asks; the time that they take does not count.
+    /// Returns the answers to the server's questions; the time for them does not count.
     async fn answers_to(
         &self,
         asked: Option<Value>,

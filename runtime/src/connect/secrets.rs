@@ -36,7 +36,7 @@ pub trait SecretSource: Send + Sync {
     /// Fails if the source cannot be read.
     fn secret(&self, secret: &SecretRef) -> impl Future<Output = Result<Option<String>, SecretError>> + Send;
 
-    /// This source, and another one for what it does not have.
+    /// Combines this source with a fallback for missing values.
     fn or<S: SecretSource>(self, other: S) -> Or<Self, S>
     where
         Self: Sized,
@@ -100,7 +100,7 @@ impl SecretError {
         Self { message: message.into(), is_unsupported: false }
     }
 
-    /// Returns `true` if this build cannot do what the placeholder asks for.
+    /// Returns `true` if this build does not support the placeholder.
     pub(crate) fn is_unsupported(&self) -> bool {
         self.is_unsupported
     }

@@ -44,7 +44,7 @@ impl StartLimit {
         lock(&self.0).last = Some(error.clone());
     }
 
-    /// The server has worked: the next start is the first one.
+    /// Resets the count, because the server has worked.
     pub(crate) fn worked(&self) {
         *lock(&self.0) = Failing::default();
     }

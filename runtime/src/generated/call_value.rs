@@ -15,7 +15,7 @@ pub fn serialize_call<S: Serializer>(name: &'static str, arguments: &Value, seri
     if !arguments.is_object() {
         return Err(S::Error::custom(format!("the arguments of `{name}` have no JSON form")));
     }
-    // Formats without names of fields print a struct as a list, which is no call.
+    // Formats without field names print a struct as a list, which is not a call.
     let mut call = serializer.serialize_map(Some(2))?;
     call.serialize_entry("name", name)?;
     call.serialize_entry("arguments", arguments)?;

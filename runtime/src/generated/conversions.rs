@@ -1,4 +1,4 @@
-/// `From` for the branches of a union: of what a branch holds, also where it is boxed, and of what becomes that.
+/// Implements `From` for the branches of a union: from their content, boxed or not, and from types that convert to it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __from {

@@ -11,9 +11,9 @@ pub fn original(text: Option<&str>) -> schemars::Schema {
     text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// Gives a type of a tool its `schemars::JsonSchema`.
+/// Implements `schemars::JsonSchema` for a type of a tool.
 ///
-/// The schema is a document of its own, as the server sent it: its references hold where it is the root.
+/// The schema is a separate document, as the server sent it: its references are relative to its root.
 #[doc(hidden)]
 #[cfg(feature = "schemars")]
 #[macro_export]

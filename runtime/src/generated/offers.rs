@@ -33,10 +33,10 @@ pub async fn read_resource(
     client.read_resource(ResourceRequest::new(server, uri)).await
 }
 
-/// Fills a resource template in.
+/// Expands a resource template.
 ///
 /// # Errors
-/// [`CallError::InvalidArguments`] where a value cannot stand in its place.
+/// Fails with [`CallError::InvalidArguments`] if a value is not allowed in its place.
 pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wire) -> Result<String, CallError> {
     let invalid = |pointer: String, message| CallError::invalid_arguments(server, template, pointer, message);
     let variables = members(server, template, variables)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-/// A point in time; none where it lies further away than time is counted.
+/// A point in time; `None` if it is beyond the range of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deadline(Option<Instant>);
 
@@ -75,17 +75,17 @@ impl Patience {
         Self { first: Deadline::after(timeout).earlier(cap), timeout, cap }
     }
 
-    /// For the next of several requests: that the server answered the one before is a sign of progress.
+    /// Renews the timeout for the next of several requests: the answer to the previous one counts as progress.
     pub(crate) fn renewed(self) -> Self {
         Self { first: Deadline::after(self.timeout).earlier(self.cap), ..self }
     }
 
-    /// The same, but over by then.
+    /// Limits the time to an earlier deadline.
     pub(crate) fn until(self, end: Deadline) -> Self {
         Self { first: self.first.earlier(end), cap: self.cap.earlier(end), ..self }
     }
 
-    /// The same after a time that does not count.
+    /// Extends the limits by a time that does not count.
     pub(crate) fn without(self, elapsed: Duration) -> Self {
         Self { first: self.first.later(elapsed), cap: self.cap.later(elapsed), ..self }
     }

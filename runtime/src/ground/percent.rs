@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Encodes what is neither a letter, a digit nor in `kept`.
+/// Encodes all characters except letters, digits and those in `kept`.
 pub(crate) fn encode(text: &str, kept: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -16,7 +16,7 @@ pub(crate) fn encode(text: &str, kept: &str) -> String {
     encoded
 }
 
-/// Decodes a text; `None` where that changes nothing, or gives no UTF-8.
+/// Decodes a text; returns `None` if it is unchanged or not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

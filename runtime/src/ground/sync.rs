@@ -20,8 +20,7 @@ pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a value that is as wanted, for ever where the sender is gone.
-/// Cancel safe.
+/// Waits for a matching value, and forever if the sender is gone. Cancel safe.
 pub(crate) async fn awaited<T: Clone>(value: &mut watch::Receiver<T>, is_wanted: impl FnMut(&T) -> bool) -> T {
     let wanted = value.wait_for(is_wanted).await.map(|wanted| wanted.clone());
     match wanted {

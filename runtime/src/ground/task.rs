@@ -11,7 +11,7 @@ pub(crate) fn task(future: impl Future<Output = ()> + Send + 'static) -> Boxed<(
     Box::pin(future)
 }
 
-/// Waits until the token is cancelled, where there is one.
+/// Waits until the token is cancelled, and forever without a token.
 pub(crate) async fn cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,

@@ -18,7 +18,7 @@ pub(super) trait Around: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 }
 
-/// A call through a layer to what is below it.
+/// Passes a call through a layer to the service below.
 pub(super) fn through<L: Around>(layer: Arc<L>, mut call: ToolCall, below: Called) -> ServiceFuture {
     Box::pin(async move {
         let _life = call.passage.begin();
@@ -31,7 +31,7 @@ pub(super) fn through<L: Around>(layer: Arc<L>, mut call: ToolCall, below: Calle
     })
 }
 
-/// Calls behind a pointer: what layers of a stack stand around. A copy of it costs nothing.
+/// A service behind a pointer, around which layers are put. Cloning it is cheap.
 #[derive(Clone)]
 pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
 
@@ -47,13 +47,13 @@ impl Called {
         (self.0)(call)
     }
 
-    /// The same with a layer around.
+    /// Puts a layer around the service.
     pub(super) fn within<L: Around>(self, layer: L) -> Self {
         let layer = Arc::new(layer);
         Self(Arc::new(move |call| through(layer.clone(), call, self.clone())))
     }
 
-    /// The same with layers around, the first one outermost.
+    /// Puts layers around the service, the first one outermost.
     pub(super) fn within_all<L: Around + Clone>(self, layers: &[L]) -> Self {
         layers.iter().rev().fold(self, |service, layer| service.within(layer.clone()))
     }

@@ -7,7 +7,7 @@ use super::layer::{Around, Called};
 use crate::call::{Limit, Place};
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
-/// A call that notices the end of its time by itself gets so much longer to say what was sent by then.
+/// The extra time for a call that ends at its limit by itself, to report what was sent.
 const GRACE: Duration = Duration::from_millis(20);
 
 /// A layer that bounds how long a call may take.
@@ -20,7 +20,7 @@ pub(super) type TotalCap = Bounded<true>;
 pub(super) type TryTimeout = Bounded<false>;
 
 impl<const IS_WHOLE: bool> Bounded<IS_WHOLE> {
-    /// The shorter of the two.
+    /// Returns the shorter of two times.
     pub(super) fn shortest(time: Duration, other: Option<Self>) -> Self {
         Self(other.map_or(time, |other| time.min(other.0)))
     }
@@ -34,7 +34,8 @@ impl<const IS_WHOLE: bool> Around for Bounded<IS_WHOLE> {
     }
 }
 
-/// Clients and layers of this crate end in time, and know what was sent; of anything else that is not known.
+/// Runs a call within a time. Clients and layers of this crate end in time and know what was sent; for other services
+/// that is unknown.
 async fn bounded(mut call: ToolCall, below: Called, time: Duration) -> Result<ToolResult, CallError> {
     let limit = Limit::after(time);
     call.passage.bound(limit);

@@ -67,7 +67,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// [`Deny`](Self::Deny).
+    /// Creates a [`Deny`](Self::Deny).
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny(reason.into())
     }
@@ -106,7 +106,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Creates a policy from a rule. The rule runs where the call is made, and must not block.
+    /// Creates a policy from a rule. The rule runs on the task of the call, and must not block.
     pub fn new(rule: impl Fn(&CallFacts<'_>) -> Verdict + Send + Sync + 'static) -> Self {
         Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE }
     }

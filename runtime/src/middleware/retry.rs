@@ -48,7 +48,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Three tries in all, with pauses from 100 ms to 5 s.
+    /// Creates a policy with three attempts, and pauses from 100 ms to 5 s.
     pub fn new() -> Self {
         Self { tries: TRIES, shortest: SHORTEST, longest: LONGEST, repeatable: Globs::default() }
     }
@@ -134,7 +134,7 @@ struct Tries {
 }
 
 impl Tries {
-    /// How long to wait for another try, where there is one.
+    /// Returns the pause before another attempt, if there is one.
     fn pause(&mut self, call: &ToolCall, error: &CallError) -> Option<Duration> {
         let is_safe = match error.dispatched() {
             Dispatched::No => true,

@@ -49,7 +49,7 @@ pub struct SequentialDependency {
 
 type Scoping = dyn Fn(&CallFacts<'_>) -> String + Send + Sync;
 
-/// By server and scope, what is known of each tool that others wait for.
+/// The progress of the tools that others depend on, by server and scope.
 type Seen = LruCache<(String, String), Known>;
 type Known = Arc<Mutex<Vec<Progress>>>;
 
@@ -102,7 +102,7 @@ impl SequentialDependency {
         Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` must succeed first; {state}")))
     }
 
-    /// Returns the places in `after` of what this tool is.
+    /// Returns the indices in `after` that match this tool.
     fn waited_for(&self, tool: &str) -> Vec<usize> {
         let is_it = |(_, glob): &(usize, &String)| matches_glob(glob, tool);
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
@@ -112,7 +112,7 @@ impl SequentialDependency {
         lock(&self.seen).get(key).cloned()
     }
 
-    /// The same, which is remembered from now on.
+    /// Returns the progress of a key, and remembers it if it is new.
     fn remembered(&self, key: &(String, String), otherwise: impl FnOnce() -> Known) -> Known {
         lock(&self.seen).get_or_insert_ref(key, otherwise).clone()
     }

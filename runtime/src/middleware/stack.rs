@@ -68,7 +68,7 @@ pub struct Stack<C> {
 /// Those of a program; of each kind in the order in which they were given.
 #[derive(Clone, Default)]
 struct Layers {
-    /// Tells of the calls of what demands nothing: of a fake, or of a stack.
+    /// The observer of calls if the inner service has none: a fake, or a stack.
     observer: Arc<Observer>,
     total_cap: Option<TotalCap>,
     policies: Vec<Policy>,
@@ -177,7 +177,7 @@ impl<C> Stack<C> {
     }
 }
 
-/// Adds a layer, or makes one of it and what is the same.
+/// Adds a layer, or merges it with an equal one.
 fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
     match layers.iter_mut().find_map(|known| unite(known, &layer).map(|united| (known, united))) {
         Some((known, united)) => *known = united,
@@ -191,7 +191,7 @@ impl Layers {
         inner.offer().observer().unwrap_or(&self.observer).clone()
     }
 
-    /// The one place that has the order, from the client outwards.
+    /// Builds the layers in their order, from the client outwards.
     fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> Called {
         let viewing = inner.offer().client::<Client>().filter(|client| !client.config().views.is_empty()).cloned();
         let client = inner.offer().ungoverned::<Client>().cloned();

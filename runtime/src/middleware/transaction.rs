@@ -1,4 +1,4 @@
-//! State of the program that is as it was before where a call fails.
+//! A layer that restores the program's state if a call fails.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ type Restore = Box<dyn FnOnce() + Send>;
 
 impl Transaction {
     /// Creates a transaction from a closure that reads the state and one that writes it. A call is denied if its
-    /// snapshot panics. Neither closure may block for long: they run where the call is made, or dropped.
+    /// snapshot panics. Neither closure may block for long: they run on the task of the call, or when it is dropped.
     pub fn new<T: Send + 'static>(
         snapshot: impl Fn() -> T + Send + Sync + 'static,
         restore: impl Fn(T) + Send + Sync + 'static,
@@ -59,7 +59,7 @@ impl Transaction {
         Self { begin: Arc::new(begin), tools: None, turn: Arc::default() }
     }
 
-    /// Over a value that is shared, which is cloned before each call.
+    /// Creates a transaction over a shared value, which is cloned before each call.
     pub fn over<T: Clone + Send + 'static>(state: &Arc<Mutex<T>>) -> Self {
         let (read, written) = (state.clone(), state.clone());
         let snapshot = move || lock(&read).clone();
@@ -67,14 +67,14 @@ impl Transaction {
         Self::new(snapshot, restore)
     }
 
-    /// Only around calls of the tools that the globs name; by default around all.
+    /// Limits the transaction to tools that match the globs; the default is all tools.
     #[must_use]
     pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.tools = Some(Globs::new(globs));
         self
     }
 
-    /// Both as one, where they wait for the same turn: it cannot stand inside of itself.
+    /// Merges two transactions with the same lock, because a transaction must not be inside itself.
     pub(super) fn united_with(&self, other: &Self) -> Option<Self> {
         Arc::ptr_eq(&self.turn, &other.turn).then(|| Self {
             begin: self.begin.clone(),
@@ -101,7 +101,7 @@ impl fmt::Debug for Transaction {
     }
 }
 
-/// Restores what was before, unless the call succeeded.
+/// Restores the earlier state on drop, unless the call succeeded.
 struct Rollback {
     restore: Option<Restore>,
     server: String,

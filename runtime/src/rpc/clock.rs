@@ -44,14 +44,14 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// Those that are asked from now on.
+    /// Creates the list of questions that are asked from now on.
     pub(crate) fn new(open: watch::Receiver<Open>, allowance: Duration) -> Self {
         let before = open.borrow().asked;
         Self { open, before, allowance }
     }
 
-    /// Waits until none is open, and says how long one was.
-    /// Dropped: the time so far is not taken off the allowance.
+    /// Waits until no question is open, and returns how long one was. If the future is dropped, the time so far is not
+    /// subtracted from the allowance.
     async fn answered(&mut self) -> Option<Duration> {
         let before = self.before;
         let is_open = self.open.borrow().has_one_after(before);

@@ -7,7 +7,7 @@ use crate::{Cause, Dispatched};
 
 /// The text of a connection that ended.
 pub(crate) const CLOSED: &str = "the connection was closed";
-/// The text of a request that is no longer to be sent.
+/// The error of a request that must not be sent any more.
 pub(crate) const WITHDRAWN: &str = "the caller no longer waits for the request";
 const STALE: &str = "the server's tool list kept changing during the comparison; call again";
 
@@ -24,7 +24,7 @@ pub struct Failure {
     pub(crate) is_stale: bool,
     /// The delay that the server requested before the next attempt, if any.
     pub(crate) retry_after: Option<Duration>,
-    /// The error below, where it shows no secret.
+    /// The underlying error, if it shows no secret.
     pub(crate) source: Option<Cause>,
 }
 
@@ -34,17 +34,17 @@ impl Failure {
         Self { dispatched, message: message.into(), wants_authorization, is_stale, retry_after: None, source: None }
     }
 
-    /// The tools have changed since they were compared for it.
+    /// Creates the failure of a call whose tools have changed since the comparison.
     pub(crate) fn stale() -> Self {
         Self { is_stale: true, ..Self::not_sent(STALE) }
     }
 
-    /// The server has seen nothing of it that it could act on.
+    /// Creates the failure of a request that the server cannot have acted on.
     pub fn not_sent(message: impl Into<String>) -> Self {
         Self::new(Dispatched::No, message)
     }
 
-    /// The server may have acted on it.
+    /// Creates the failure of a request that the server may have acted on.
     pub fn lost(message: impl Into<String>) -> Self {
         Self::new(Dispatched::Unknown, message)
     }

@@ -43,7 +43,8 @@ pub enum ElicitationAnswer {
     Decline,
     /// The user did not choose.
     Cancel,
-    /// The result as the protocol has it: `action`, `content`. For programs that pass on what somebody else answered.
+    /// The result in the form of the protocol: `action`, `content`. It is for programs that pass on another client's
+    /// answer.
     Result(Map<String, Value>),
 }
 
@@ -142,7 +143,7 @@ pub(crate) enum Unanswered {
 }
 
 impl Handlers {
-    /// Counts a request that costs somebody something.
+    /// Counts a request that may disturb a user or cost money.
     fn admit(&self, method: &str) -> Result<(), Unanswered> {
         let mut asked = lock(&self.asked);
         let [elicitations, samplings] = &mut *asked;
@@ -150,12 +151,12 @@ impl Handlers {
         asked.note_within(self.per_minute.unwrap_or(DEFAULT_PER_MINUTE), MINUTE).map_err(|_| Unanswered::TooMany)
     }
 
-    /// How long one answer may take.
+    /// Returns the maximum time for one answer.
     pub(crate) fn longest_answer(&self) -> Duration {
         self.patience.unwrap_or(DEFAULT_PATIENCE)
     }
 
-    /// Adds to client capabilities what is answered.
+    /// Adds the supported requests to the client capabilities.
     pub(crate) fn declare(&self, capabilities: &mut Map<String, Value>) {
         let answered = [
             ("elicitation", self.elicitation.is_some()),
@@ -201,7 +202,7 @@ impl Handlers {
         }
     }
 
-    /// Dropped before the answer: the handler is aborted.
+    /// Answers an elicitation; dropping the future aborts the handler.
     async fn elicit(&self, params: Value) -> Value {
         let request = ElicitationRequest {
             message: params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -220,7 +221,7 @@ impl Handlers {
         }
     }
 
-    /// Dropped before the answer: the handler is aborted.
+    /// Runs a handler within its time; dropping the future aborts it.
     async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
         let answer = answer.clone();
         // On a task of its own: a handler that panics, at once or later, takes neither the call nor the connection with it.

@@ -19,7 +19,7 @@ pub(crate) struct ListNews {
 }
 
 impl ListNews {
-    /// Notes what a request or notification of the server says of the list.
+    /// Records what a request or notification of the server reveals about the list.
     pub(super) fn hear(&self, fields: &Map<String, Value>) {
         let tells_of_tools = || {
             let told = fields.get("params").and_then(|params| params.pointer("/notifications/toolsListChanged"));
@@ -60,7 +60,7 @@ impl ListNews {
         *self.count.borrow()
     }
 
-    /// How often a list other than that of tools has changed.
+    /// Returns the number of changes of other lists.
     pub(crate) fn of_others(&self) -> u64 {
         self.others.load(Ordering::Relaxed)
     }

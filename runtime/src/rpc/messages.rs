@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 /// Says in a response why its result cannot be read.
 pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
 
-/// Reads a message. In a list of tools, or in what a server says of itself, one bad place must not cost the rest; the
-/// result of a call would lie if something in it stood for a number or a value that cannot be read, and is taken out.
-/// Texts that are no Unicode have U+FFFD in the place of what is wrong.
+/// Parses a message. In a list of tools, or in a server's description of itself, one invalid part must not invalidate
+/// the rest. In the result of a call, a replacement would be wrong, so unreadable numbers and values are removed.
+/// Invalid Unicode becomes U+FFFD.
 pub(crate) fn parse(text: &[u8]) -> Option<Value> {
     if let Ok(message) = serde_json::from_slice(text) {
         return Some(message);
@@ -83,7 +83,7 @@ pub struct Question {
     pub id: RequestId,
     /// Its method.
     pub method: String,
-    /// Its parameters; null where there are none.
+    /// The parameters; `null` if there are none.
     pub params: Value,
 }
 

@@ -27,7 +27,7 @@ struct Inner {
 }
 
 impl Notes {
-    /// Notes on a connection to this server, without what the redactor knows.
+    /// Creates notes on a connection to this server; the redactor removes secrets.
     pub(crate) fn new(server: &str, redactor: Redactor) -> Self {
         Self { inner: Arc::default(), server: server.into(), redactor }
     }
@@ -42,32 +42,32 @@ impl Notes {
         self.redactor.shown(text, LONGEST_MESSAGE)
     }
 
-    /// A line that the server wrote to stderr.
+    /// Records a line that the server wrote to stderr.
     pub(crate) fn stderr_line(&self, line: &str) {
         let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
         tracing::debug!(target: "mcp_bindgen::server_stderr", server = &*self.server, "{line}");
         keep(&mut lock(&self.inner).stderr, line);
     }
 
-    /// A line on stdout that is no protocol message.
+    /// Records a line on stdout that is not a protocol message.
     pub(crate) fn noise_line(&self, line: &str) {
         let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
         tracing::debug!(server = &*self.server, "ignoring a line on stdout that is not JSON-RPC: {line}");
         keep(&mut lock(&self.inner).noise, line);
     }
 
-    /// How the server's process ended.
+    /// Records how the server's process ended.
     pub(crate) fn exited(&self, status: String) {
         lock(&self.inner).exit = Some(status);
     }
 
-    /// Why the connection cannot go on.
+    /// Records why the connection cannot continue.
     pub(crate) fn problem(&self, problem: String) {
         let problem = self.redact(&problem);
         lock(&self.inner).problem = Some(problem);
     }
 
-    /// The connection goes on after all.
+    /// Clears the problem, because the connection continues.
     pub(crate) fn problem_is_over(&self) {
         lock(&self.inner).problem = None;
     }
@@ -82,7 +82,7 @@ impl Notes {
         lock(&self.inner).stderr.iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// `message`, without secrets, followed by what was noted.
+    /// Returns `message` without secrets, followed by the notes.
     pub(crate) fn explain(&self, message: &str) -> String {
         let mut text = self.redact(message);
         let inner = lock(&self.inner);

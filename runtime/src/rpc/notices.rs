@@ -30,7 +30,7 @@ pub(crate) struct Notice {
 /// The subscribers to notifications of one client's server.
 #[derive(Default)]
 pub(crate) struct Notices {
-    /// Has room of its own, so that it is there only where somebody listens.
+    /// The channel, which exists only while the program listens, because it reserves memory.
     ears: OnceLock<broadcast::Sender<Arc<Notice>>>,
     is_wanted: watch::Sender<bool>,
 }
@@ -42,8 +42,7 @@ impl Notices {
         heard
     }
 
-    /// Waits until somebody listens.
-    /// Cancel safe.
+    /// Waits until the program listens. Cancel safe.
     pub(crate) async fn wanted(&self) {
         let _ = self.is_wanted.subscribe().wait_for(|is_wanted| *is_wanted).await;
     }
@@ -52,7 +51,7 @@ impl Notices {
         self.ears.get().filter(|ears| ears.receiver_count() > 0)
     }
 
-    /// Passes on what a message of the server tells, without what is secret, and what belongs to the connection alone.
+    /// Passes on a notification of the server, without secrets and without parts that belong to the connection.
     pub(super) fn hear(&self, fields: &Map<String, Value>, redactor: &Redactor) {
         let Some(ears) = self.ears().filter(|_| !fields.contains_key("id")) else { return };
         let method = fields.get("method").and_then(Value::as_str);

@@ -23,7 +23,7 @@ const MOST_ON_THEIR_WAY: usize = 16;
 /// About how many bytes of answers may wait for the other side to read them; one alone may have more. Beyond that nothing
 /// of it is read.
 const MOST_UNREAD: usize = 1024 * 1024;
-/// How long nothing is read and no answer leaves before the connection is given up.
+/// The time without reads and sent answers after which the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes that a waiting answer takes besides its content.
 const ENVELOPE: usize = 2048;
@@ -114,7 +114,7 @@ impl Questions {
         self.open.insert(task.id(), Open { id, size, task });
     }
 
-    /// The other side wants no answer any more.
+    /// Cancels a request whose answer the other side no longer wants.
     pub(super) fn cancel(&mut self, id: &RequestId) {
         self.open.retain(|_, open| {
             let stays = open.id != *id;
@@ -155,8 +155,8 @@ impl Questions {
         }
     }
 
-    /// Sends the answers to what is open when nothing more comes, as long as they are of use.
-    /// Dropped: the rest is not sent.
+    /// Sends the remaining answers after the last request, while they are useful. If the future is dropped, the rest is
+    /// not sent.
     pub(super) async fn finish(&mut self, session: &Session) {
         let patience = self.responder.limits().at_the_end;
         let answering = async {

@@ -37,11 +37,11 @@ pub(crate) fn open(
     (session, receiving)
 }
 
-/// Serves a client over a transport that is made for it: gives the receiving side, which must be polled by the current
-/// runtime, and answers what the client asks.
+/// Serves a client over a transport that is created for it, and answers its requests. Returns the receiving side, which
+/// the current runtime must poll.
 ///
 /// # Errors
-/// Why there is no transport.
+/// Fails if the transport cannot be created.
 pub fn serve(
     transport: impl FnOnce(Arc<Ledger>) -> io::Result<Sides>,
     responder: Arc<dyn Respond>,

@@ -18,7 +18,7 @@ pub enum RequestError {
     /// The caller's token was cancelled.
     #[error("it was cancelled")]
     Cancelled(Dispatched),
-    /// It failed below the protocol; [`Dispatched::Yes`] where the server answered with what is no answer.
+    /// The request failed below the protocol; [`Dispatched::Yes`] means that the server's response was invalid.
     #[error("{}", .0.message)]
     Failed(Failure),
     /// The server answered with an error.
@@ -27,12 +27,12 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// The server answered, but with nothing that this client can take.
+    /// Creates the error of an invalid response.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Failed(Failure::new(Dispatched::Yes, message))
     }
 
-    /// The same of a later request of one call: what the first one did stays done.
+    /// Converts the error of a later request of one call: the first one may have had effects.
     pub(crate) fn after_a_round(self) -> Self {
         match self {
             Self::Timeout(Dispatched::No) => Self::Timeout(Dispatched::Unknown),

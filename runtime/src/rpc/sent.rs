@@ -19,7 +19,7 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub struct MethodCall {
     /// The method: `tools/call`.
     pub method: Cow<'static, str>,
-    /// The parameters; none are sent where there are none.
+    /// The parameters; empty ones are not sent.
     pub params: Map<String, Value>,
     /// The request of the other side that it belongs to. A transport with a stream for each request sends it there.
     pub about: Option<RequestId>,
@@ -40,7 +40,7 @@ impl MethodCall {
         Self::new(method, params)
     }
 
-    /// Has it belong to a request of the other side.
+    /// Assigns the message to a request of the other side.
     #[must_use]
     pub fn about(mut self, request: Option<RequestId>) -> Self {
         self.about = request;
@@ -58,12 +58,12 @@ impl MethodCall {
         self.extend_meta([(PROGRESS_TOKEN.to_owned(), id.into_json_value())]);
     }
 
-    /// Returns the protocol version that a request says by itself, where there was no handshake.
+    /// Returns the protocol version in the request itself, if there was no handshake.
     pub(crate) fn version(&self) -> Option<&str> {
         self.params.get(META)?.get(VERSION)?.as_str()
     }
 
-    /// About how long it is as text.
+    /// Estimates the length of the request as text.
     pub(super) fn size(&self) -> usize {
         const ENVELOPE: usize = 256;
         size_of_members(&self.params).saturating_add(ENVELOPE)

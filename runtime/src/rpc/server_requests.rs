@@ -39,12 +39,12 @@ impl Answers {
         Questions::new(self.open.subscribe(), self.longest_in_all())
     }
 
-    /// How long answers may hold up one call.
+    /// Returns the maximum time that answers may delay one call.
     pub(crate) fn longest_in_all(&self) -> Duration {
         self.handlers.longest_answer().saturating_mul(ANSWERS_IN_ALL)
     }
 
-    /// Answers a question. Dropped before the answer: the handler is aborted, and the question is no longer open.
+    /// Answers a question. Dropping the future aborts the handler and closes the question.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
         let _open = Asked::new(&self.open);
         self.handlers.answer(method, params).await

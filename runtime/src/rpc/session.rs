@@ -70,10 +70,11 @@ impl Session {
         }
     }
 
-    /// Sends a request as it is and waits for its result, however long that takes. Dropping the future cancels the request.
+    /// Sends a request unchanged and waits for its result without a time limit. Dropping the future cancels the
+    /// request.
     ///
     /// # Errors
-    /// The error of the other side, or why there is no answer.
+    /// Fails with the error of the other side, or if no response arrives.
     pub async fn ask(&self, request: MethodCall) -> Result<Value, RequestError> {
         self.request(request, Patience::strictly(Duration::MAX).into()).await
     }
@@ -198,7 +199,7 @@ impl Pending {
             return answer.map_err(RequestError::Rpc);
         }
         match self.ticket.state() {
-            // The transport does not write what is late.
+            // The transport does not write late requests.
             _ if self.ticket.is_late() && self.ticket.is_unsent() => Err(self.late()),
             State::Failed(failure) => Err(RequestError::Failed(failure)),
             _ => Err(RequestError::Failed(Failure::new(self.give_up(), CLOSED))),

@@ -1,8 +1,8 @@
 //! Simulated sessions with a server that reads, answers and crashes as a seed determines, in virtual time.
 //!
-//! Callers, session, ledger, writer and reader are the real ones; simulated are the pipes and the server, which knows what it
-//! has executed. A seed is one interleaving: where writes are cut, when answers come, which calls are given up at which
-//! await. `SIMULATIONS` says how many are run, `SIMULATION_SEED` from which seed on.
+//! Callers, session, ledger, writer and reader are real. The pipes and the server are simulated, and the server knows
+//! what it has executed. A seed is one interleaving: the cuts of writes, the times of answers, and the calls that are
+//! given up at each await. `SIMULATIONS` is the number of runs, `SIMULATION_SEED` the first seed.
 
 mod pipes;
 mod server;
@@ -51,7 +51,7 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// One of `0..n`.
+    /// Returns a random number in `0..n`.
     pub(super) fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(n.max(1)).unwrap_or(1)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The resources of one server that somebody watches, over all its connections.
+//! The watched resources of one server, over all its connections.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -86,7 +86,7 @@ impl Subscriptions {
         lock(&self.watched).iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()
     }
 
-    /// The server says that a resource changed: it may be one that belongs to a watched one.
+    /// Records a changed resource, which may be inside a watched one.
     pub(crate) fn note(&self, uri: &str) {
         for (watched, entry) in lock(&self.watched).iter() {
             if is_or_is_inside(uri, watched) {

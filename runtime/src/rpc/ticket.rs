@@ -25,7 +25,7 @@ use crate::rpc::failure::Failure;
 pub(crate) enum State {
     /// Nothing of it has left.
     Queued,
-    /// It is leaving. `end` is the place in the stream where it ends, where there is one stream for all requests.
+    /// The message is being written. `end` is its end in the stream, if all requests share one.
     Writing { end: Option<u64> },
     /// It has left.
     Written { end: Option<u64> },
@@ -38,7 +38,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Returns `true` if nothing can become of the request any more.
+    /// Returns `true` once the request can no longer complete.
     fn is_final(&self) -> bool {
         matches!(self, Self::Answered | Self::GivenUp(_) | Self::Failed(_))
     }
@@ -47,13 +47,13 @@ impl State {
 /// The terms that a request is admitted with.
 #[derive(Default)]
 pub(crate) struct TicketTerms {
-    /// When it is no longer to be sent.
+    /// The deadline for sending.
     pub(crate) deadline: Deadline,
     /// The listener to its progress.
     pub(crate) listener: Option<Listener>,
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,
-    /// For a subscription: receives what the server acknowledged.
+    /// For a subscription: the channel for the server's acknowledgement.
     pub(crate) acknowledged: Option<oneshot::Sender<Value>>,
 }
 
@@ -112,8 +112,7 @@ impl Ticket {
         *lock(&self.progress)
     }
 
-    /// Waits until nothing can become of it any more.
-    /// Cancel safe.
+    /// Waits until the request can no longer complete. Cancel safe.
     pub(crate) async fn settled(&self) {
         let mut state = self.state.subscribe();
         let _ = state.wait_for(State::is_final).await;
@@ -134,14 +133,14 @@ impl Ticket {
         RequestId::Number(self.serial)
     }
 
-    /// The server says what it tells of from now on.
+    /// Records the subscriptions that the server acknowledged.
     pub(super) fn acknowledge(&self, told: Value) {
         let acknowledged = lock(&self.acknowledged).take();
         // The receiver may be gone.
         let _ = acknowledged.map(|acknowledged| acknowledged.send(told));
     }
 
-    /// Returns `true` if nothing of it has left, or nothing that the server could act on.
+    /// Returns `true` if the server cannot have acted on it.
     pub(super) fn is_unsent(&self) -> bool {
         match &*self.state.borrow() {
             State::Queued => true,

@@ -1,7 +1,6 @@
 //! Recognizes errors about unknown tools, prompts and resources.
 
-/// Returns `true` if a message says, in the words of one of the SDKs and with nothing else, that there is no such
-/// thing: a `tool`, a `prompt`, a `resource`.
+/// Returns `true` if a message is exactly an SDK's text for an unknown `tool`, `prompt` or `resource`.
 pub(crate) fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
     let said = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
     let said = said.replace(['`', '\'', '"', ':'], "");

@@ -18,7 +18,7 @@ use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolRe
 /// The error code of servers for arguments that do not fit.
 const INVALID_PARAMS: i64 = -32602;
 
-/// A fake of a server for tests, typed, instead of a [`Client`](crate::Client). Clones share everything.
+/// A typed fake of a server for tests, instead of a [`Client`](crate::Client). Clones share everything.
 ///
 /// Arguments and results are serialized and parsed like those of a server, so that a fake accepts and returns only
 /// what a server could. Unexpected calls, and calls whose arguments do not match, fail; [`refused`](Self::refused)
@@ -70,8 +70,8 @@ impl Fake {
         })
     }
 
-    /// Like [`on`](Self::on), with an asynchronous closure: `.on_async(async |p: GithubGetIssueParams| ..)`. Calls
-    /// run concurrently, and timeouts and cancellation apply.
+    /// Adds a handler like [`on`](Self::on), with an asynchronous closure: `.on_async(async |p: GithubGetIssueParams|
+    /// ..)`. Calls run concurrently, and timeouts and cancellation apply.
     pub fn on_async<P, A, F>(self, answer: impl Fn(P) -> F + Send + Sync + 'static) -> Self
     where
         P: Tool + 'static,
@@ -130,7 +130,7 @@ impl CallTool for Fake {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
         let answering = self.begin(&call)?;
         let result = match within(&call, answering).await {
-            // A server cannot tell a caller that a result is no success; the caller finds out.
+            // A server cannot report that a result is not a success; the caller finds out.
             Err(CallError::Tool(result) | CallError::Decode { result, .. }) => *result,
             outcome => outcome?,
         };

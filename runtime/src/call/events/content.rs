@@ -107,7 +107,7 @@ impl Showing<'_> {
         kept
     }
 
-    /// Returns a text that is JSON, as tools give it where they declare no schema, without secrets.
+    /// Returns JSON text, which tools without a schema return, without secrets.
     fn as_json(&mut self, text: &str) -> Option<String> {
         let may_be = text.trim_start().starts_with(['{', '[']) && text.len() <= LONGEST_JSON;
         if !may_be || self.depth == DEEPEST {

@@ -5,7 +5,7 @@ use mcp_bindgen_model::{ServerConfig, Transport};
 /// The attributes of a server's place in traces and metrics.
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
-    /// `pipe` or `tcp`; unknown where there is no configuration.
+    /// `pipe` or `tcp`; unknown without a configuration.
     pub(super) transport: Option<&'static str>,
     pub(super) address: Option<String>,
     pub(super) port: Option<u16>,
@@ -23,7 +23,7 @@ impl Endpoint {
     }
 }
 
-/// Host and port of a URL; neither where a placeholder or a secret is in them.
+/// Returns the host and port of a URL, or `None` if they contain a placeholder or a secret.
 #[cfg(feature = "http")]
 fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
@@ -36,7 +36,7 @@ fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
     (!is_private).then(|| (host.to_owned(), url.port_or_known_default()))
 }
 
-/// Without the transport nothing is ever sent there.
+/// Returns `None`, because this build has no HTTP transport.
 #[cfg(not(feature = "http"))]
 fn place(_: &str, _: &[String]) -> Option<(String, Option<u16>)> {
     None

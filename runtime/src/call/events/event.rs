@@ -18,13 +18,13 @@ pub enum Event {
     ToolInvoked(ToolInvoked),
     /// The connection of a client does something else.
     ServerStateChanged(ServerStateChanged),
-    /// The server's list of tools is not what it was, or may not be.
+    /// The server's list of tools has changed, or may have.
     ToolsChanged(ToolsChanged),
     /// A tool is not the one that was bound.
     DriftDetected(DriftDetected),
     /// Somebody is asked to approve a call.
     ApprovalAsked(ApprovalAsked),
-    /// This listener was too slow, and has missed something. It comes in the place of what was missed.
+    /// This listener was too slow and missed events. This event replaces them.
     Lagged(Lagged),
 }
 
@@ -129,7 +129,7 @@ pub enum CallKind {
 }
 
 impl CallKind {
-    /// `mcp`, `native`, `template` or `hosted`.
+    /// Returns `mcp`, `native`, `template` or `hosted`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

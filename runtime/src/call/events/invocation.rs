@@ -75,7 +75,7 @@ pub(crate) struct Try {
 }
 
 impl Try {
-    /// `is_all` where nothing around the client tells of the call.
+    /// Begins an attempt; `is_all` is `true` if no layer around the client reports the call.
     pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
         let timing = Timing::of(observer.name(&call.tool), call.spec.is_some());
         Self { observer: observer.clone(), span: CallSpan::of_try(observer, call, is_all), timing }

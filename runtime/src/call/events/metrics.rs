@@ -80,7 +80,7 @@ impl Timing {
         self.begun.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
     }
 
-    /// A call that never became a request is not recorded.
+    /// Records the end of a call, unless no request was made for it.
     pub(super) fn end(self, server: &str, endpoint: &Endpoint, outcome: CallOutcome, error: Option<&CallError>) {
         let Some((begun, protocol_version)) = self.begun.get() else { return };
         describe();
@@ -110,7 +110,7 @@ fn labels_of(server: &str, endpoint: &Endpoint) -> Vec<Label> {
     labels
 }
 
-/// A tool that neither bindings nor an answer of the server vouch for may be one that a model made up.
+/// Returns the label of a tool. Without bindings or an answer that confirm it, a model may have invented the name.
 fn tool_label(tool: &str, is_bound: bool, outcome: CallOutcome) -> Label {
     let is_known = is_bound
         || match outcome {

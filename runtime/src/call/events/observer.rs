@@ -106,7 +106,7 @@ impl Observer {
         });
     }
 
-    /// A connection that was open has ended.
+    /// Records the end of an open connection.
     pub(crate) fn session_ended(&self, after: Duration, was_lost: bool) {
         metrics::session_ended(self.server(), &self.endpoint, after, was_lost);
     }
@@ -125,7 +125,7 @@ impl Observer {
         });
     }
 
-    /// `change` is what changed, in words.
+    /// Reports a difference; `change` describes it.
     pub(crate) fn drift_detected(&self, tool: &str, change: &str, is_breaking: bool, is_refused: bool) {
         self.bus.publish(|| {
             Event::DriftDetected(DriftDetected {

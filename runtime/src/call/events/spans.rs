@@ -1,5 +1,5 @@
 //! Calls as `tracing` spans, with the names of OpenTelemetry's semantic conventions for MCP and GenAI, version 1.41
-//! (`open-telemetry/semantic-conventions-genai`, status Development). Other names begin with `mcp_bindgen.`. `otel.*`
+//! (`open-telemetry/semantic-conventions-genai`, status Development). Other names begin with `mcp_bindgen.`; `otel.*`
 //! is for `tracing-opentelemetry`.
 //!
 //! Spans omit `mcp.session.id`, because it grants access to the session. They omit the status description, because a
@@ -143,8 +143,8 @@ fn json(object: Map<String, Value>) -> String {
     Value::Object(object).to_string()
 }
 
-/// Notes the id of the request that a call has become, in the span that the caller is in. Of several, which a server makes of
-/// one that asks back, it is the last.
+/// Records the request id of a call in the current span. If a server asks for input, a call has several requests, and
+/// the last id stays.
 pub(crate) fn note_request(id: &RequestId) {
     let span = Span::current();
     let is_ours = span.metadata().is_some_and(|metadata| metadata.target() == TARGET && metadata.name() == METHOD);

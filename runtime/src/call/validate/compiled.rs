@@ -11,8 +11,8 @@ use crate::ground::sync::{read, write};
 
 type Compiled = Arc<Result<Validator, UnusableSchema>>;
 
-/// Texts that live for ever are known by where they lie: to hash a long schema at every call would cost more than most
-/// checks do.
+/// The key of a static text, which is its address. Hashing a long schema at every call would cost more than most
+/// checks.
 type TypeKey = (usize, usize);
 
 static COMPILED: LazyLock<RwLock<HashMap<TypeKey, Compiled>>> = LazyLock::new(RwLock::default);

@@ -3,7 +3,7 @@
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
-/// Returns the version that `$schema` names; the newest where it names none or one that is not known.
+/// Returns the version in `$schema`, or the newest if it is missing or unknown.
 pub(super) fn of(schema: &Value) -> Draft {
     schema.as_object().and_then(named).unwrap_or(Draft::Draft202012)
 }

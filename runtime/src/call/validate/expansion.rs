@@ -16,10 +16,10 @@ const MOST_WAYS: u64 = 1_000;
 const LONGEST_CHAIN: usize = 1_000;
 /// How often schemas are counted again that lead back to themselves.
 const MOST_RECOUNTS: usize = 20_000;
-/// A validator stops at a schema that it is applying already, but may pass it once more before it notices.
+/// The number of times that a validator may apply a recursive schema before it notices the recursion.
 const MOST_PASSES: u32 = 2;
 
-/// Refuses a schema that is applied too often to one place, or by way of too many references.
+/// Refuses a schema that is applied to one place too often, or through too many references.
 pub(super) fn check(links: &Links<'_>) -> Result<(), UnusableSchema> {
     if !Counter::new(links, beside, MOST_APPLICATIONS).fits() {
         let message = format!("the schema applies to one value more than {MOST_APPLICATIONS} times");
@@ -44,7 +44,7 @@ struct Count {
     leads_to: Option<usize>,
 }
 
-/// A schema to count from another one, and what the step itself counts.
+/// A next schema to count, and the count of the step itself.
 type Step<'a> = (&'a Value, u64);
 
 struct Counter<'a, 'l> {
@@ -67,7 +67,7 @@ impl<'a, 'l> Counter<'a, 'l> {
         self.links.schemas.iter().all(|schema| self.count(schema, 0).is_some())
     }
 
-    /// Nothing where it is too much.
+    /// Counts a schema; returns `None` beyond the limit.
     fn count(&mut self, schema: &'a Value, depth: usize) -> Option<Count> {
         let place = ptr::from_ref(schema);
         if let Some(count) = self.counted.get(&place) {

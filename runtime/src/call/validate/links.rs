@@ -12,13 +12,13 @@ use crate::ground::percent;
 
 /// The base of a document that has none.
 const NO_BASE: &str = "json-schema:///";
-/// Left as they are where a pointer is the fragment of a URI.
+/// The characters that are not encoded when a pointer is the fragment of a URI.
 const IN_FRAGMENTS: &str = "/~-_.$";
 
 /// The schemas of a document, and where their references lead.
 pub(super) struct Links<'a> {
     root: &'a Value,
-    /// Every value that may be a schema, by where it lies, with its pointer.
+    /// Every value that may be a schema, by its address, with its pointer.
     places: HashMap<*const Value, (&'a Value, String)>,
     /// Every schema.
     pub(super) schemas: Vec<&'a Value>,
@@ -39,7 +39,7 @@ struct Fixed {
     target: String,
 }
 
-/// Schemas that another may stand in for, by the name under which it does.
+/// Schemas that dynamic references may select, by anchor name.
 type Dynamic<'a> = HashMap<&'a str, Vec<&'a Value>>;
 
 impl<'a> Links<'a> {

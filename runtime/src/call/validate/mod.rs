@@ -41,7 +41,7 @@ pub use violation::Violation;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The value is not what the schema asks for.
+    /// The value does not match the schema.
     #[error(transparent)]
     Violation(#[from] Violation),
     /// The schema cannot be used, so the value cannot be checked.

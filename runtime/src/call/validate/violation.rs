@@ -83,7 +83,7 @@ where
     }
 }
 
-/// Returns the keyword whose value is `false`, where it is not the name of a property.
+/// Returns the keyword whose value is `false`, unless it is the name of a property.
 fn forbidding<'e>(error: &'e ValidationError<'_>) -> &'e str {
     let path = error.schema_path().as_str();
     let (rest, last) = path.rsplit_once('/').unwrap_or_default();
@@ -101,7 +101,7 @@ fn is_ruled_out(union: &ValidationError<'_>, branch: &ValidationError<'_>) -> bo
     }
 }
 
-/// One short line.
+/// Shortens a text to one printable line.
 pub(super) fn brief(text: &str, longest: usize) -> String {
     let text = mcp_bindgen_model::printable(text);
     match text.char_indices().nth(longest) {

@@ -24,18 +24,18 @@ impl Changes {
         Self { observer, count: watch::Sender::default(), is_watched: watch::Sender::default() }
     }
 
-    /// Has servers asked to tell of changes that tell on request alone.
+    /// Requests change notifications from servers that only send them on request.
     pub(crate) fn watch(&self) {
         self.is_watched.send_if_modified(|is_watched| !std::mem::replace(is_watched, true));
     }
 
-    /// Notes that the list is not what it was, or may not be.
+    /// Records that the list has changed, or may have.
     pub(crate) fn note(&self) {
         self.count.send_modify(|count| *count += 1);
         self.observer.tools_changed();
     }
 
-    /// Has the server asked to tell of changes, where it tells of them on request alone; says whether it does.
+    /// Requests change notifications from a server that only sends them on request. Returns `true` for such a server.
     pub(crate) fn ask_for(&self, connection: &Connection) -> bool {
         self.is_watched.send_replace(true);
         tells_on_request(connection)
@@ -68,8 +68,8 @@ impl ToolChanges {
     /// them. Cancel safe.
     ///
     /// # Errors
-    /// Fails if the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives
-    /// no list. Asked once more, this tries to reach it as calls do, and tells of the list that it has then.
+    /// Fails if the server cannot be reached, if a lost connection cannot be opened again, or if the list cannot be
+    /// read. Another call tries to connect, and returns the list at that time.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
         self.client.connection().await?;
         // Its sender lives as long as the client.
@@ -116,7 +116,8 @@ fn tells_on_request(connection: &Connection) -> bool {
     connection.is_modern() && tells == Some(true)
 }
 
-/// Servers of 2026-07-28 tell of changes whom asks for it, in a request that stays open; so only where somebody watches.
+/// Subscribes to changes of a server of 2026-07-28, which reports them in a request that stays open. It waits until the
+/// program watches the list.
 pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Infallible {
     let is_watched = changes.is_watched.subscribe().wait_for(|is_watched| *is_watched).await.is_ok();
     if !tells_on_request(connection) || !is_watched {

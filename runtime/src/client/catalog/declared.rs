@@ -38,7 +38,7 @@ impl Declared {
 }
 
 impl Client {
-    /// Returns the server's description of itself; connects where there is no connection.
+    /// Returns the server's description of itself, and connects if necessary.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
@@ -49,7 +49,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Why there is no connection.
+    /// Fails if the client cannot connect.
     pub async fn declared(&self) -> Result<Declared, ConnectError> {
         Ok(Declared::by(&*self.connection().await?))
     }

@@ -27,14 +27,14 @@ use crate::rpc::request::RequestError;
 use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
 
 const MAX_PAGES: usize = 1000;
-/// A listing may hold about so much of what the server sent, over all its pages.
+/// The approximate limit on the bytes of a listing, over all its pages.
 const MAX_LISTING: usize = 64 * 1024 * 1024;
 /// Some servers register tools right after the handshake and then say that their list changed.
 const QUIET_PERIOD: Duration = Duration::from_millis(150);
 const MAX_RELISTS: usize = 5;
 const METHOD_NOT_FOUND: i32 = -32601;
 
-/// A trait of one request, for pointers to what has it and for clients with options.
+/// Implements a trait with one request for pointers to implementations and for clients with options.
 macro_rules! passed_on {
     ($asks:ident::$method:ident($request:ty) -> $result:ty) => {
         passed_on!(@ $asks::$method($request) -> $result, &C, std::sync::Arc<C>);
@@ -149,7 +149,7 @@ pub(crate) async fn tools(
     Ok(found)
 }
 
-/// One page of tools, without those that may not be offered over this connection.
+/// Returns one page of tools without those that this connection may not offer.
 #[cfg(feature = "http")]
 pub(crate) fn usable_page(server: &str, connection: &Connection, mut page: Value) -> Value {
     if let Some(Value::Array(tools)) = page.get_mut("tools") {
@@ -158,7 +158,7 @@ pub(crate) fn usable_page(server: &str, connection: &Connection, mut page: Value
     page
 }
 
-/// The protocol forbids offering a tool over HTTP whose header annotations cannot be followed.
+/// Removes tools whose header annotations are invalid: the protocol forbids offering them over HTTP.
 #[cfg(feature = "http")]
 fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
     const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
@@ -258,7 +258,7 @@ async fn all(
         };
         let next = page.get("nextCursor").and_then(Value::as_str);
         let repeats = next.is_some_and(|next| !cursors.insert(next.to_owned()));
-        // Some servers always send a cursor; their list ends where it leads to nothing new.
+        // Some servers always send a cursor; the list ends if it leads to no new item.
         if repeats && items.iter().all(|item| found.contains(item)) {
             tracing::warn!(server, "`{method}` repeated a cursor without new items; the list ends there");
             return Ok(found);

@@ -84,8 +84,8 @@ fn told_of(connection: &Connection) -> Vec<&'static str> {
     lists.into_iter().filter(|(key, _)| tells(key)).map(|(_, method)| method).collect()
 }
 
-/// Has the server of one connection tell of changes, where it tells of them on request alone, from when somebody listens.
-/// `is_another` where there was a connection before, of which nothing was heard for a while.
+/// Subscribes to changes on one connection, if the server only reports them on request, once the program listens.
+/// `is_another` is `true` after an earlier connection, when changes may have been missed.
 pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another: bool) -> Infallible {
     let lists = told_of(connection);
     let may_have_changed = || lists.iter().for_each(|method| notices.note(method));

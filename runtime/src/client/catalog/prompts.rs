@@ -54,8 +54,8 @@ pub trait GetPrompt: Send + Sync {
     /// Gets a prompt.
     ///
     /// # Errors
-    /// [`CallError::PromptNotFound`], [`CallError::Rpc`] where the server wants other arguments, and whatever the request
-    /// met.
+    /// Fails with [`CallError::PromptNotFound`], with [`CallError::Rpc`] if the server refuses the arguments, and with
+    /// any error of the request.
     fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send;
 }
 

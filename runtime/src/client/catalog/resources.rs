@@ -74,7 +74,7 @@ impl ReadResource for Client {
     }
 }
 
-/// Why a resource could not be had.
+/// Converts the error of a failed read.
 pub(super) fn resource_error(
     client: &Client,
     connection: &Connection,
@@ -257,7 +257,7 @@ impl ResourceContents {
         }
     }
 
-    /// Returns the text of what is text.
+    /// Returns the text of a text part.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -282,7 +282,7 @@ impl ResourceContents {
         self.other("mimeType")?.as_str()
     }
 
-    /// `_meta` of this part.
+    /// Returns `_meta` of this part.
     #[must_use]
     pub fn meta(&self) -> Option<&Value> {
         self.other("_meta")

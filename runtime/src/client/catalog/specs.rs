@@ -27,7 +27,7 @@ impl PromptSpec {
         title(title: &'static str): title = Some(title);
         /// Sets the description.
         description(description: &'static str): description = Some(description);
-        /// Sets what it takes.
+        /// Sets the arguments of the prompt.
         arguments(arguments: &'static [PromptArgumentSpec]): arguments = arguments;
     }
 }

@@ -90,8 +90,8 @@ impl Client {
     /// Subscribes to a resource until the returned value is dropped, across all connections of the client.
     ///
     /// # Errors
-    /// [`CallError::NotOffered`] where the server does not tell of changes, [`CallError::ResourceNotFound`], and whatever
-    /// the request met.
+    /// Fails with [`CallError::NotOffered`] if the server does not report changes, with
+    /// [`CallError::ResourceNotFound`], and with any error of the request.
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<ResourceUpdates, CallError> {
         let uri = uri.into();
         self.admit_resource(&uri)?;
@@ -124,7 +124,7 @@ impl Client {
     }
 }
 
-/// Keeps the server of one connection telling of what is watched.
+/// Keeps the subscriptions of one connection equal to the watched resources.
 pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, patience: Duration) -> Infallible {
     // A connection has one keeper.
     connection.link.ledger.resources_watched_by(watched.clone());
@@ -187,7 +187,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
     }
 }
 
-/// A stream of what a server tells, and of which resources it does.
+/// A stream of a server's reports, with the resources that it covers.
 struct Listening {
     stream: Option<Subscription>,
     told: HashSet<String>,

@@ -42,7 +42,7 @@ impl Inbox<'_> {
 }
 
 impl Core {
-    /// New tokens, by the grant that the program chose.
+    /// Requests new tokens with the grant that the program chose.
     pub(super) async fn ask(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, AuthError> {
         let grant = match &self.settings.grant {
             Grant::User => return self.ask_user(issued, found, scopes).await,
@@ -155,7 +155,7 @@ impl Core {
         })
     }
 
-    /// Sends the user there, and waits for where the user is sent back to.
+    /// Sends the user to the URL, and waits for the redirect.
     async fn redirected(&self, inbox: Inbox<'_>, url: &Url, state: &str) -> Result<String, AuthError> {
         let patience = self.settings.patience;
         let host = url.host_str().unwrap_or_default();

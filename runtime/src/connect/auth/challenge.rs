@@ -9,7 +9,7 @@ pub(super) struct BearerChallenge {
 }
 
 impl BearerChallenge {
-    /// The first Bearer challenge of these headers; without one, nothing is known.
+    /// Parses the first Bearer challenge of these headers; empty if there is none.
     pub(super) fn parse(values: &[String]) -> Self {
         let mut found = Self::default();
         let mut in_bearer = false;
@@ -65,7 +65,7 @@ fn pieces(value: &str) -> Vec<String> {
     pieces
 }
 
-/// `Bearer realm="x"` begins a challenge, `scope="y"` goes on with it.
+/// Splits a piece: `Bearer realm="x"` begins a challenge, and `scope="y"` continues it.
 fn split_scheme(piece: &str) -> (Option<&str>, &str) {
     let piece = piece.trim();
     let end = piece.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(piece.len());

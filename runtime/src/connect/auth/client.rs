@@ -28,7 +28,7 @@ impl AuthMethod {
         }
     }
 
-    /// The best of what the server takes (RFC 8414: `client_secret_basic` where it does not say).
+    /// Chooses the best supported method (RFC 8414: `client_secret_basic` if the server lists none).
     pub(super) fn choose(supported: Option<&[String]>, has_secret: bool) -> Self {
         if !has_secret {
             return Self::None;

@@ -18,8 +18,7 @@ pub(super) struct Found {
     pub(super) server: AuthorizationServer,
 }
 
-/// Returns the authorization server of a resource: the one that the program names where it names one, or else the
-/// first.
+/// Returns the authorization server of a resource: the one that the program names, or the first one.
 pub(super) async fn discover(
     fetch: &Fetch,
     challenge: &BearerChallenge,
@@ -82,7 +81,7 @@ pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<
     })
 }
 
-/// The same, where there is any.
+/// Returns the metadata of an issuer, if it is published.
 async fn published(fetch: &Fetch, issuer: &str) -> Result<Option<AuthorizationServer>, AuthError> {
     let base = fetch.allowed(issuer, "the authorization server")?;
     let Some(document) = fetch.document(&issuer_places(&base)).await? else { return Ok(None) };
@@ -126,7 +125,7 @@ fn at(base: &Url, path: &str) -> Url {
     url
 }
 
-/// Returns `true` if a resource is the server, or what the server is a part of.
+/// Returns `true` if the resource is the server or contains it.
 fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     if resource.query().is_some() || resource.fragment().is_some() {

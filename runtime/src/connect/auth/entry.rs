@@ -59,7 +59,7 @@ pub struct StoredAuthorization {
     pub issuer: String,
     /// The scopes that were granted.
     pub scopes: Vec<String>,
-    /// When the access token ends, where that is known.
+    /// The expiry of the access token, if known.
     pub expires: Option<SystemTime>,
     /// Renewing needs no user.
     pub is_renewable: bool,
@@ -92,7 +92,7 @@ impl Entry {
         self.issuers.entry(issuer.to_owned()).or_default()
     }
 
-    /// Reads the stored state; empty where it cannot be read, which costs another authorization and no more.
+    /// Parses the stored state. An unreadable state counts as empty, which only costs another authorization.
     pub(super) fn parse(stored: &StoredTokens) -> Self {
         let document: Value = serde_json::from_str(stored.expose()).unwrap_or_default();
         match document.get("format").and_then(Value::as_u64) {

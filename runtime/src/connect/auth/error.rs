@@ -1,4 +1,4 @@
-//! Why there is no authorization, for a person.
+//! Errors of authorization, as messages for a person.
 
 use crate::ground::redact::Redactor;
 

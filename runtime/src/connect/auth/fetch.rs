@@ -51,15 +51,15 @@ impl Fetch {
         Ok(Self { server, redactor, network })
     }
 
-    /// Returns the server's name where it gives itself none: its URL without what may be secret.
+    /// Returns the default identifier of the server: its URL without parts that may be secret.
     pub(super) fn identifier(&self) -> String {
         let mut url = self.server.clone();
         url.set_query(None);
         url.to_string()
     }
 
-    /// `url`, where requests may go there: by https, or plainly where all stays on this machine, and never from a server
-    /// far away to one that is near.
+    /// Parses `url` and checks that requests may go there. It must use https, or stay on this machine. A distant server
+    /// must not name a nearer one.
     pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, AuthError> {
         let refused = |why: &str| AuthError::new(format!("{what} is at {}, {why}", quoted(url, &self.redactor)));
         let parsed = Url::parse(url).map_err(|_| refused("which is not a URL"))?;

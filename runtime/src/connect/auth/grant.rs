@@ -32,7 +32,7 @@ pub(super) struct TokenRequest<'a> {
 
 /// Why there are no tokens.
 pub(super) enum GrantError {
-    /// The server's answer is no, and would be so again.
+    /// The server refused, and would refuse again.
     Refused { code: String, error: AuthError },
     /// There was no answer that says so.
     Failed(AuthError),
@@ -120,7 +120,7 @@ fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result
     })
 }
 
-/// Returns the parameter `scope`, where there is something to ask for.
+/// Returns the parameter `scope`, unless no scope is requested.
 pub(super) fn scope(scopes: &[String]) -> Option<(&'static str, String)> {
     (!scopes.is_empty()).then(|| ("scope", scopes.join(" ")))
 }

@@ -23,8 +23,8 @@ pub(super) struct Loopback {
 }
 
 impl Loopback {
-    /// Listens on the port of `registered`, where it is free, so that the client need not be registered again.
-    /// Dropped: the port is closed.
+    /// Listens, on the port of `registered` if it is free, so that the client need not register again. Dropping it
+    /// closes the port.
     pub(super) async fn open(port: Option<u16>, registered: Option<&str>) -> Result<Self, AuthError> {
         let before = registered.and_then(|redirect| Url::parse(redirect).ok()?.port());
         let listener = match (port, before) {
@@ -64,7 +64,7 @@ impl Loopback {
     }
 }
 
-/// Dropped: the connection is closed.
+/// Serves one connection; dropping the future closes it.
 async fn converse(mut stream: TcpStream, redirect: &str, state: &str) -> Option<String> {
     let mut request = Vec::new();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -84,7 +84,7 @@ async fn converse(mut stream: TcpStream, redirect: &str, state: &str) -> Option<
     url
 }
 
-/// Returns the URL of a request, where it is the redirect that is waited for.
+/// Returns the URL of a request, if it is the expected redirect.
 fn redirected(request: &str, redirect: &str, state: &str) -> Option<String> {
     let target = request.strip_prefix("GET ")?.split_whitespace().next()?;
     let redirect = Url::parse(redirect).ok()?;
@@ -149,7 +149,7 @@ mod tests {
             let (served, _) = listener.accept().await.expect("a connection");
             let redirect = format!("http://{address}{PATH}");
             let request = format!("GET {PATH}?state=s HTTP/1.1\r\nCookie: {}\r\n\r\n", "a".repeat(header));
-            // The other side stops reading where it is too long.
+            // The other side stops reading a request that is too long.
             let asking = async move { stream.write_all(request.as_bytes()).await.map(|()| stream) };
             tokio::join!(converse(served, &redirect, "s"), asking).0
         };

@@ -15,7 +15,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Reads what was published. Without `resource` it may be about another server (RFC 9728, 3.3).
+    /// Parses published metadata. Without `resource` it may belong to another server (RFC 9728, 3.3).
     pub(super) fn parse(document: &Value) -> Result<Self, AuthError> {
         let identifier = text(document, "resource").ok_or_else(|| {
             AuthError::new(

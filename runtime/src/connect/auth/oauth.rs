@@ -37,8 +37,8 @@ use crate::{ConnectError, ConnectErrorKind};
 /// # }
 /// ```
 ///
-/// A program on its own, without a user, has [`OAuth::client_credentials`], [`OAuth::workload`] or [`OAuth::enterprise`].
-/// Clones share what was granted; one value may serve several servers, which never see each other's tokens.
+/// For programs without a user there are [`OAuth::client_credentials`], [`OAuth::workload`] and [`OAuth::enterprise`].
+/// Clones share tokens; one value may serve several servers, which never see each other's tokens.
 #[derive(Clone)]
 #[must_use]
 pub struct OAuth {
@@ -46,7 +46,7 @@ pub struct OAuth {
     sessions: Arc<Mutex<Vec<Kept>>>,
 }
 
-/// A session, and what it is for.
+/// A session, with its server and settings.
 struct Kept {
     url: String,
     auth: Option<AuthConfig>,
@@ -92,8 +92,8 @@ impl OAuth {
     }
 
     /// Uses an enterprise's identity provider, which decides what its users may access (enterprise-managed
-    /// authorization). `id` and `secret` are those of the program at the server's authorization server; also set it
-    /// with [`issuer`](Self::issuer).
+    /// authorization). `id` and `secret` are those of the program at the server's authorization server, which
+    /// [`issuer`](Self::issuer) must name.
     pub fn enterprise(provider: IdentityProvider, id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::of(Grant::Enterprise(provider)).confidential_client(id, secret)
     }
@@ -105,7 +105,7 @@ impl OAuth {
         self.set(|settings| settings.client = Some(client))
     }
 
-    /// The program was registered under this name, with a secret. It is refused without an [`issuer`](Self::issuer).
+    /// Sets the registered client ID and secret of the program. They require an [`issuer`](Self::issuer).
     pub fn confidential_client(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: Some(Secret::new(secret)), key: None };
         self.set(|settings| settings.client = Some(client))
@@ -129,7 +129,7 @@ impl OAuth {
         self.set(|settings| settings.name = name.into())
     }
 
-    /// The scopes to ask for; by default those that the server names.
+    /// Sets the requested scopes; the default are those that the server names.
     pub fn scopes<S: Into<String>>(self, scopes: impl IntoIterator<Item = S>) -> Self {
         self.set(|settings| settings.scopes = Some(scopes.into_iter().map(Into::into).collect()))
     }
@@ -140,8 +140,8 @@ impl OAuth {
         self.set(|settings| settings.store = Arc::new(store))
     }
 
-    /// The port of 127.0.0.1 that the user is sent back to, at `/callback`; any by default. It is for clients that were
-    /// registered for one port.
+    /// Sets the port of 127.0.0.1 for the redirect to `/callback`; by default any free port. Use it for clients that
+    /// are registered for one port.
     pub fn redirect_port(self, port: u16) -> Self {
         self.set(|settings| settings.port = Some(port))
     }
@@ -152,8 +152,8 @@ impl OAuth {
         self.set(|settings| settings.opens_browser = true)
     }
 
-    /// Shows the URL to the user, who must use a browser on this machine, because the redirect goes to a port of it. It
-    /// is shown where a browser opens, too.
+    /// Shows the URL to the user, who must use a browser on this machine, because the redirect goes to a port of it.
+    /// The URL is shown even if a browser opens.
     pub fn on_url(self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.set(|settings| settings.show = Some(Arc::new(show)))
     }
@@ -185,14 +185,14 @@ impl OAuth {
         self.set(|settings| settings.patience = patience)
     }
 
-    /// Has connecting wait for the user beyond the connect timeout, as long as [`patience`](Self::patience) says. By
-    /// default an attempt to connect fails at its timeout, and the next one uses what the user did meanwhile.
+    /// Makes connecting wait for the user beyond the connect timeout, for [`patience`](Self::patience). By default an
+    /// attempt fails at its timeout, and the next one continues the user's authorization.
     pub fn wait_for_user(self) -> Self {
         self.set(|settings| settings.waits_for_user = true)
     }
 
-    /// Returns what the store keeps for a server, whose configuration has no placeholders any more
-    /// ([`with_secrets`](crate::with_secrets)); `None` where there are no tokens. Nothing is sent.
+    /// Returns the stored authorization of a server, or `None` if there are no tokens. The configuration must have no
+    /// placeholders left ([`with_secrets`](crate::with_secrets)). It sends no request.
     ///
     /// ```no_run
     /// # async fn run(server: mcp_bindgen_model::ServerConfig) -> Result<(), mcp_bindgen_runtime::ConnectError> {
@@ -213,7 +213,7 @@ impl OAuth {
         session.stored().await.map_err(|error| wrong(server, error.to_string()))
     }
 
-    /// Removes what the store keeps for a server, and returns `true` if there was anything. The tokens are not revoked.
+    /// Removes the stored authorization of a server. Returns `true` if there was any. The tokens are not revoked.
     ///
     /// # Errors
     /// Fails if the configuration cannot be used with OAuth, or the store cannot be changed.
@@ -237,7 +237,7 @@ impl OAuth {
         Self::new().set(|settings| settings.grant = grant)
     }
 
-    /// Other settings have a separate session.
+    /// Changes the settings, which then need new sessions.
     fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self.sessions = Arc::default();

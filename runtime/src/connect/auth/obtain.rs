@@ -91,7 +91,7 @@ impl Core {
         Ok(Self { key: settings.key(&fetch), settings, fetch, state: Mutex::default() })
     }
 
-    /// Reads what is kept, once.
+    /// Reads the stored state once.
     pub(super) async fn load(&self) -> Result<(), AuthError> {
         if !lock(&self.state).is_loaded {
             let entry = self.read().await?;
@@ -120,7 +120,7 @@ impl Core {
         })
     }
 
-    /// Removes what is kept.
+    /// Removes the stored state.
     pub(super) async fn forget(&self) -> Result<(), AuthError> {
         let _lock = self.lock().await?;
         self.with_store(|store, key| store.remove(key)).await?;
@@ -128,7 +128,7 @@ impl Core {
         Ok(())
     }
 
-    /// Returns `true` if the token ends, and there is what it is renewed with.
+    /// Returns `true` if the token expires soon and can be refreshed.
     pub(super) fn may_renew(&self) -> bool {
         let state = lock(&self.state);
         let pauses = state.renewal_failed.is_some_and(|failed| failed.elapsed() < RENEWAL_PAUSE);

@@ -90,7 +90,7 @@ async fn register(
 }
 
 fn request(settings: &Settings, server: &AuthorizationServer, redirect: &str) -> Value {
-    // A program that others have too keeps no secret; where the server wants one, it gets it.
+    // A distributed program has no secret; a server that requires one can issue it.
     let takes = |method: AuthMethod| {
         server.auth_methods.as_ref().is_none_or(|methods| methods.iter().any(|name| name == method.as_str()))
     };

@@ -21,7 +21,7 @@ pub(super) struct Known<'a> {
 /// names, or none. Granted scopes are requested again, or one operation's token would lose the scopes of another.
 pub(super) fn select(known: Known<'_>) -> Vec<String> {
     let first = match (known.challenged, known.configured) {
-        // A program that names scopes knows better than a general refusal; what is missing is added.
+        // The program's scopes precede those of the challenge; missing ones are added.
         (challenged, Some(configured)) if !known.granted.is_empty() => {
             let mut scopes = configured.to_vec();
             extend(&mut scopes, challenged.unwrap_or_default());

@@ -36,7 +36,7 @@ pub(super) fn random() -> Result<String, AuthError> {
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// 128 bits of SHA-256, fit for a name.
+/// Returns 128 bits of a SHA-256 hash in hexadecimal, for use in names.
 pub(super) fn hash(text: &str) -> String {
     let hash = digest::digest(&digest::SHA256, text.as_bytes());
     hash.as_ref().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()

@@ -58,7 +58,7 @@ impl Session {
         Ok(self.core.stored())
     }
 
-    /// Removes what is kept, and returns `true` if there was anything.
+    /// Removes the stored state. Returns `true` if there were tokens.
     pub(super) async fn forget(&self) -> Result<bool, AuthError> {
         self.core.load().await?;
         let had_tokens = self.core.stored().is_some();
@@ -77,7 +77,7 @@ impl Session {
         };
         let given_up = || AuthError::new("the authorization was cancelled");
         let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
-        // A renewal that fails does not say whether the tokens can be had in another way.
+        // A failed refresh does not show whether another way to obtain tokens works.
         if is_of_others { Ok(()) } else { settled.clone().unwrap_or_else(|| Err(given_up())) }
     }
 

@@ -23,7 +23,7 @@ enum Key {
 }
 
 impl Key {
-    /// The key itself tells its type.
+    /// Parses a key, which determines its algorithm.
     fn parse(pem: &Secret) -> Result<Self, AuthError> {
         let wrong = || {
             AuthError::new(

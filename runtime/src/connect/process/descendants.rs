@@ -13,7 +13,7 @@ use rustix::process::Signal;
 pub(super) const VARIABLE: &str = "MCP_BINDGEN_STARTS";
 /// How often, a millisecond apart, to look for processes that others started before they were killed.
 const MOST_SCANS: u32 = 50;
-/// The same where no more is known of a process than that its environment may not be there yet.
+/// The maximum number of scans if a process may not have its environment yet.
 const MOST_UNCLEAR_SCANS: u32 = 5;
 
 /// The result of one scan.
@@ -84,13 +84,13 @@ fn scan(marks: &[Mark], signal: Signal) -> Found {
             Ok(_) if marks.iter().any(|mark| memchr::memmem::find(&environment, mark.0.as_bytes()).is_some()) => {
                 Found::Marked
             }
-            // It has ended, or belongs to somebody else.
+            // The process has ended, or belongs to another user.
             Ok(_) | Err(_) => Found::Nothing,
         }
     };
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
-    // Reading the environment of a process can wait for it; the start of another is no business of ours.
+    // Reading a process's environment may block. Processes that started before this one are not scanned.
     let own_start = start(std::process::id());
     let pids = pids.filter(|pid| start(pid.as_raw_nonzero().get().unsigned_abs()) >= own_start);
     let mut found = Found::Nothing;

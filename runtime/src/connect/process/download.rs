@@ -36,7 +36,8 @@ pub(crate) struct Download<'c> {
     variables: Vec<String>,
 }
 
-/// The cache of a server that does not see the home goes with it, and one without a network downloads nothing.
+/// Returns `false` if isolation prevents a separate download: a hidden home hides the cache, and without a network
+/// nothing downloads.
 fn allows_download(isolation: &Isolation) -> bool {
     !(isolation.temp_home || isolation.restricts_network() || isolation.read.is_some() || isolation.write.is_some())
 }
@@ -121,8 +122,8 @@ impl<'c> Download<'c> {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// Starts the server's own program if it is found; else the package manager, which then takes what is in its cache. The
-    /// cache of another index is found only by the variables that name the index.
+    /// Returns the configuration that starts the server's own program, if it is found. Otherwise the package manager
+    /// starts it from its cache. Only the variables that name the index let it find the cache of another index.
     fn started_as(&self, printed: &str) -> Result<ServerConfig, (Kind, String)> {
         let mut config = self.config.clone();
         let path = printed.lines().next_back().unwrap_or_default().trim();

@@ -1,7 +1,7 @@
 //! The environment variables that a child process inherits.
 //!
-//! A server gets a short list, and what its configuration names. Proxies and package indexes may hold passwords: they reach
-//! the step that downloads a package, and not the server.
+//! A server inherits a short list, plus the variables that its configuration names. Variables of proxies and package
+//! indexes may hold passwords: they reach the download step, but not the server.
 
 use std::env;
 use std::ffi::OsString;
@@ -37,7 +37,7 @@ const OF_UV: &str = "\
     uv_native_tls,uv_python_install_mirror,uv_system_certs";
 /// `UV_INDEX`, `UV_INDEX_URL`, and the credentials of one index (`UV_INDEX_NAME_PASSWORD`).
 const PREFIXES_OF_UV: [&str; 1] = ["uv_index"];
-/// These alone are no reason for a step of its own: they take back what the others say, or `npm run` always sets them.
+/// These variables alone do not require a separate step: they revoke others, or `npm run` always sets them.
 const NO_REASON: [&str; 4] = ["no_proxy", "npm_config_noproxy", "npm_config_userconfig", "uv_index_strategy"];
 
 /// How many variables an error names.
@@ -84,8 +84,8 @@ impl Manager {
             || prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
-    /// Returns the variables that a download reads and that the server is not given; none if there is no reason to withhold
-    /// any, and the server can be started at once.
+    /// Returns the variables that a download reads and the server must not receive. It is empty if no variable needs to
+    /// be withheld, so that the server can start at once.
     pub(crate) fn withheld(self, config: &ServerConfig) -> Vec<String> {
         let withheld: Vec<String> = variables()
             .filter(|(name, _)| self.reads(name) && !is_passed(config, name))
@@ -104,8 +104,8 @@ pub(super) fn inherited<'p>(program: &'p Program<'_>, is_isolated: bool) -> impl
     names.filter_map(|name| env::var_os(name).map(|value| (name, value)))
 }
 
-/// Names variables that are set here, that a failed server was not given, and that it may need: those that it mentions, those
-/// whose names begin with its own, and those of a kind that its stderr suggests.
+/// Names set variables that a failed server did not receive, but may need. These are variables that its output
+/// mentions, variables with its name as a prefix, and those of a kind that its stderr suggests.
 pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
     let prefix = format!("{}_", config.name.to_ascii_uppercase().replace('-', "_"));
     let words = stderr.to_ascii_lowercase();

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-/// Returns the path of the program. `PATH` is the child's own where the configuration sets it; a relative path leads
-/// from `cwd`.
+/// Returns the path of the program. `PATH` is the child's own if the configuration sets it; a relative path starts at
+/// `cwd`.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] with what is wrong.
+/// Fails with [`io::ErrorKind::NotFound`] and the reason.
 pub(super) fn program(command: &str, env: &BTreeMap<String, String>, cwd: Option<&str>) -> io::Result<PathBuf> {
     let folder = match cwd {
         Some(cwd) => std::path::absolute(cwd)?,

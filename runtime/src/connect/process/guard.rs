@@ -43,7 +43,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Creates a guard of what will be started with this mark; none on a machine without a shell.
+    /// Starts a guard for processes with this mark; returns `None` on a machine without a shell.
     pub(super) fn start(mark: &Mark) -> Option<Self> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", SCRIPT, "sh", mark.as_str()]).process_group(0).current_dir("/");

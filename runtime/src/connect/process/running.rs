@@ -25,7 +25,7 @@ pub(super) fn start(mut command: Command, mark: &Mark) -> io::Result<(Child, Opt
     Ok((child, group))
 }
 
-/// Forgets a group of which nothing is left.
+/// Forgets an empty process group.
 pub(super) fn forget(group: Option<Pid>) {
     if let (Some(known), Some(group)) = (lock(&SERVERS).as_mut(), group) {
         known.retain(|(known, _)| *known != group);
@@ -36,7 +36,7 @@ pub(super) fn forget(group: Option<Pid>) {
 pub(super) fn kill_all() {
     let known = lock(&SERVERS).take().unwrap_or_default();
     for (group, _) in &known {
-        // One that is gone is what is wanted.
+        // A missing group is the desired state.
         let _ = kill_process_group(*group, Signal::KILL);
     }
     let marks: Vec<Mark> = known.into_iter().map(|(_, mark)| mark).collect();

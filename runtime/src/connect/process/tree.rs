@@ -70,7 +70,7 @@ pub(crate) struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Starts it, in the bounds of the sandbox where there is one.
+    /// Starts the program, inside the sandbox if there is one.
     pub(crate) fn start(program: &Program<'_>, sandbox: Option<&Sandbox>) -> io::Result<(Self, Pipes)> {
         let mut command = match sandbox {
             Some(sandbox) => sandbox.command(),
@@ -133,15 +133,13 @@ impl ProcessTree {
         (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
     }
 
-    /// How the process ended, if it does so in time.
-    /// Cancel safe.
+    /// Returns the exit status of the process, if it ends in time. Cancel safe.
     pub(crate) async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         timeout(patience, self.child.wait()).await.ok()?.ok()
     }
 
-    /// Ends what an isolated server leaves behind when it ends: bubblewrap holds its pipes as long as any of it is there.
-    /// It never returns, and is for being waited for beside the end of a pipe.
-    /// Cancel safe.
+    /// Ends the remaining processes when an isolated server ends, because bubblewrap holds the pipes while any of them
+    /// runs. It never returns; await it together with the end of a pipe. Cancel safe.
     pub(crate) async fn end_with_server(&mut self) -> Infallible {
         if self.is_isolated && !self.is_over && self.child.wait().await.is_ok() {
             self.is_over = true;
@@ -150,8 +148,8 @@ impl ProcessTree {
         std::future::pending().await
     }
 
-    /// Ends the process whose stdin was closed: waits, asks, then kills; descendants that stay are killed too.
-    /// Dropped before the end: dropping the tree kills what is left.
+    /// Ends the process after its stdin was closed: waits, sends a signal, then kills; remaining descendants are killed
+    /// too. If the future is dropped, dropping the tree kills the rest.
     pub(crate) async fn shut_down(&mut self) {
         if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
             self.ask_to_end();
@@ -190,8 +188,7 @@ impl ProcessTree {
         false
     }
 
-    /// Waits until nothing of the group is there.
-    /// Cancel safe.
+    /// Waits until the group is empty. Cancel safe.
     #[cfg(unix)]
     async fn group_is_gone(&self) {
         while self.group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
@@ -216,7 +213,7 @@ impl ProcessTree {
     /// Kills the whole group, and those that left it.
     #[cfg(unix)]
     fn kill(&mut self) {
-        // Nothing left to kill is what is wanted.
+        // A missing process is the desired state.
         if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -225,7 +222,7 @@ impl ProcessTree {
 
     #[cfg(not(unix))]
     fn kill(&mut self) {
-        // Nothing left to kill is what is wanted.
+        // A missing process is the desired state.
         let _ = self.child.start_kill();
     }
 }

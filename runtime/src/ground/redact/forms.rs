@@ -55,7 +55,7 @@ fn in_json(text: &str) -> String {
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
-/// With `\u` escapes, as encoders write them that keep to ASCII or to what HTML allows.
+/// Writes a text with `\u` escapes, like encoders for ASCII or for HTML.
 fn in_units(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut written = String::with_capacity(text.len());
     for character in text.chars() {
@@ -71,7 +71,7 @@ fn in_units(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     written
 }
 
-/// `\x1b` and `\n`, and what is not ASCII as it is.
+/// Escapes a control character as `\x1b` or `\n`; other characters stay.
 fn in_python(character: char) -> Vec<char> {
     match character {
         _ if character.is_ascii_control() => (character as u8).escape_ascii().map(char::from).collect(),

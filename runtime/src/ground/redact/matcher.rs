@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const SHORTEST_INSIDE: usize = 6;
 const SHORTEST: usize = 4;
 
-/// A text without its backslashes: escaped once or many times over, what is looked for is the same.
+/// A text without its backslashes, so that a match does not depend on the levels of escaping.
 pub(super) struct Skeleton<'t> {
     original: &'t str,
     text: Cow<'t, str>,
@@ -114,7 +114,7 @@ fn start(text: &[u8], at: usize) -> Option<(usize, u64)> {
 fn is_alone(text: &str, start: usize, end: usize) -> bool {
     let (before, after) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
     let mut back = before.chars().rev();
-    // The letter of an escape (`\n`) is no part of a word.
+    // The letter of an escape (`\n`) does not belong to a word.
     let joined = back.next().is_some_and(char::is_alphanumeric) && back.next() != Some('\\');
     !joined && !after.starts_with(char::is_alphanumeric)
 }

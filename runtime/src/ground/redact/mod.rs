@@ -73,7 +73,7 @@ impl Redactor {
         Self { shared: Arc::new(RwLock::new(shared)) }
     }
 
-    /// Adds what is secret from now on, a token or the name of a session; of several the last few are known.
+    /// Adds a new secret, such as a token or a session id; only the latest ones are kept.
     pub(crate) fn learn(&self, secret: &str) {
         let is_known = |shared: &Shared| shared.learned.iter().any(|learned| learned == secret);
         if is_known(&read(&self.shared)) {
@@ -90,7 +90,7 @@ impl Redactor {
         shared.update();
     }
 
-    /// Adds all that another redactor knows now, in place of what this one took from it before.
+    /// Adds all secrets of another redactor, in place of its earlier ones.
     pub(crate) fn learn_from(&self, other: &Self) {
         let Some(lent) = other.known() else { return };
         let has_it = |shared: &Shared| shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent));
@@ -173,7 +173,7 @@ impl Redactor {
         }
     }
 
-    /// Takes out of what a server says of itself what is surely a secret: schemas must stay as they are.
+    /// Removes certain secrets from a server's description of itself: schemas must stay unchanged.
     pub(crate) fn description(&self, value: &mut Value) {
         if let Some(known) = self.known() {
             clean(value, &known.sure);

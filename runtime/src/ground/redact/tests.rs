@@ -159,7 +159,7 @@ fn descriptions_lose_only_certain_secrets() {
     assert_eq!(told, json!({"model": "[redacted] [redacted]", "pin": "[redacted]", "n": 1}));
 }
 
-/// A thousand secrets in a mebibyte, also where all begin alike and the text is nothing but such beginnings.
+/// A thousand secrets in a mebibyte, also if they share a prefix that fills the text.
 #[test]
 fn redaction_time_is_linear_in_the_text_length() {
     let secrets: Vec<String> = (0..1000).map(|n| format!("sk-proj-/{:032x}", n * 7919)).collect();
@@ -177,7 +177,7 @@ fn redaction_time_is_linear_in_the_text_length() {
     }
 }
 
-/// The quick search finds the same as a search for everything everywhere.
+/// The fast search finds the same secrets as a search at every position.
 #[test]
 fn fast_search_finds_the_same_secrets_as_exhaustive_search() {
     let mut state = 7u64;

@@ -65,7 +65,7 @@ impl PrivateValues {
         values
     }
 
-    /// Adds what was found under the name of a placeholder, or of a variable that the server inherits.
+    /// Adds the value of a placeholder, or of a variable that the server inherits.
     pub(crate) fn handed(&mut self, name: &str, value: &str) {
         if HARMLESS.split(',').any(|harmless| harmless == name) {
             return;
@@ -75,7 +75,7 @@ impl PrivateValues {
         self.secrets_of(&ServerConfig::stdio("", "").env(name, value));
     }
 
-    /// Adds what is nothing but a secret.
+    /// Adds a value that is certainly secret.
     pub(crate) fn secret(&mut self, value: &str) {
         self.add(value, Origin::Secret);
     }
@@ -209,7 +209,7 @@ fn is_path(value: &str) -> bool {
     starts_so && !value.contains(char::is_whitespace) && !value.split(['/', '\\', ':', ',']).any(is_random)
 }
 
-/// `api.example.com:443`
+/// Returns `true` for a host such as `api.example.com:443`.
 fn is_host(value: &str) -> bool {
     let host = value.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     let host = host.map_or(value, |(host, _)| host);

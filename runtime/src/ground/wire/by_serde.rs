@@ -10,16 +10,16 @@ use super::scalar::Scalar;
 use super::tape::Token;
 use super::{Form, Input, Mismatch};
 
-/// `Wire::read` for a type with `Deserialize`. Unlike `serde_json`'s, errors have a JSON pointer, and contain no
-/// values.
+/// Implements `Wire::read` for a type with `Deserialize`. Unlike those of `serde_json`, errors have a JSON pointer, and
+/// contain no values.
 ///
 /// # Errors
-/// Fails if the value does not fit.
+/// Fails if the value does not match.
 pub fn read_by_serde<T: DeserializeOwned>(input: Input<'_>) -> Result<T, Mismatch> {
     input.recorded(|| None, |value| T::deserialize(Reading(value)))
 }
 
-/// `Print::form` for a type with `Serialize`.
+/// Implements `Print::form` for a type with `Serialize`.
 pub fn form_by_serde<T: Serialize>(value: &T) -> Form<'static> {
     match serde_json::to_value(value) {
         Ok(mut printed) => {
@@ -30,7 +30,7 @@ pub fn form_by_serde<T: Serialize>(value: &T) -> Form<'static> {
     }
 }
 
-/// `serde_json` prints `5.0` for a float that came as `5`, and there are servers that refuse it.
+/// Prints integral floats without a fraction, because some servers refuse `5.0` for `5`.
 fn print_integral_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -44,8 +44,8 @@ fn print_integral_numbers(value: &mut Value) {
     }
 }
 
-/// `Wire` for a type with `serde`'s derives: an identifier for those of typify, which need the feature, or a path. The type
-/// is named where its traits are needed, so that rustc points at what the user wrote when it lacks one.
+/// Implements `Wire` for a type with `serde`'s derives: an identifier for types of typify, which need the feature, or a
+/// path. The type is repeated where its traits are needed, so that rustc's errors point to the user's code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wire_through_serde {
@@ -206,7 +206,7 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
     }
 
-    /// `serde` would round an integer.
+    /// Reads a double exactly; `serde` would round an integer.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         visitor.visit_f64(self.0.read()?)
     }

@@ -24,7 +24,7 @@ impl CheckedBy {
     /// Checks a value.
     ///
     /// # Errors
-    /// An error that says what was expected and what was found.
+    /// Fails with the expected and the actual value.
     pub fn check(&self, value: &impl Checkable) -> Result<(), Mismatch> {
         value.held_against(self.checks.get_or_init(|| Checks::parse(self.schema))).map_err(Mismatch::new)
     }
@@ -32,10 +32,10 @@ impl CheckedBy {
 
 /// A value that a newtype holds.
 pub trait Checkable {
-    /// Holds the value against checks.
+    /// Checks the value.
     ///
     /// # Errors
-    /// An error that says what was expected and what was found.
+    /// Fails with the expected and the actual value.
     fn held_against(&self, checks: &Checks) -> Result<(), String>;
 }
 
@@ -44,7 +44,7 @@ pub trait Spelled: Sized {
     /// Reads the value from a text, as `FromStr` does.
     ///
     /// # Errors
-    /// An error that says what was expected.
+    /// Fails with the expected form.
     fn of_text(text: &str) -> Result<Self, Mismatch>;
 }
 
@@ -89,7 +89,7 @@ numbers! {
     f64: "a number", |value| Number::from_f64(value).ok_or("expected a number, found NaN or an infinity")?;
 }
 
-/// A newtype of a string, a number or a list, by the schema of what it checks.
+/// Declares a newtype of a string, a number or a list, which is checked by its schema.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __checked {

@@ -88,7 +88,7 @@ macro_rules! __object_take {
     };
 }
 
-/// A struct that keeps what it has no field for takes every key.
+/// Lists the keys of a struct; a struct that keeps unknown properties takes every key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_keys {
@@ -100,7 +100,7 @@ macro_rules! __object_keys {
     };
 }
 
-/// How many members print, where no others may.
+/// Returns the number of printed members, if no others are possible.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_length {
@@ -134,8 +134,8 @@ macro_rules! __object_is_printed {
     };
 }
 
-/// `Wire` for an enum of objects that a property tells apart; `json` where its values are no strings, `open` keeps what
-/// the schema does not list in `Other`.
+/// Implements `Wire` for an enum of objects with a tag property. `json` is for tags that are not strings; `open` keeps
+/// unlisted tags in `Other`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tagged_union {

@@ -23,7 +23,7 @@ pub(super) trait Stream {
     /// Gives the value.
     fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch>;
 
-    /// Returns the value, where it lies open already.
+    /// Returns the recorded value, if it is already recorded.
     fn recorded(&self) -> Option<Recorded<'_>> {
         None
     }
@@ -45,7 +45,7 @@ impl<'i> Input<'i> {
     /// Records the value, to read it more than once.
     ///
     /// # Errors
-    /// Those of `read`, and where the source has none.
+    /// Fails like `read`, or if the source fails.
     pub fn recorded<T>(
         self,
         keys: impl FnOnce() -> Option<Keys>,
@@ -78,7 +78,7 @@ pub(super) enum Known {
     Mismatch(Mismatch),
 }
 
-/// A value that lies open, and what is known of its parts.
+/// A recorded value, with the known facts about its parts.
 #[derive(Debug)]
 pub(super) struct Recording<'t> {
     tape: Tape<'t>,
@@ -141,14 +141,14 @@ impl<'a> Recorded<'a> {
         self.recording.tape.end(self.at) - self.at
     }
 
-    /// The items, where the value is an array.
+    /// Returns the items of an array, and fails for other values.
     pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
         let Token::Array { items, .. } = self.token() else { return Err(self.expected("an array")) };
         let mut places = self.recording.tape.items(self.at);
         Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
     }
 
-    /// The keys and their values, where the value is an object.
+    /// Returns the members of an object, and fails for other values.
     pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
         let Token::Object { .. } = self.token() else { return Err(self.expected("an object")) };
         Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
@@ -179,7 +179,7 @@ impl<'a> Recorded<'a> {
         Self { at, ..self }
     }
 
-    /// The kind of a value, never its content: arguments may hold secrets.
+    /// Returns a mismatch with the kind of the value, never its content: arguments may hold secrets.
     #[cold]
     pub(super) fn expected(self, what: &'static str) -> Mismatch {
         let found = match (self.scalar(), self.token()) {
@@ -276,7 +276,7 @@ pub enum Sink<'s> {
     Members(&'s mut dyn Extra),
     /// An object of which each member has a place of its own.
     Object(&'s mut dyn Places),
-    /// A type of which only itself knows how it is read.
+    /// A type with its own reader.
     Other(&'s mut dyn Fill),
     /// The same, or `null`, which leaves it empty.
     Nullable(&'s mut dyn Fill),
@@ -299,7 +299,7 @@ pub trait Places {
     /// Returns the mismatch of an object with these keys, which lacks a required one.
     fn missing(&self, there: &[&str]) -> Mismatch;
 
-    /// Returns the keys that have a place, where not all have one.
+    /// Returns the keys that have a place, or `None` if every key has one.
     fn keys(&self) -> Option<Keys>;
 }
 
@@ -361,7 +361,7 @@ impl<T: Wire> Fill for Option<T> {
 }
 
 impl Sink<'_> {
-    /// The same place, for a shorter time.
+    /// Borrows the same place for a shorter time.
     #[inline]
     pub(super) fn reborrow(&mut self) -> Sink<'_> {
         match self {
@@ -380,7 +380,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Names the expected type.
+    /// Returns the name of the expected type.
     pub(super) fn expected(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
@@ -394,7 +394,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Takes what is neither array nor object.
+    /// Takes a value that is not an array or an object.
     #[inline]
     pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<(), Mismatch> {
         match (self, scalar) {

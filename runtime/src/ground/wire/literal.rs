@@ -105,7 +105,8 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// Inside a union, this error occurs often and is rarely shown, so its text is omitted.
+    /// Returns the error for a missing tag. Inside a union it occurs often and is rarely shown, so its text is omitted
+    /// there.
     #[cold]
     fn without_tag(self, key: &'static str) -> Mismatch {
         match self.members() {

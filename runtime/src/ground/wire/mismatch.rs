@@ -101,7 +101,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// A source that gives a value says so.
+/// Returns the mismatch of a source that gave no value.
 pub(super) fn nothing_read() -> Mismatch {
     Mismatch::new("missing value")
 }

@@ -1,8 +1,8 @@
 //! Reading and writing JSON exactly.
 //!
-//! `serde`'s derives cannot tell `null` from absent, print `5.0` for a number that came as `5`, and pick the first
-//! branch of a union even where it drops keys. Generated types implement [`Wire`] instead, by tables, and get `Serialize`
-//! and `Deserialize` from it. The traits are generated code's business: use `serde`.
+//! `serde`'s derives cannot distinguish `null` from absent, and print `5.0` for a number that was `5`. For unions they
+//! pick the first branch even if it drops keys. Generated types implement [`Wire`] instead, with tables, and derive
+//! `Serialize` and `Deserialize` from it. The traits are for generated code only: use `serde`.
 
 mod by_serde;
 mod checked;
@@ -57,7 +57,7 @@ pub trait Wire: Print + Sized {
         Sink::Other(place)
     }
 
-    /// Returns the keys that the type takes of an object, where it does not take all.
+    /// Returns the keys that the type takes from an object, or `None` if it takes all.
     #[must_use]
     fn keys() -> Option<Keys> {
         None
@@ -80,18 +80,18 @@ pub fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
     print::to_value(value.form())
 }
 
-/// `Serialize::serialize` for a [`Wire`] type.
+/// Implements `Serialize::serialize` for a [`Wire`] type.
 ///
 /// # Errors
-/// The serializer's own, and a number that JSON cannot hold.
+/// Fails like the serializer, or for a number without a JSON form.
 pub fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::Ok, S::Error> {
     print::serialize(&value.form(), serializer)
 }
 
-/// `Deserialize::deserialize` for a [`Wire`] type.
+/// Implements `Deserialize::deserialize` for a [`Wire`] type.
 ///
 /// # Errors
-/// The deserializer's own, and a value that does not fit.
+/// Fails like the deserializer, or for a value that does not match.
 pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     stream::read(deserializer)
 }
@@ -115,7 +115,7 @@ pub fn keys_of_branch<B: Wire, T>(_: fn(B) -> T) -> Option<Keys> {
     B::keys()
 }
 
-/// Gives types `Serialize` and `Deserialize` by way of their [`Wire`] form.
+/// Implements `Serialize` and `Deserialize` for types with a [`Wire`] form.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __serde_through_wire {
@@ -145,7 +145,7 @@ pub use serde;
 #[cfg(feature = "typify")]
 pub use {regress, serde_json};
 
-/// About how long JSON is as text, without printing it.
+/// Estimates the length of JSON as text, without printing it.
 pub(crate) fn size_of_value(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,

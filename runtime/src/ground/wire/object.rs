@@ -37,10 +37,10 @@ impl<'s> Slot<'s> {
 }
 
 impl Input<'_> {
-    /// Gives the value to fields.
+    /// Reads the value into fields.
     ///
     /// # Errors
-    /// Fails if it is no object, or a member does not fit.
+    /// Fails if the value is not an object, or a member does not match.
     pub fn object(self, fields: &mut Fields<'_, '_>) -> Result<(), Mismatch> {
         fields.is_shown = self.reading.trying.get() == 0;
         self.stream.give(Sink::Object(fields), self.reading)

@@ -15,18 +15,18 @@ pub trait Print {
     /// Returns the JSON form of the value.
     fn form(&self) -> Form<'_>;
 
-    /// The items, where the form is an array.
+    /// Prints the items of an array.
     ///
     /// # Errors
-    /// Fails if one of them cannot be printed.
+    /// Fails if an item cannot be printed.
     fn items(&self, _to: &mut Items<'_>) -> Result<(), Stopped> {
         Ok(())
     }
 
-    /// The members, where the form is an object.
+    /// Prints the members of an object.
     ///
     /// # Errors
-    /// Fails if one of them cannot be printed.
+    /// Fails if a member cannot be printed.
     fn members(&self, _to: &mut Members<'_>) -> Result<(), Stopped> {
         Ok(())
     }
@@ -50,7 +50,7 @@ pub enum Form<'a> {
     Text(&'a str),
     /// An array of so many items: [`Print::items`] of this value prints them.
     Array(&'a dyn Print, usize),
-    /// An object: [`Print::members`] of this value prints what is in it, so many members where that is known.
+    /// An object: [`Print::members`] of this value prints its members. The count is set if it is known.
     Object(&'a dyn Print, Option<u32>),
     /// A value that was made to be printed.
     Value(Box<Value>),
@@ -120,7 +120,7 @@ pub struct Items<'p>(&'p mut dyn FnMut(Form<'_>) -> Result<(), Stopped>);
 pub struct Members<'p>(&'p mut dyn FnMut(&str, Form<'_>) -> Result<(), Stopped>);
 
 impl Items<'_> {
-    /// The next item.
+    /// Prints the next item.
     ///
     /// # Errors
     /// Fails if it cannot be printed.
@@ -130,7 +130,7 @@ impl Items<'_> {
 }
 
 impl Members<'_> {
-    /// A member.
+    /// Prints a member.
     ///
     /// # Errors
     /// Fails if it cannot be printed.
@@ -139,7 +139,7 @@ impl Members<'_> {
         (self.0)(key, value)
     }
 
-    /// The fields that have a value.
+    /// Prints the fields that have a value.
     ///
     /// # Errors
     /// Fails if one cannot be printed.
@@ -148,7 +148,7 @@ impl Members<'_> {
         printed.try_for_each(|(key, value)| (self.0)(key, value.form()))
     }
 
-    /// The fields that have a value, then the members that have no field or one without a value.
+    /// Prints the fields that have a value, then the members without a field or with an empty one.
     ///
     /// # Errors
     /// Fails if one cannot be printed.
@@ -159,7 +159,7 @@ impl Members<'_> {
         left.try_for_each(|(key, value)| (self.0)(key, value.form()))
     }
 
-    /// The tag of a union's branch, then the branch.
+    /// Prints the tag of a union's branch, then the branch.
     ///
     /// # Errors
     /// Fails if the branch cannot be printed.
@@ -198,7 +198,8 @@ fn finished<E: Error>(printed: Result<(), Stopped>, failed: Option<E>) -> Result
     }
 }
 
-/// An integral value prints without a fraction, as servers that declare `number` expect of a count.
+/// Returns the integer to print for an integral value, because servers that declare `number` for a count expect no
+/// fraction.
 fn printed_whole(number: f64) -> Option<i128> {
     whole_of(number).filter(|_| !(number == 0.0 && number.is_sign_negative()))
 }
@@ -300,8 +301,8 @@ impl Serialize for Printed<'_> {
     }
 }
 
-/// With `arbitrary_precision` a [`Number`] prints in a form that only `serde_json` knows: it is for numbers that nothing
-/// else holds.
+/// Serializes a number. With `arbitrary_precision`, a [`Number`] prints in a form that only `serde_json` reads, so it
+/// is the last resort.
 fn serialize_number<S: Serializer>(number: &Number, serializer: S) -> Result<S::Ok, S::Error> {
     match (number.as_u64(), number.as_i64(), faithful(number)) {
         (Some(number), ..) => serializer.serialize_u64(number),

@@ -29,7 +29,7 @@ const DEEPEST: u32 = 160;
 pub(super) struct Reading {
     /// `true` if `Deserialize` is about to read the whole value.
     pub(super) is_whole: Cell<bool>,
-    /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
+    /// The error of a sink, stored here because a deserializer's own error cannot carry it.
     fault: RefCell<Option<Mismatch>>,
     pub(super) depth: Cell<u32>,
     /// How many branches of unions are being tried, one inside the other.
@@ -60,7 +60,7 @@ impl Reading {
         self.look.set(Look::Asked);
     }
 
-    /// Returns `true` if this value is only looked at; what is in it is read.
+    /// Returns `true` if this value is only looked at, and resets the flag; its members are read.
     pub(super) fn is_look(&self) -> bool {
         self.look.replace(Look::No) == Look::Asked
     }

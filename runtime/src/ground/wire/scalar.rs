@@ -7,8 +7,8 @@ use super::mismatch::Mismatch;
 pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 const EXACTLY: &str = "a number that 64 bits hold exactly";
 
-/// The methods of a [`Visitor`](serde::de::Visitor) for values without members: each ends in `scalar` of its type, which
-/// also has `inside` for what a wrapper contains, and `too_long`.
+/// Defines the methods of a [`Visitor`](serde::de::Visitor) for values without members. Each calls `scalar` of its
+/// type, which also has `inside` for the contents of a wrapper, and `too_long`.
 macro_rules! scalar_visits {
     ($de:lifetime) => {
         fn visit_unit<E: Error>(self) -> Result<(), E> {
@@ -129,7 +129,7 @@ impl<'t> Scalar<'t> {
         if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(self.outside(EXACTLY)) }
     }
 
-    /// Never shows the number: it may be a secret.
+    /// Returns a range error, which never shows the number, because it may be secret.
     fn outside(self, what: &'static str) -> Mismatch {
         let found = match self {
             Self::Signed(_) => "a negative integer",

@@ -111,7 +111,7 @@ impl<'de, D: Deserializer<'de>> Stream for Erased<'de, D> {
     fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch> {
         let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
         let given = match sink {
-            // The keys are those that `#[serde(flatten)]` takes from what it lends.
+            // These are the keys that `#[serde(flatten)]` takes from its source.
             Sink::Object(places) if reading.is_whole.get() => match places.keys() {
                 Some(keys) => deserializer.deserialize_struct("", keys, Giver { sink: Sink::Object(places), reading }),
                 None => deserializer.deserialize_map(Giver { sink: Sink::Object(places), reading }),
@@ -187,7 +187,7 @@ impl<'de> Visitor<'de> for Optional<'_, '_> {
     }
 }
 
-/// Gives what a deserializer tells of a value to a sink.
+/// A visitor that passes the values of a deserializer to a sink.
 struct Giver<'g, 's> {
     sink: Sink<'s>,
     reading: &'g Reading,

@@ -149,7 +149,7 @@ impl<'t> Tape<'t> {
     }
 }
 
-/// Writes what a deserializer tells of a value onto a tape.
+/// A visitor that writes the values of a deserializer to a tape.
 pub(super) struct Recorder<'r, 't> {
     pub(super) tape: &'r mut Tape<'t>,
     pub(super) reading: &'r Reading,

@@ -141,7 +141,7 @@ impl Shared {
         Found::Nothing(Lead { shared: self.clone(), flight: Some(flight) })
     }
 
-    /// Forgets what is kept of a server, now and when what is returned is dropped; meanwhile nothing is kept.
+    /// Clears the cache of a server, now and when the returned value is dropped. Nothing is cached in between.
     pub(super) fn write(&self, server: &str) -> Writing {
         let mut kept = lock(&self.0);
         let of = kept.of_mut(server);
@@ -206,8 +206,7 @@ pub(super) struct Lead {
 }
 
 impl Lead {
-    /// Keeps a result, unless there was a write since; and tells everybody who waits, where the outcome would have been
-    /// theirs too.
+    /// Caches a result, unless there was a write since. Passes the outcome to waiting calls if it is valid for them.
     pub(super) fn land(mut self, outcome: &Result<ToolResult, CallError>, ttl: Duration, is_for_all: bool) {
         let Some((key, generation)) = self.flight.take() else { return };
         let size = key.size() + outcome.as_ref().map_or(0, ToolResult::size);

@@ -94,7 +94,7 @@ impl Cache {
         self.kept.clear();
     }
 
-    /// Both as one, where what they keep is the same: it cannot stand inside of itself.
+    /// Merges two caches with the same storage, because a cache must not be inside itself.
     pub(super) fn united_with(&self, other: &Self) -> Option<Self> {
         (self.kept.id() == other.kept.id()).then(|| Self {
             ttl: self.ttl.min(other.ttl),

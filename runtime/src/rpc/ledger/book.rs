@@ -104,8 +104,8 @@ impl Book {
         }
     }
 
-    /// Returns the request that a response with this id answers, `error` being its code where it is one. A response
-    /// without an id answers the only request that can be meant.
+    /// Returns the request that a response with this id answers; `error` is its code if it is an error. A response
+    /// without an id answers the only possible request.
     pub(super) fn answered(
         &mut self,
         id: Option<&RequestId>,
@@ -126,7 +126,7 @@ impl Book {
         let find = |id: &RequestId| self.under_way.get(id).filter(has_left);
         match id {
             Some(RequestId::Number(_)) => id.and_then(find),
-            // Some servers write numbers as texts, others invent an id for what they could not read.
+            // Some servers write numbers as strings, and others invent an id for an unreadable message.
             Some(RequestId::String(text)) => match text.parse().map(RequestId::Number) {
                 Ok(number) => find(&number),
                 Err(_) => answers.and_then(find),
@@ -178,7 +178,7 @@ pub(super) struct Silence {
 }
 
 impl Silence {
-    /// Something is asked from now on, if not before.
+    /// Starts the clock, unless it is already running.
     pub(super) fn begins(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }

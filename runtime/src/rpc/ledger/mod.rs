@@ -43,13 +43,13 @@ const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
 
 /// An observer of messages as they are on the wire, including secrets.
 pub(crate) trait Witness: Send + Sync {
-    /// A message was handed to the transport.
+    /// Observes a message that was handed to the transport.
     fn sent(&self, message: &Message);
 
-    /// A request was answered: with `result` or `error` among the fields.
+    /// Observes the response to a request: `result` or `error` is among the fields.
     fn answered(&self, id: &RequestId, fields: &Map<String, Value>);
 
-    /// The server asks or tells something of its own.
+    /// Observes a request or notification of the server.
     fn said(&self, fields: &Map<String, Value>);
 }
 
@@ -72,7 +72,7 @@ impl Ledger {
         Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, book })
     }
 
-    /// Has a witness see what passes from now on; there is one at most.
+    /// Sets the witness of all later messages; only the first one counts.
     #[cfg_attr(not(feature = "cassette"), allow(dead_code))]
     pub(crate) fn witnessed_by(&self, witness: Arc<dyn Witness>) {
         let _ = self.witness.set(witness);
@@ -164,7 +164,7 @@ impl Ledger {
         dispatched
     }
 
-    /// Like [`give_up`](Self::give_up), for want of an answer in time.
+    /// Gives up a request like [`give_up`](Self::give_up), because its time is over.
     pub(crate) fn time_out(&self, ticket: &Ticket) -> Dispatched {
         let dispatched = self.give_up(ticket);
         let mut book = lock(&self.book);
@@ -180,8 +180,8 @@ impl Ledger {
         lock(&self.book).end(failure);
     }
 
-    /// Nothing more will come: all that is under way fails. Of one stream for all requests, `read` says how much of it
-    /// the server can have read at most.
+    /// Ends the connection: all pending requests fail. For a single stream, `read` is the maximum number of bytes that
+    /// the server can have read.
     pub fn close(&self, failure: &Failure, read: Option<u64>) {
         let mut book = lock(&self.book);
         book.end(failure);
@@ -319,7 +319,7 @@ impl Ledger {
     }
 }
 
-/// Returns a request of the server, where it has an id that can be answered.
+/// Returns a request of the server, if its id can be answered.
 fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
     let id = serde_json::from_value(id).ok();
     let Some((id, Value::String(method))) = id.zip(fields.remove("method")) else {

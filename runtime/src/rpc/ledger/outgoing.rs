@@ -8,15 +8,15 @@ use crate::ground::sync::lock;
 use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ticket::{State, Ticket};
 
-/// A message that the transport has, and what it reports of it. One that is dropped before it has left failed.
+/// A message in the hands of the transport, which reports its progress. If it is dropped unsent, it has failed.
 pub struct Outgoing {
     pub(super) ledger: Arc<Ledger>,
     pub(super) request: Option<Ticket>,
 }
 
 impl Outgoing {
-    /// Returns `true` if the message is still to be sent, and notes that its first byte leaves. `end` is where it will end
-    /// in the stream, where there is one stream for all requests.
+    /// Returns `true` if the message must still be sent, and records that its first byte leaves. `end` is its end in
+    /// the stream, if all requests share one.
     pub fn begin_write(&self, end: Option<u64>) -> bool {
         self.request.as_ref().is_none_or(|ticket| self.ledger.begin_write(ticket, end))
     }
@@ -36,7 +36,7 @@ impl Outgoing {
         Departure { ledger: self.ledger.clone(), ticket: self.request.clone() }
     }
 
-    /// It has left whole.
+    /// Records that the whole message was written.
     pub fn written(&self) {
         let Some(ticket) = &self.request else { return };
         let _book = lock(&self.ledger.book);
@@ -45,7 +45,7 @@ impl Outgoing {
         }
     }
 
-    /// The server has refused it unseen; it will be written once more, or fail.
+    /// Records that the server refused it unseen; it will be written again, or fail.
     pub(crate) fn returned(&self) {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
@@ -55,7 +55,7 @@ impl Outgoing {
         }
     }
 
-    /// No response will come.
+    /// Records that no response will arrive.
     pub(crate) fn failed(&self, mut failure: Failure) {
         let Some(ticket) = &self.request else { return };
         let mut book = lock(&self.ledger.book);
@@ -74,7 +74,7 @@ impl Outgoing {
         }
     }
 
-    /// Returns `true` if nothing can become of it any more.
+    /// Returns `true` once the request can no longer complete.
     pub(crate) fn is_settled(&self) -> bool {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled())
     }
@@ -96,7 +96,8 @@ pub(crate) struct Departure {
 }
 
 impl Departure {
-    /// Returns `true` if the message is still to be sent, and notes that its first byte leaves; after a redirect, once more.
+    /// Returns `true` if the message must still be sent, and records that its first byte leaves. After a redirect it is
+    /// called again.
     pub(crate) fn begin(&self) -> bool {
         let Some(ticket) = &self.ticket else { return true };
         matches!(ticket.state(), State::Writing { .. }) || self.ledger.begin_write(ticket, None)

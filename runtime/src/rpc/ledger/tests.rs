@@ -82,7 +82,7 @@ fn request_abandoned_before_its_first_byte_is_not_written() {
     let (ticket, outgoing) = queued(&ledger);
     assert_eq!(ledger.give_up(&ticket), Dispatched::No);
     assert!(!outgoing.begin_write(None));
-    // Also where it is given up before the transport has it.
+    // The same holds if it is given up before the transport has it.
     let ticket = admitted(&ledger);
     assert_eq!(ledger.give_up(&ticket), Dispatched::No);
     let outgoing = ledger.queued_request(&message(&ticket), &ticket);

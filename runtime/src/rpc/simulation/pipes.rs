@@ -47,7 +47,7 @@ impl Pipes {
 }
 
 impl Both {
-    /// Writes some of it, where there is room.
+    /// Writes some of the bytes, if there is room.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_dead {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -89,7 +89,7 @@ impl SimulatedSink {
         self.both(|both| both.is_dead.then(|| u64::try_from(both.written.len()).unwrap_or(u64::MAX)))
     }
 
-    /// Waits, also now and then where it need not.
+    /// Waits for a condition, and sometimes waits although it holds.
     fn ready_if(&self, context: &Context<'_>, is_ready: impl Fn(&Both) -> bool) -> Poll<()> {
         self.both(|both| {
             if is_ready(both) && !both.chance.once_in(4) {

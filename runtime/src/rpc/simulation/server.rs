@@ -24,7 +24,7 @@ impl Server {
         self.runs.get(&call).copied().unwrap_or_default()
     }
 
-    /// Reads some of what was written.
+    /// Reads some of the written bytes.
     pub(super) fn read(&mut self, chance: &mut Chance, pipes: &mut Both) {
         if self.is_dead {
             return;
@@ -43,7 +43,7 @@ impl Server {
         }
     }
 
-    /// Takes a line, where it is whole.
+    /// Handles a line, if it is complete.
     fn take(&mut self, chance: &mut Chance) {
         let Ok(message) = serde_json::from_slice::<Value>(&self.line) else { return };
         self.line.clear();

@@ -56,7 +56,7 @@ impl FarEnd for Stranger {
 }
 
 impl DuplexTransport {
-    /// Creates a transport over the streams, which are opened now. Dropped: what was opened is closed.
+    /// Opens the streams, and creates a transport over them. If the future is dropped, opened streams are closed.
     pub(crate) async fn over(
         streams: &Streams,
         ledger: Arc<Ledger>,
@@ -96,7 +96,7 @@ pub trait Connector: Send + Sync + 'static {
     /// Opens the streams. The connect timeout applies, and the future may be dropped.
     ///
     /// # Errors
-    /// Why there is no connection; secrets of the server's configuration are removed from the message.
+    /// Fails if the connection cannot be opened; secrets of the server's configuration are removed from the message.
     fn connect(&self) -> impl Future<Output = io::Result<(Self::Read, Self::Write)>> + Send;
 }
 

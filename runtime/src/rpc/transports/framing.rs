@@ -1,7 +1,7 @@
 //! Finds JSON-RPC messages in a server's stdout.
 //!
-//! The protocol says one message a line. Real servers also print banners, pretty-printed JSON, batches and lines without
-//! end. Every byte is looked at three times at most, and what is kept is bounded.
+//! The protocol requires one message per line. Real servers also print banners, pretty-printed JSON, batches and
+//! endless lines. Every byte is examined at most three times, and memory is bounded.
 
 mod scanner;
 
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use self::scanner::{Scanner, Step};
 
-/// How much of a line that is no message is kept, to be shown.
+/// The number of bytes of a noise line that are kept for display.
 const NOISE_KEPT: usize = 2048;
-/// How many lines of a text that is no message are kept.
+/// The number of lines of noise that are kept.
 const NOISY_LINES_KEPT: usize = 20;
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
@@ -24,7 +24,7 @@ pub(crate) enum Frame {
     Object { text: Vec<u8>, id: Option<Value> },
     /// An object beyond the limit, which was not kept.
     TooLarge { id: Option<Value> },
-    /// A line, or the beginning of one, that is no part of a message.
+    /// A line, or the beginning of one, that is not part of a message.
     Noise(Vec<u8>),
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Framer {
 enum State {
     /// Before a message. The elements of a batch are taken one by one.
     Between { in_batch: bool },
-    /// In a line that is no message.
+    /// Inside a line that is not a message.
     Noise { kept: Vec<u8> },
-    /// In what may be a message.
+    /// Inside a possible message.
     Object(Box<Candidate>),
 }
 
@@ -59,12 +59,12 @@ impl Framer {
         Self { limit, state: State::Between { in_batch: false }, found: VecDeque::new() }
     }
 
-    /// Returns the next of what was found.
+    /// Returns the next frame that was found.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         self.found.pop_front()
     }
 
-    /// Takes what was read.
+    /// Processes bytes that were read.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         // The part of a line to read again after a rejected candidate.
@@ -200,7 +200,7 @@ impl Framer {
     }
 }
 
-/// A candidate that is no message, and how much of what was given had been read when that was known.
+/// A candidate that is not a message, and the number of bytes read until that was known.
 struct Failed {
     taken: usize,
     candidate: Candidate,
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(messages(&format!("{{\"a\":\"{large}\n{A}\n")), [A]);
     }
 
-    /// The first bytes of what is too large are kept, also where the limit falls between two reads.
+    /// The first bytes of a text that is too large are kept, even if the limit falls between two reads.
     #[test]
     fn noise_is_independent_of_chunk_boundaries() {
         let text = concat!(r#"{"":"#, "\n", r#"[{"jsonrpc":"2.0","result":{"text":"","n":[1.5,null]},"id":0}]"#);
@@ -390,7 +390,7 @@ mod tests {
                 assert!(kept <= 1024 * 1024, "{kept} bytes are kept of {}", flood.escape_ascii());
             }
         }
-        // About a second where every byte is looked at once; never, where it is once for each line.
+        // This takes about a second if every byte is examined once, and forever if it is once for each line.
         assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     }
 

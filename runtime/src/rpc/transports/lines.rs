@@ -30,8 +30,7 @@ pub(crate) trait FarEnd: Send + 'static {
     /// Records why the stream ended, as far as known. Cancel safe: another call records the rest.
     fn note_end(&mut self, notes: &Notes) -> impl Future<Output = ()> + Send;
 
-    /// Ends it, after what is written to it was closed.
-    /// Dropped before the end: dropping the far end kills what is left.
+    /// Ends the far end, after its input was closed. If the future is dropped, dropping the far end kills the rest.
     fn shut_down(&mut self) -> impl Future<Output = ()> + Send;
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct LineTransport<E, R> {
     reader: BufReader<R>,
     framer: Framer,
     ledger: Arc<Ledger>,
-    /// The notes about a server; about a client there are none.
+    /// The notes about a server; `None` for a client.
     notes: Option<Notes>,
     longest: usize,
 }
@@ -104,7 +103,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
         Ok(length > 0)
     }
 
-    /// Cancel safe.
+    /// Returns the next message. Cancel safe.
     async fn next_message(&mut self) -> Option<Incoming> {
         loop {
             while let Some(frame) = self.framer.next() {

@@ -52,7 +52,7 @@ pub trait Transport: Send {
     fn close(&mut self) -> BoxFuture<'_, ()>;
 }
 
-/// Returns `true` if another attempt of what failed for this cause would end alike.
+/// Returns `true` if another attempt would fail with the same cause.
 #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP tells"))]
 pub(crate) fn is_final(cause: &Cause) -> bool {
     #[cfg(feature = "http")]

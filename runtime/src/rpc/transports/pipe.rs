@@ -1,8 +1,8 @@
 //! The destination of messages: the pipe to a child's stdin, including how much of it was read, or any stream.
 //!
-//! A pipe of the usual size holds hundreds of requests, and what a server reads at once lies in its memory: all of them
-//! run, or may have run, though their callers gave up long ago. So the next message is written when the one before it has
-//! been read.
+//! A pipe of the usual size holds hundreds of requests, and a server buffers what it reads at once. All of them may
+//! then run, although their callers gave up long ago. Thus the next message is written only after the previous one was
+//! read.
 //!
 //! All futures here are cancel safe: `was_read`, `ready_again` and `flush` only wait, and a `write` that is dropped
 //! has written nothing. On Windows a `write` that is dropped while it flushes has written what it does not report.
@@ -30,7 +30,7 @@ impl Sink {
         Pipe::new(stdin).map(Self::Child)
     }
 
-    /// Prepares for a message of this length; what was written before has been read.
+    /// Prepares for a message of this length, after all earlier data was read.
     pub(super) fn make_room(&mut self, length: usize) {
         if let Self::Child(pipe) = self {
             pipe.make_room(length);
@@ -80,7 +80,7 @@ impl Sink {
         }
     }
 
-    /// Sends off what was written if that takes no time; `false` if it does.
+    /// Flushes the written data if that takes no time; returns `false` otherwise.
     pub(super) fn flush_at_once(&mut self) -> io::Result<bool> {
         match self {
             Self::Given(stream) => match Pin::new(stream).poll_flush(&mut Context::from_waker(Waker::noop())) {
@@ -91,7 +91,7 @@ impl Sink {
         }
     }
 
-    /// Sends off what was written.
+    /// Flushes the written data.
     pub(super) async fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Child(_) => Ok(()),
@@ -146,7 +146,7 @@ mod system {
             Ok(Self { sender, size: LARGE })
         }
 
-        /// Prepares for a message of this length; what was written before has been read.
+        /// Prepares for a message of this length, after all earlier data was read.
         pub(in super::super) fn make_room(&mut self, length: usize) {
             if length > SMALL {
                 self.resize(LARGE);

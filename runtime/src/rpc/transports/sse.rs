@@ -84,7 +84,7 @@ impl SseTransport {
         self.arrived.extend(messages.into_iter().filter_map(|message| self.http.ledger.received(message, None)));
     }
 
-    /// Cancel safe.
+    /// Returns the next message. Cancel safe.
     async fn next_message(&mut self) -> Option<Incoming> {
         loop {
             if let Some(message) = self.arrived.pop_front() {

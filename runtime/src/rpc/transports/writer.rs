@@ -37,7 +37,7 @@ struct Stream {
 
 impl Writer {
     /// # Errors
-    /// Outside of a runtime.
+    /// Fails outside of a runtime.
     pub(crate) fn new(sink: Sink, ledger: Arc<Ledger>) -> io::Result<Self> {
         let stream = Arc::new(Mutex::new(Stream { sink: Some(sink), position: 0 }));
         let runtime = Handle::try_current().map_err(io::Error::other)?;
@@ -61,8 +61,7 @@ impl Writer {
         }
     }
 
-    /// How much of what was written a server that is gone can have read at most, where the system says so.
-    /// Cancel safe.
+    /// Returns the maximum number of bytes that a dead server can have read, if the system reports it. Cancel safe.
     pub(crate) async fn read_at_most(&self) -> Option<u64> {
         // A task that writes to a closed pipe fails soon.
         let stream = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await.ok()?;
@@ -70,7 +69,7 @@ impl Writer {
         Some(stream.position.saturating_sub(lost))
     }
 
-    /// Returns the stream, once what was written before has been read. Dropped: its place in the queue is lost.
+    /// Returns the stream, once all earlier data was read. If the future is dropped, its place in the queue is lost.
     async fn turn(&self) -> OwnedMutexGuard<Stream> {
         let mut stream = self.stream.clone().lock_owned().await;
         if let Some(sink) = &mut stream.sink {
@@ -79,7 +78,7 @@ impl Writer {
         stream
     }
 
-    /// Returns the stream, where nothing is in the way.
+    /// Returns the stream, if it is free.
     fn turn_at_once(&self) -> Option<OwnedMutexGuard<Stream>> {
         let mut stream = self.stream.clone().try_lock_owned().ok()?;
         let is_free = !self.closing.is_cancelled() && stream.sink.as_mut().is_some_and(Sink::is_read);
@@ -145,8 +144,8 @@ impl Writer {
 }
 
 impl Sender for Writer {
-    /// A task writes the rest of a message that cannot be written at once, since half of a message must not stay behind when its
-    /// caller gives up.
+    /// Sends a message. If it cannot be written at once, a task writes the rest, because a caller that gives up must
+    /// not leave half a message behind.
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         let Some((mut stream, line)) = self.turn_at_once().and_then(|stream| Some((stream, line(&message).ok()?)))
         else {
@@ -194,7 +193,8 @@ impl Stream {
         Ok((written, sink.flush_at_once()?))
     }
 
-    /// Not cancel safe: half of a line may have been written. A task runs it, and drops it only when the pipe closes.
+    /// Writes all bytes. It is not cancel safe, because half a line may have been written. A task runs it, and drops it
+    /// only when the pipe closes.
     async fn write_all(&mut self, mut rest: &[u8]) -> io::Result<()> {
         let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         sink.make_room(rest.len());

@@ -54,7 +54,7 @@ pub(in super::super) fn form(keyword: &str) -> Form {
     }
 }
 
-/// Draft 4 has a boolean beside the bound that it makes exclusive.
+/// Recognizes the boolean of draft 4 that makes the bound beside it exclusive.
 pub(super) fn is_draft4_bound(map: &Map<String, Value>, keyword: &str) -> bool {
     let bound = match keyword {
         "exclusiveMinimum" => "minimum",
@@ -95,7 +95,7 @@ pub(super) fn translate(schema: &mut Map<String, Value>, draft: Draft) {
     }
 }
 
-/// `OpenAPI` has `nullable: true` beside the type.
+/// Translates `nullable: true` of `OpenAPI`.
 fn nullable(schema: &mut Map<String, Value>) {
     if schema.get("nullable") != Some(&Value::Bool(true)) {
         return;
@@ -119,7 +119,7 @@ fn exclusive_bound(schema: &mut Map<String, Value>, bound: &str, exclusive: &str
     }
 }
 
-/// Up to 2019-09, a list in `items` is what `prefixItems` is now.
+/// Renames a list in `items` to `prefixItems`, as versions after 2019-09 require.
 fn tuple(schema: &mut Map<String, Value>) {
     if !schema.get("items").is_some_and(Value::is_array) {
         return;

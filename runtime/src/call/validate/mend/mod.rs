@@ -37,7 +37,7 @@ pub(super) fn mend(schema: &Value, draft: Draft, probe: Option<Probe>) -> Result
         let Some(pointer) = reference.local_pointer().filter(|pointer| !mender.seen.contains(pointer)) else {
             continue;
         };
-        // A reference may lead to a place where no keyword puts a schema.
+        // A reference may lead to a place at which no keyword expects a schema.
         if let Some(target) = root.pointer(&pointer).cloned() {
             let depth = pointer.matches('/').count();
             let mended = mender.schema(&target, &Place { pointer: pointer.clone(), draft, depth })?;
@@ -116,11 +116,11 @@ impl Mender {
     ) -> Result<Option<Value>, UnusableSchema> {
         let here = place.child(keyword);
         let mended = match form(keyword) {
-            // Added again where it means something.
+            // The keyword is added again where it is valid.
             Form::Dialect => return Ok(None),
             Form::Other => Some(value.clone()),
             Form::Value => return Ok(self.value(map, keyword, value, &here)),
-            // Says nothing about values, so that nothing is lost.
+            // The keyword does not restrict values, so removing it loses nothing.
             Form::Annotation => return Ok(self.is_taken(here.draft, json!({ keyword: value })).then(|| value.clone())),
             Form::Reference => value.as_str().map(|target| {
                 self.references.push(Reference { pointer: here.pointer.clone(), target: target.to_owned() });
@@ -255,7 +255,7 @@ impl Mender {
     }
 }
 
-/// A branch that could be anything makes the others meaningless.
+/// Returns `true` if a branch is not a schema. It could then match anything, and the other branches have no meaning.
 fn branches_are_malformed(keyword: &str, branches: &[Value]) -> bool {
     matches!(keyword, "anyOf" | "oneOf") && !branches.iter().all(|branch| branch.is_object() || branch.is_boolean())
 }
@@ -270,7 +270,7 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Returns the place in the same document that it leads to, where it says so by a JSON pointer.
+    /// Returns the target in the same document, if the reference is a JSON pointer.
     pub(super) fn local_pointer(&self) -> Option<String> {
         let pointer = self.target.strip_prefix('#')?;
         (pointer.is_empty() || pointer.starts_with('/'))

@@ -25,11 +25,11 @@ use crate::ground::deadline::Patience;
 use crate::ground::sync::lock;
 use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolCall};
 
-/// The call that makes somebody look goes first.
+/// The delay that lets the triggering call go first.
 const HEAD_START: Duration = Duration::from_millis(10);
 /// How long is waited before the next list of a server that tells of changes all the time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long a server may take to begin telling of changes before it is looked what its tools are.
+/// The time for a server to accept a subscription before its tools are compared anyway.
 const PATIENCE_FOR_SUBSCRIBING: Duration = Duration::from_secs(2);
 
 /// The demands of a server's configuration on bound tools.
@@ -94,7 +94,7 @@ struct Listed {
 }
 
 impl LiveTools {
-    /// Notes what a call is bound to, and with it the rest of its bindings.
+    /// Records the tool that a call is bound to, and the rest of its bindings.
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
         let mut known = lock(&self.bound);
         if !known.seen.insert(bound.id()) {
@@ -105,7 +105,7 @@ impl LiveTools {
         {
             known.tools.extend(server.tools.iter().map(Bound::Spec));
         }
-        // The same constant may stand in several places.
+        // One constant may have several addresses.
         if !known.tools.iter().any(|tool| tool.is(bound)) {
             known.tools.push(bound.clone());
         }

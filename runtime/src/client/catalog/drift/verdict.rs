@@ -49,12 +49,12 @@ impl Difference {
     }
 }
 
-/// All differences of one tool; none where it is what was bound.
+/// All differences of one tool; empty if it matches its binding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Verdict(pub(super) Vec<Difference>);
 
 impl Verdict {
-    /// Compares a tool with the one that the server has now; `None` where it is gone.
+    /// Compares a bound tool with the live one; `None` means that it was removed.
     pub(super) async fn of(
         bound: Value,
         live: Option<Value>,
@@ -89,7 +89,7 @@ impl Verdict {
         Self(found)
     }
 
-    /// That it cannot be known what was bound.
+    /// Creates the difference of a tool whose binding is unreadable.
     pub(super) fn unknown(error: &serde_json::Error) -> Self {
         Self(vec![Difference::breaking(&format!("its bindings contain a schema that is not JSON: {error}"))])
     }

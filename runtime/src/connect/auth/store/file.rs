@@ -27,7 +27,7 @@ impl FileTokenStore {
         Self { folder: folder.into() }
     }
 
-    /// The key is hashed, because a URL is no name of a file.
+    /// Returns the path for a key, which is hashed because it is a URL.
     fn path(&self, key: &str, extension: &str) -> PathBuf {
         self.folder.join(format!("{}.{extension}", hash(key)))
     }

@@ -43,7 +43,7 @@ impl KeyringTokenStore {
         Self { locks: Some(FileTokenStore::new(folder)), ..self }
     }
 
-    /// Does something with the tokens of one server; that there are none is no error.
+    /// Accesses the entry of one server; a missing entry is not an error.
     fn on_entry<T>(
         &self,
         key: &str,

@@ -8,8 +8,9 @@ use super::{FileTokenStore, StoreLock, StoredTokens, TokenStore, TokenStoreError
 /// The service of the entries in the keyring, and the name of the folder.
 const NAME: &str = "mcp-bindgen";
 
-/// Stores tokens where `mcp-bindgen auth login` does, for the user who runs the program: with feature `keyring` in the
-/// keyring of the operating system where there is one, else in files that only the user can read (mode 0600).
+/// The token store of `mcp-bindgen auth login`, for the user who runs the program. With feature `keyring` it is the
+/// keyring of the operating system, if available. Otherwise it consists of files that only the user can read (mode
+/// 0600).
 ///
 /// The folder is `mcp-bindgen/tokens` below `$XDG_STATE_HOME` or `~/.local/state`; on macOS below
 /// `~/Library/Application Support`, on Windows below `%LOCALAPPDATA%`.
@@ -25,7 +26,7 @@ const NAME: &str = "mcp-bindgen";
 /// ```
 #[derive(Clone, Debug)]
 pub struct LocalTokenStore {
-    /// None on a machine where the user has no home.
+    /// The file store, or `None` if the user has no home.
     files: Option<FileTokenStore>,
     #[cfg(feature = "keyring")]
     keyring: super::KeyringTokenStore,

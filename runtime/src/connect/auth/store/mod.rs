@@ -49,19 +49,19 @@ pub trait TokenStore: Send + Sync {
     /// Returns the stored tokens of a server.
     ///
     /// # Errors
-    /// Why it cannot be read; that there is nothing is no error.
+    /// Fails if the store cannot be read; a missing entry is not an error.
     fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError>;
 
-    /// Keeps something for a server, in place of what was kept.
+    /// Stores the tokens of a server, in place of earlier ones.
     ///
     /// # Errors
-    /// Why it cannot be kept.
+    /// Fails if the store cannot be written.
     fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError>;
 
-    /// Forgets a server.
+    /// Removes the tokens of a server.
     ///
     /// # Errors
-    /// Why it cannot be removed; that there is nothing is no error.
+    /// Fails if the entry cannot be removed; a missing entry is not an error.
     fn remove(&self, key: &str) -> Result<(), TokenStoreError>;
 
     /// Acquires the right to refresh the tokens of a server, because a refresh token may be usable only once. Returns
@@ -105,7 +105,7 @@ impl StoreLock {
 
 debug_as!(StoreLock, "StoreLock");
 
-/// Why a store does not do what it should.
+/// The error of a token store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct TokenStoreError(String);

@@ -36,7 +36,7 @@ pub(super) fn find(writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
     find_in(&PATHS.map(Path::new), &BUBBLEWRAP, writable)
 }
 
-/// The same for any such program.
+/// Finds any such program in these paths.
 pub(super) fn find_in(paths: &[&Path], tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, Refusal> {
     let Tool { key, name, install } = tool;
     let mut refusal = None;
@@ -58,7 +58,7 @@ pub(super) fn find_in(paths: &[&Path], tool: &Tool, writable: &[PathBuf]) -> Res
     }))
 }
 
-/// Returns where a program really is, if root alone can replace it.
+/// Returns the real path of a program, if only root can replace it.
 fn check(path: &Path, tool: &Tool, writable: &[PathBuf]) -> Result<PathBuf, (Kind, io::Error)> {
     let unsafe_at = |place: &Path, what: &str| {
         let message = format!("{what} `{}`; install {} as root, {}", shown(place), tool.name, tool.install);

@@ -33,7 +33,7 @@ impl Sandbox {
         match *self {}
     }
 
-    /// Never called, and so never dropped: there is no sandbox.
+    /// Matches on a sandbox that cannot exist, so it is never called.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         match *self {}
     }

@@ -36,7 +36,7 @@ pub(super) struct Plan {
     pub(super) env: Vec<(&'static str, OsString)>,
     /// The homes of the user, as they really are.
     pub(super) homes: Vec<PathBuf>,
-    /// The folders that the server may write to, where they were named.
+    /// The folders that the server may write to, if it is restricted.
     pub(super) writable: Vec<PathBuf>,
     temp_home: Option<PathBuf>,
 }
@@ -196,14 +196,14 @@ struct Home {
 }
 
 impl Home {
-    /// Returns `true` if something else can stand in its place.
+    /// Returns `true` if an empty folder can replace the home.
     fn can_be_hidden(&self) -> bool {
         let mut others = SYSTEM.split(',').chain(OWN).chain(["/etc", "/var/tmp", "/sys"]);
         !others.any(|other| Path::new(other).starts_with(&self.way.real))
     }
 }
 
-/// Returns the homes that there are: that of this process, and that of the user, where it is another.
+/// Returns the existing homes: that of this process, and that of the user if it differs.
 fn homes() -> Vec<Home> {
     let user = rustix::process::getuid().as_raw().to_string();
     let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -222,7 +222,7 @@ fn homes() -> Vec<Home> {
     homes
 }
 
-/// A variable that `home = "temp"` sets cannot be set otherwise as well.
+/// Checks that no other setting sets a variable of `home = "temp"`.
 fn check_variables(program: &Program<'_>) -> Result<(), Refusal> {
     let wrong = |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove one of the two")));
     if program.env.contains_key("HOME") {
@@ -234,7 +234,7 @@ fn check_variables(program: &Program<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Everything that this process sees, but for what is a server's own.
+/// Returns the view of this process, except for folders that each server has for itself.
 fn whole() -> View {
     let mut view = own();
     view.put("/", Place::Write);

@@ -43,8 +43,8 @@ use super::Program;
 /// server without isolation. Does not start anything.
 ///
 /// # Errors
-/// The error of connecting, with the next step behind `; `: bubblewrap is not installed, somebody else than root can replace
-/// it, or the isolation contradicts itself.
+/// Fails like connecting, with the next step after `; `: bubblewrap is not installed, a user other than root can
+/// replace it, or the isolation contradicts itself.
 pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
     let (Some(isolation), Transport::Stdio { command, args, cwd }) = (&config.isolation, &config.transport) else {
         return Ok(None);

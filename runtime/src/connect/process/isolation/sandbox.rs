@@ -15,10 +15,10 @@ use crate::ConnectErrorKind as Kind;
 use crate::connect::process::Program;
 use crate::connect::process::{environment, find};
 
-/// The exit code of the shell that looks for the program, where it is not there.
+/// The exit code of the shell if the program does not exist.
 const NOT_THERE: i32 = 77;
-/// Variables that have programs load libraries. Bubblewrap itself, which nothing holds yet, must not load what the server
-/// wrote to a folder.
+/// Variables that make programs load libraries. Bubblewrap itself runs without isolation, so it must not load a library
+/// that the server wrote.
 const OF_LOADER: &str = "LD_";
 
 /// How a program is started in its bounds.
@@ -89,12 +89,12 @@ impl Sandbox {
         self.wrapping(before.chain([self.program.clone().into_os_string()]))
     }
 
-    /// Returns what has to stay as long as the server runs.
+    /// Returns the part that must live as long as the server.
     pub(crate) fn gate(&self) -> Option<Arc<Gate>> {
         self.gate.clone()
     }
 
-    /// Changes the environment of the command to what it has in these bounds.
+    /// Sets the environment of the isolated command.
     pub(crate) fn change_env(&self, command: &mut Command) {
         command.envs(self.env.iter().map(|(name, value)| (*name, value)));
         for name in &self.withheld {
@@ -102,9 +102,8 @@ impl Sandbox {
         }
     }
 
-    /// Why nothing can run in these bounds, where that is so. It is asked when a server did not begin to speak, and
-    /// tries it out with a program that ends at once.
-    /// Dropped before the answer: that program is killed.
+    /// Returns the reason why no program can run in this sandbox, if that is so. It runs a program that ends at once,
+    /// after a server failed to start speaking. Dropping the future kills that program.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         let mut shell = self.wrapping(["/bin/sh".into()]);
         shell.args(["-c", &format!("[ -x \"$1\" ] || exit {NOT_THERE}"), "sh"]).arg(&self.program);

@@ -25,8 +25,8 @@ pub(super) enum Place {
     Processes,
 }
 
-/// A child's view of the files: each place with all below it, up to the next one. Paths sort so that a folder comes
-/// before what is in it.
+/// A child's view of the files: each path decides for everything below it, up to the next path. Paths are sorted so
+/// that a folder precedes its contents.
 #[derive(Default)]
 pub(super) struct View {
     /// Sorted.
@@ -34,7 +34,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Puts something at a place that is no symbolic link, nor behind one.
+    /// Sets the place of a path that is not a symbolic link, and not behind one.
     pub(super) fn put(&mut self, real: impl Into<PathBuf>, place: Place) {
         let real = real.into();
         match self.search(&real) {
@@ -47,16 +47,16 @@ impl View {
         self.places.binary_search_by(|(at, _)| at.as_path().cmp(real))
     }
 
-    /// Puts something at the end of a way, and the links that lead to it where they would be missing.
+    /// Sets the place at the end of a path, and adds the missing links to it.
     pub(super) fn put_at(&mut self, way: &Way, place: Place) {
         self.put_links(way);
         self.put(&way.real, place);
     }
 
-    /// Shows what is at a path to be read, where it is not seen already.
+    /// Shows a path for reading, unless it is already visible.
     ///
     /// # Errors
-    /// Fails if nothing is there.
+    /// Fails if the path does not exist.
     pub(super) fn show(&mut self, path: &Path) -> io::Result<()> {
         let way = follow(path)?;
         self.put_links(&way);
@@ -74,7 +74,7 @@ impl View {
         }
     }
 
-    /// Returns `true` if the child sees what is really there.
+    /// Returns `true` if the child sees the real file.
     pub(super) fn shows(&self, real: &Path) -> bool {
         match self.place_of(real) {
             Some(Place::Read | Place::Write) => true,

@@ -11,7 +11,7 @@ const MOST_LINKS: usize = 40;
 /// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Way {
-    /// The symbolic links on the way, in order: where each is, without any link before it, and what it says.
+    /// The symbolic links on the path, in order: the resolved position of each, and its target.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// The path without any link.
     pub(super) real: PathBuf,
@@ -20,7 +20,7 @@ pub(super) struct Way {
 /// Follows an absolute path.
 ///
 /// # Errors
-/// Fails if nothing is at the end of it, or it cannot be followed.
+/// Fails if the target does not exist, or if the path cannot be followed.
 pub(super) fn follow(path: &Path) -> io::Result<Way> {
     let mut rest: VecDeque<OsString> = parts(path).collect();
     let mut real = PathBuf::from("/");

@@ -39,7 +39,7 @@ fn cut(value: &Value) -> String {
     format!("{}{rest}", printable(&kept))
 }
 
-/// Returns the first few differences; none where the one may stand for the other.
+/// Returns the first few differences; empty if the values match.
 pub(super) fn differences(recorded: &Value, now: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(String::new(), Some(recorded), Some(now), &mut found);
@@ -67,7 +67,7 @@ fn compare(pointer: String, recorded: Option<&Value>, now: Option<&Value>, found
     }
 }
 
-/// Returns `true` if a recorded value is this one: what was redacted may be anything.
+/// Returns `true` if a recorded value matches: a redacted part matches anything.
 fn stands_for(recorded: &Value, now: &Value) -> bool {
     match (recorded, now) {
         (Value::String(recorded), Value::Number(_)) => recorded == REDACTED,

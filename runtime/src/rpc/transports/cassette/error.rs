@@ -26,7 +26,7 @@ pub enum CassetteError {
         /// Why.
         message: String,
     },
-    /// A line is not what a cassette holds.
+    /// A line is not valid in a cassette.
     #[error("{}:{line}: invalid cassette line: {message}; record it again", .path.display())]
     #[non_exhaustive]
     Malformed {

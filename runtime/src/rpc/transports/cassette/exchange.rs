@@ -9,7 +9,7 @@ use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Request {
     pub(super) method: String,
-    /// `null` where there are none.
+    /// The parameters; `null` if there are none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(super) params: Value,
 }

@@ -145,7 +145,7 @@ impl Cassette {
         self.inner.save_or_log();
     }
 
-    /// Returns `true` if there is no server behind it.
+    /// Returns `true` if a recording replaces the server.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.inner.mode, Mode::Replay(_))
     }
@@ -178,7 +178,7 @@ impl Cassette {
         }
     }
 
-    /// Changes the tape, where it records.
+    /// Changes the tape, if the cassette records.
     fn change<T: Default>(&self, change: impl FnOnce(&mut Tape) -> T) -> T {
         let Mode::Record(recording) = &self.inner.mode else { return T::default() };
         let mut recording = lock(recording);

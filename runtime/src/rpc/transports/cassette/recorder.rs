@@ -12,7 +12,7 @@ use crate::ground::sync::lock;
 use crate::rpc::ledger::Witness;
 use crate::rpc::sent::Message;
 
-/// Open until somebody closes it: its answer is no answer to anything.
+/// The method of a subscription, which stays open and has no meaningful response.
 pub(super) const SUBSCRIPTION: &str = "subscriptions/listen";
 /// Notifications that the client ignores on replay: other requests are meant, or other times.
 const NOT_KEPT: [&str; 3] =
@@ -128,7 +128,7 @@ impl UnderWay {
         let of_token = |pending: &&mut Pending| token.is_some() && pending.progress_token.as_ref() == token;
         match (self.requests.iter_mut().find(of_token), token) {
             (Some(pending), _) => pending.heard.push(heard),
-            // Progress of what has been answered.
+            // This is progress of an answered request.
             (None, Some(_)) => {}
             (None, None) => match self.requests.first_mut() {
                 Some(pending) => pending.heard.push(heard),

@@ -23,7 +23,7 @@ use crate::rpc::messages::Incoming;
 use crate::rpc::sent::Message;
 use crate::rpc::transports::{Sender, Sending, Transport};
 
-/// Both sides of a transport that replays a cassette.
+/// Returns both sides of a transport that replays a cassette.
 pub(crate) fn replay(
     player: Arc<Player>,
     ledger: Arc<Ledger>,
@@ -59,7 +59,7 @@ struct Scene {
     progress_token: Option<Value>,
     outgoing: Outgoing,
     exchange: Exchange,
-    /// How much of what was heard is over.
+    /// The number of recorded messages that were replayed.
     heard: usize,
 }
 
@@ -90,7 +90,7 @@ impl Stage {
                         self.play(Scene { id, progress_token, outgoing, exchange, heard: 0 });
                         Ok(())
                     }
-                    // There is no server that could have acted on it.
+                    // No server exists that could have acted on it.
                     Err(error) => Err(refused(&outgoing, Failure::not_sent(error.to_string()), error)),
                 }
             }
@@ -127,7 +127,7 @@ impl Stage {
         self.arrive(Value::Object(response));
     }
 
-    /// The program has answered a question.
+    /// Handles the program's answer to a question.
     fn answered(&mut self, id: &Value, fields: &Map<String, Value>) -> Result<(), Failure> {
         let Some(scene) = id.as_str().and_then(|id| self.waiting.remove(id)) else { return Ok(()) };
         let question = scene.heard.checked_sub(1).and_then(|at| scene.exchange.heard.get(at));

@@ -26,7 +26,7 @@ impl Tape {
     }
 
     /// # Errors
-    /// Fails if the text is no cassette, or not all of one.
+    /// Fails if the text is not a cassette, or is incomplete.
     pub(super) fn read(path: &Path, text: &str) -> Result<Self, CassetteError> {
         let malformed =
             |line: usize, message: String| CassetteError::Malformed { path: path.to_owned(), line: line + 1, message };

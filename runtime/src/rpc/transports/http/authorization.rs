@@ -11,20 +11,20 @@ use super::refusals::{HttpError, HttpErrorKind};
 use crate::ground::redact::Redactor;
 use crate::rpc::ledger::Outgoing;
 
-/// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
+/// A source of `Authorization` headers, which obtains another one after a refusal. Errors are messages for a person.
 pub(crate) trait Authorizer: Send + Sync {
-    /// Returns the header of the next request; `None` where it is sent without. Dropped: the task that gets tokens goes
-    /// on.
+    /// Returns the header of the next request, or `None` to send it without one. Dropping the future does not stop the
+    /// task that obtains tokens.
     fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>>;
 
     /// Handles a refused request. Returns `true` if a new header is available for a retry. Dropping the future does not
     /// stop the task that obtains tokens.
     fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>>;
 
-    /// Returns the action that it waits for, where somebody has to act.
+    /// Returns the action of a user that it waits for, if any.
     fn waits_for(&self) -> Option<String>;
 
-    /// Returns how much longer a connection waits while somebody has to act, if it does.
+    /// Returns the extra time for connecting while a user must act, if any.
     fn extra_time(&self) -> Option<Duration>;
 
     /// Knows all that is secret about the authorization.

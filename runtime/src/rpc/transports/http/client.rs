@@ -12,7 +12,8 @@ use crate::ground::sync::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
-/// Node and uvicorn close what was idle for five seconds; a request that crosses the end of its connection is lost.
+/// The lifetime of idle connections. Node and uvicorn close theirs after five seconds, and a request at that moment is
+/// lost.
 const IDLE_CONNECTIONS_KEPT: Duration = Duration::from_secs(4);
 
 /// Returns the HTTP client of this runtime for a network path, so that connections to one origin share sockets. The
@@ -65,10 +66,10 @@ fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
-/// A redirect elsewhere would carry the headers, and with them the secrets, to somebody else.
+/// Checks a redirect, which must stay on the origin: the headers contain secrets.
 ///
 /// # Errors
-/// Says why a redirect from the last of the visited URLs is not followed.
+/// Fails with the reason why a redirect from the last of the visited URLs is not followed.
 pub(super) fn check_redirect(status: StatusCode, target: &Url, visited: &[Url]) -> Result<(), String> {
     let stays = visited.last().is_some_and(|from| from.origin() == target.origin());
     // The other redirects turn a POST into a GET.

@@ -67,7 +67,7 @@ impl Reader {
 struct Parser {
     limit: usize,
     line: Vec<u8>,
-    /// Also of what is not kept.
+    /// The length of the current line, including bytes that are not kept.
     line_length: usize,
     after_cr: bool,
     is_first_line: bool,
@@ -134,7 +134,7 @@ impl Parser {
             "event" => self.current.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => self.current.id = Some(value.to_owned()),
             "retry" => self.current.retry = value.parse().ok().or(self.current.retry),
-            // A comment keeps the connection alive, and nothing of it is kept.
+            // A comment only keeps the connection alive, and is not kept.
             "" => self.kept = self.kept.saturating_sub(line.len()),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! A request over streamable HTTP: its POST, and the response stream until the result.
 //!
-//! `try_exchange` and `follow` end with `exchange`: dropping them closes the response, and what the server sends
-//! later is lost.
+//! `try_exchange` and `follow` end with `exchange`: dropping them closes the response, and later messages of the server
+//! are lost.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl Requests {
         if outgoing.is_settled() { Ok(()) } else { Err(self.no_answer(&kind, &body)) }
     }
 
-    /// Reads events until one is the answer, also where the stream is cut in between.
+    /// Reads events until the response arrives, and resumes the stream if it breaks.
     async fn follow(
         &self,
         mut reader: Reader,

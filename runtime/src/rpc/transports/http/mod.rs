@@ -54,9 +54,8 @@ pub(crate) struct HttpClient {
 }
 
 impl HttpClient {
-    /// Sends a request, with what the configuration says and what the protocol adds to it. `outgoing` is the message, and
-    /// hears when it leaves.
-    /// Dropped: the request ends, and the server may have acted on it if it had left.
+    /// Sends a request with the headers of the configuration and of the protocol. `outgoing` is the message, and
+    /// records when it leaves. Dropping the future ends the request; if it had left, the server may have acted on it.
     pub(super) async fn send(
         &self,
         request: reqwest::RequestBuilder,
@@ -65,7 +64,7 @@ impl HttpClient {
     ) -> Result<reqwest::Response, HttpError> {
         let mut all = self.headers.clone();
         all.extend(headers);
-        // `headers` replaces; what the builder has set already (Accept, Content-Type) the configuration may not name.
+        // `headers` replaces headers; the configuration may not set those of the builder (Accept, Content-Type).
         let request = request.headers(all).build().map_err(HttpError::from);
         let sending = async {
             match &self.authorizer {
@@ -81,8 +80,8 @@ impl HttpClient {
         Ok(response)
     }
 
-    /// Sends a request, and again where a redirect leads: reqwest follows none with a body that tells when it leaves.
-    /// Dropped: as `send`.
+    /// Sends a request, and repeats it after a redirect: reqwest does not follow redirects for a body that reports when
+    /// it leaves. Dropping the future acts like dropping `send`.
     async fn attempt(
         &self,
         mut request: reqwest::Request,
@@ -133,8 +132,8 @@ impl HttpClient {
         redactor
     }
 
-    /// Returns the meaning of a status that is no success.
-    /// Dropped: the body is not read on.
+    /// Returns the error for a status that is not a success. If the future is dropped, the rest of the body is not
+    /// read.
     pub(super) async fn refused(&self, response: reqwest::Response) -> HttpError {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = bodies::beginning(response).await;

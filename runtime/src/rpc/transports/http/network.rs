@@ -33,7 +33,7 @@ impl PartialEq for Customize {
 
 debug_as!(Customize, "Customize(..)");
 
-/// The way to a server. For what is not set, the system and the environment decide.
+/// The network path to a server. The system and the environment set the defaults.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct Network {
     /// PEM, as read.
@@ -44,10 +44,10 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The way that a configuration without placeholders names; files are read here.
+    /// Creates the network path of a configuration without placeholders, and reads its files.
     ///
     /// # Errors
-    /// Says which key is wrong, without its value.
+    /// Fails with the invalid key, without its value.
     pub(crate) fn of(config: &ServerConfig, customize: Option<Customize>) -> Result<Self, String> {
         for key in ["ca", "client_cert", "proxy"] {
             if let Some(problem) = config.network_problem(key) {
@@ -73,7 +73,7 @@ impl Network {
     /// # Errors
     /// Says which key is wrong, or that the system's certificates cannot be read.
     pub(super) fn apply(&self, builder: ClientBuilder, is_secure: bool) -> Result<ClientBuilder, String> {
-        // Plain HTTP works where the system has no certificates, too.
+        // Plain HTTP also works if the system has no certificates.
         let tls = if is_secure { self.tls()? } else { trusting(RootCertStore::empty())?.with_no_client_auth() };
         let builder = builder.tls_backend_preconfigured(with_protocols(tls));
         let builder = self.http_proxy()?.into_iter().fold(builder, ClientBuilder::proxy);
@@ -111,7 +111,7 @@ impl Network {
 
 type Verified = rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>;
 
-/// ring, for our connections alone: what the program installs for itself is not touched.
+/// Creates a builder with ring for these connections only; the program's own provider is untouched.
 fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
     ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -137,7 +137,7 @@ fn of_system() -> Result<ClientConfig, String> {
     Ok(CONFIG.get_or_init(|| config).clone())
 }
 
-/// The server chooses HTTP/2 where this build has it.
+/// Sets the protocols; the server chooses HTTP/2 if this build supports it.
 fn with_protocols(mut tls: ClientConfig) -> ClientConfig {
     if cfg!(feature = "http2") {
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -150,7 +150,7 @@ fn pem(key: &str, text: &str) -> Result<Vec<u8>, String> {
     if text.contains("-----BEGIN ") {
         return Ok(text.as_bytes().to_vec());
     }
-    // A value that is no path may be a secret.
+    // A value that is not a path may be a secret.
     fs::read(located(text, std::env::home_dir())).map_err(|error| format!("`{key}`: failed to read the file: {error}"))
 }
 
@@ -181,7 +181,7 @@ fn identity(pem: &[u8]) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'
     if pem.windows(ENCRYPTED.len()).any(|begin| begin == ENCRYPTED) {
         return Err("`client_cert`: the private key is encrypted, which is not supported; decrypt it".to_owned());
     }
-    // The error may repeat what it could not read.
+    // The error may repeat the unreadable value.
     let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| "`client_cert` has no private key in PEM")?;
     Ok((chain, key))
 }

@@ -67,7 +67,7 @@ fn header_value(argument: &Value) -> Option<HeaderValue> {
     HeaderValue::from_str(&encode(&text)).ok()
 }
 
-/// A value that a header cannot carry as it is travels in base64.
+/// Encodes a value in base64 if a header cannot carry it unchanged.
 pub(super) fn encode(text: &str) -> String {
     let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
     let unprintable = text.chars().any(|c| !(' '..='~').contains(&c));
@@ -91,7 +91,7 @@ fn annotations(schema: &Value) -> Result<Vec<Mirrored>, String> {
     Ok(found)
 }
 
-/// `path` is there as long as only `properties` led here from the root.
+/// Walks a schema; `path` is set while only `properties` lead here from the root.
 fn walk(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<Mirrored>) -> Result<(), String> {
     let Value::Object(keywords) = schema else {
         return match schema {

@@ -42,11 +42,11 @@ pub enum RouteError {
 }
 
 impl Route {
-    /// The way to the origin of a URL, with the certificates and the proxy of a configuration without placeholders: of
-    /// the rest of the URL nothing is ever sent.
+    /// Creates a check of the origin of a URL, with the certificates and the proxy of a configuration without
+    /// placeholders. The rest of the URL is never sent.
     ///
     /// # Errors
-    /// Says what is wrong with the URL or the configuration, without their values.
+    /// Fails if the URL or the configuration is invalid, without showing their values.
     pub fn to(url: &str, config: &ServerConfig) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| format!("it is not a URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -63,7 +63,7 @@ impl Route {
         Ok(Self { origin, proxy, network })
     }
 
-    /// Host and port of the origin.
+    /// Returns the host and port of the origin.
     pub fn place(&self) -> String {
         format!("{}:{}", self.origin.host_str().unwrap_or_default(), self.port())
     }
@@ -104,7 +104,7 @@ impl Route {
         self.origin.port_or_known_default().unwrap_or_default()
     }
 
-    /// A proxy for plain HTTP answers in the place of an origin that it does not reach.
+    /// Checks a status: a proxy for plain HTTP answers itself if it cannot reach the origin.
     fn answered(&self, status: StatusCode) -> Result<(), RouteError> {
         match status {
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => {

@@ -23,7 +23,7 @@ pub(crate) struct HttpError {
 pub(crate) enum HttpErrorKind {
     /// The request never reached the server.
     NotSent,
-    /// There is no authorization to send it with.
+    /// No authorization is available for the request.
     Unauthorized,
     /// The request had no effect.
     Refused,
@@ -33,7 +33,7 @@ pub(crate) enum HttpErrorKind {
     Redirected,
     /// The server may have forgotten the session, or may have refused the request for another reason.
     SessionLost(StatusCode),
-    /// The server answered with a status that is no success.
+    /// The server answered with an HTTP status that is not a success.
     Status { status: StatusCode, retry_after: Option<Duration> },
 }
 
@@ -58,7 +58,7 @@ impl HttpError {
         }
     }
 
-    /// When the server wants to be asked again.
+    /// Returns the delay that the server requested before the next attempt.
     fn retry_after(&self) -> Option<Duration> {
         match self.kind {
             HttpErrorKind::Status { retry_after, .. } => retry_after,
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(told("soon"), None);
     }
 
-    /// A call that is not dispatched may be sent again, and then runs twice where the server had begun.
+    /// A call that counts as not dispatched may be sent again, and would run twice if the server had begun.
     #[test]
     fn outcome_is_known_only_if_the_call_cannot_have_run() {
         let status = |code| {

@@ -26,14 +26,14 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const ANY_ANSWER: &str = "application/json, text/event-stream";
-/// An id that is shorter is no secret: it would be found in every text.
+/// The minimum length of a secret session id: a shorter one would match in every text.
 const SHORTEST_SECRET_SESSION: usize = 8;
 /// The time to wait for the response to a `DELETE`, which is only a courtesy to the server.
 const PATIENCE_FOR_DELETE: Duration = Duration::from_secs(1);
 const INVALID_REQUEST: i32 = -32600;
 const DISCOVER: &str = "server/discover";
 
-/// The session of a connection, where its server has sessions, and the protocol version.
+/// The session of a connection, if its server has sessions, and the protocol version.
 #[derive(Clone, Default)]
 pub(super) struct Conversation {
     /// Counts the sessions of a connection.
@@ -117,7 +117,7 @@ impl Requests {
         self.http.send(request, headers, outgoing).await
     }
 
-    /// Adds what a server of a version without a handshake wants to see in headers.
+    /// Adds the headers that a server of a version without a handshake requires.
     fn add_headers(&self, request: &MethodCall, headers: &mut HeaderMap) {
         let Some(version) = request.version() else { return };
         let mut add = |name, text: &str| {
@@ -141,8 +141,8 @@ impl Requests {
         }
     }
 
-    /// Returns a stream of the server's own messages, or the rest of an answer that was cut; none where the server has
-    /// no such. Dropped: the stream is not opened.
+    /// Opens a stream of the server's own messages, or the rest of a broken response. Returns `None` if the server does
+    /// not support it. If the future is dropped, the stream is not opened.
     pub(super) async fn get(
         &self,
         conversation: &Conversation,
@@ -317,7 +317,8 @@ impl Requests {
         }
     }
 
-    /// Takes a message; waits where the connection has no room for it. Dropped while it waits: the message is lost.
+    /// Handles a message, and waits if the connection has no room for it. If the future is dropped while it waits, the
+    /// message is lost.
     async fn take(&self, message: Value, answers: Option<&RequestId>) {
         if message.get("method").is_none() {
             let _ = self.http.ledger.received(message, answers);
@@ -328,8 +329,8 @@ impl Requests {
         }
     }
 
-    /// Reads a response whose status is no success: it is an answer to the request, or its failure.
-    /// Dropped: the body is not read on, and the request has no outcome from here.
+    /// Reads a response with an error status: it answers the request, or fails it. If the future is dropped, the rest
+    /// of the body is not read, and the request gets no outcome here.
     pub(super) async fn refused(
         &self,
         message: &Message,
@@ -348,7 +349,7 @@ impl Requests {
             && !is_auth
             && !headers.contains_key(RETRY_AFTER)
         {
-            // A gateway answers with `{"error": "Not Found"}`, which is no error of the protocol.
+            // A gateway may answer `{"error": "Not Found"}`, which is not an error of the protocol.
             let body = serde_json::from_slice(&body).ok();
             if let Some(error) = body.filter(|body: &Value| body.get("error").is_some_and(Value::is_object)) {
                 self.take(error, Some(id)).await;

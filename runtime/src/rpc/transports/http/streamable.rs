@@ -23,7 +23,7 @@ use crate::rpc::transports::{Sender, Sending, Transport};
 /// Messages beyond this many wait in their connections.
 const MESSAGES_UNDER_WAY: usize = 16;
 const REQUESTS_UNDER_WAY: usize = 16;
-/// How long a server may take to accept what it need not answer.
+/// The time for a server to accept a message without a response.
 const PATIENCE_FOR_ACCEPTANCE: Duration = Duration::from_secs(30);
 
 /// The receiving side; dropping it ends all requests.
@@ -45,7 +45,7 @@ pub(crate) struct StreamableSender {
     runtime: Handle,
 }
 
-/// Both sides of a transport to this URL.
+/// Returns both sides of a transport to this URL.
 pub(crate) fn connect(
     url: reqwest::Url,
     http: HttpClient,

@@ -11,7 +11,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The IANA registry of special addresses (RFC 6890 and its successors).
+/// Returns `true` for a public address, by the IANA registry of special addresses (RFC 6890 and its successors).
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !(address.is_private()

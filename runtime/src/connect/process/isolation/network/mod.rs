@@ -39,7 +39,7 @@ const SEEN_AT: &str = "/run/mcp-bindgen-network";
 /// The folder for the sockets of all servers, which no isolated server sees: each has a `/tmp` of its own.
 const FOLDER: &str = "/tmp";
 const SOCKET: &str = "proxy";
-/// The address of the proxy in the server's namespace, where nothing else listens.
+/// The address of the proxy in the server's namespace; no other program listens there.
 const ADDRESS: &str = "http://127.0.0.1:3128";
 /// Starts `socat` in the background, waits until it listens, and becomes the program. 0C38 is 3128.
 const SCRIPT: &str = r#"

@@ -121,7 +121,7 @@ impl Proxy {
     }
 }
 
-/// Reads up to the end of a head: the head, unless it is too large, and what was read behind it.
+/// Reads a head. Returns the head, unless it is too large, and the bytes that were read after it.
 async fn head_of(stream: &mut UnixStream) -> io::Result<(Option<Vec<u8>>, Vec<u8>)> {
     const END: &[u8] = b"\r\n\r\n";
     let mut read = Vec::new();

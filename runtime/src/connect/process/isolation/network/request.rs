@@ -6,7 +6,7 @@ pub(super) struct Request {
     /// In lower case, without a dot at its end.
     pub(super) host: String,
     pub(super) port: u16,
-    /// The head to send to the host; `None` for a tunnel (CONNECT), in which the client sends what it likes.
+    /// The head to send to the host; `None` for a tunnel (CONNECT), which carries arbitrary data.
     pub(super) head: Option<Vec<u8>>,
 }
 
@@ -66,7 +66,7 @@ fn authority(text: &str, default: Option<u16>) -> Result<(String, u16), &'static
         None => (text, default.ok_or("the port is missing")?),
     };
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    // Neither user info, nor an IPv6 address, nor a name that means something else to somebody else.
+    // This excludes user info, IPv6 addresses, and names that other parsers read differently.
     let is_name =
         |label: &str| !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if host.len() > 253 || !host.split('.').all(is_name) {
