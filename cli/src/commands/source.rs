@@ -177,6 +177,20 @@ pub(super) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Resul
 
 /// Returns the errors of patterns of the configuration that do nothing, and of rules that cannot hold.
 pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
+    let faults = Bindings::faults(&bound.snapshot, &bound.options).into_iter().map(|fault| fault.error);
+    idle(bound, server).into_iter().chain(faults).collect()
+}
+
+/// Checks before calls that every pattern of a server has an effect on the tools of its snapshot: a misspelled pattern of `approve`
+/// or of a policy would allow calls. Without a readable snapshot there is nothing to check.
+pub(super) fn check_patterns(config: &Config, server: &str) -> Result<(), Failure> {
+    let path = config.snapshot_path(server);
+    let Some(bound) = path.exists().then(|| bound(config, server, None).ok()).flatten() else { return Ok(()) };
+    idle(&bound, server).into_iter().next().map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Returns the errors of patterns of the configuration that do nothing.
+fn idle(bound: &Bound, server: &str) -> Vec<FileError> {
     let error = |idle: IdlePattern| {
         let message = match idle.reason {
             Idle::NoTool => {
@@ -187,8 +201,7 @@ pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
         };
         idle.error(message, &bound.path)
     };
-    let idle = bound.options.idle_patterns(&bound.snapshot).into_iter().map(error);
-    idle.chain(Bindings::faults(&bound.snapshot, &bound.options).into_iter().map(|fault| fault.error)).collect()
+    bound.options.idle_patterns(&bound.snapshot).into_iter().map(error).collect()
 }
 
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {

@@ -253,3 +253,30 @@ fn binary_content_is_written_to_files() {
         assert_eq!(fs::read(project.path(file)).unwrap(), b"\x89PNG\r\n\x1a\n");
     }
 }
+
+#[test]
+fn misspelled_rule_stops_calls_and_the_proxy() {
+    let tools = json!([{"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}}}}]);
+    for (rule, fault) in [
+        ("approve = [\"ad\"]", "no tool of server `s` matches `ad` in `approve`"),
+        ("exclude = [\"adds\"]", "no tool of server `s` matches `adds` in `exclude`"),
+        (
+            "\n[[policy]]\ntools = [\"s/ad\"]\nthen = \"deny\"\nreason = \"no\"",
+            "no tool of server `s` matches `ad` in `policy`",
+        ),
+        (
+            "\n[[policy]]\ntools = [\"s/add\"]\nwhen = { aa = { min = 1 } }\nthen = \"deny\"\nreason = \"no\"",
+            "no tool of the policy has an argument `aa`",
+        ),
+    ] {
+        let project = offline(&tools);
+        project.write("mcp.toml", &format!("[servers.s]\ncommand = \"./no-such-program\"\n{rule}\n"));
+        for words in [&["call", "s", "add", "--a", "1"][..], &["serve"]] {
+            let run = project.run(words).exits_with(1);
+            assert!(run.stderr.contains(fault), "{words:?}: {}", run.stderr);
+        }
+        // Without a snapshot there is nothing to compare with.
+        fs::remove_file(project.path("mcp/s.json")).unwrap();
+        project.run(&["call", "s", "add", "--a", "1"]).exits_with(5);
+    }
+}

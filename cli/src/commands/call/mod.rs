@@ -15,6 +15,7 @@ use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ToolCall, ToolResult}
 use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
+use super::source;
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::flags::{behind, early, help, input_schema, name_of, own_options};
@@ -46,6 +47,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     if !early.help && !called.may_be_prefixed() {
         tool::admit(&server, tool)?;
     }
+    source::check_patterns(&config, &server.name)?;
     let mut described = tool::of_snapshot(&called, &path, tool, output);
 
     let asked = ClientOptions::new().on_approval(approval::approver(options.yes));

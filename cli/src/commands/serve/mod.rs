@@ -16,6 +16,7 @@ use serde_json::json;
 use self::options::{DRAIN, failure, http_options};
 use self::reload::Reloads;
 use super::host_config::host_config;
+use super::source;
 use crate::args::{self, LogCommand};
 use crate::exit::{Exit, Failure, in_our_words};
 use crate::live;
@@ -85,6 +86,9 @@ impl Source<'_> {
     /// Reads the configuration, and leaves out servers that cannot be reached.
     async fn load(&self, output: &mut Output) -> Result<(Config, Vec<ServerConfig>), Failure> {
         let (config, servers) = project::load_servers(self.config, self.names, output)?;
+        for server in &servers {
+            source::check_patterns(&config, &server.name)?;
+        }
         Ok((config, complete(servers, output).await?))
     }
 }
