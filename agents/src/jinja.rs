@@ -6,11 +6,11 @@ use minijinja::{AutoEscape, Environment, Error, Template, UndefinedBehavior};
 
 use crate::text::line;
 
-/// How much work one text may take, in instructions, or in pieces of 64 bytes of what they make: no loop of a text that anybody
-/// would read comes near, and 64 MiB of text fit.
+/// The work limit of one text, in instructions, or in pieces of 64 bytes of output. Real templates stay far below it,
+/// and 64 MiB of text fit.
 pub(crate) const FUEL: u64 = 2_000_000;
 
-/// Templates read nothing but what they are given: no files, no other templates, and no text of a value.
+/// Creates an environment in which templates read only their inputs: no files and no other templates.
 pub(crate) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

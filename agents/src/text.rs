@@ -4,27 +4,27 @@ use mcp_bindgen_model::visible;
 
 /// The longest first sentence that is shown of a description, in characters.
 pub(crate) const SENTENCE_AT_MOST: usize = 200;
-/// How much of a text is looked at where a line of it is shown, in characters.
+/// The number of characters of a text that are searched for a line to show.
 const LOOKED_AT: usize = 4_000;
 
-/// Returns the first sentence of a description in one line of 200 characters at most, in which nothing is markup; see
-/// [`unmarked`]. A cut shows as `…`.
+/// Returns the first sentence of a description in one line of at most 200 characters without markup; see [`unmarked`].
+/// A cut is shown as `…`.
 pub(crate) fn sentence(text: &str) -> String {
     unmarked(&first_sentence(head(text), SENTENCE_AT_MOST))
 }
 
-/// Returns a name, or whatever else is short, in one line in which nothing is markup and which begins none.
+/// Returns a name or another short text in one line without markup.
 pub(crate) fn label(text: &str) -> String {
     unmarked(inner(&line(head(text))))
 }
 
-/// Returns a text as one line in which nothing is markup: no control, bidirectional or invisible characters, no tags,
-/// no fences, no links, and no delimiters of templates. Its words stay as they are.
+/// Returns a text as one line without markup. Control, bidirectional and invisible characters, tags, fences, links, and
+/// delimiters of templates are removed or escaped. Words stay unchanged.
 pub(crate) fn unmarked_line(text: &str) -> String {
     unmarked(&line(head(text)))
 }
 
-/// Returns a name as it may stand between backticks.
+/// Returns a name that is safe between backticks.
 pub(crate) fn quotable_name(text: &str) -> String {
     const LONGEST_NAME: usize = 128;
     let line = line(head(text));
@@ -84,7 +84,7 @@ fn is_break(character: char) -> bool {
     matches!(character, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns the first sentence of a description, in one line of so many characters at most, which begins no heading,
+/// Returns the first sentence of a description in one line of at most `at_most` characters. The line begins no heading,
 /// quotation or list.
 pub(crate) fn first_sentence(text: &str, at_most: usize) -> String {
     let plain = plain(text);
@@ -117,7 +117,7 @@ fn sentence_end(line: &str) -> Option<usize> {
     None
 }
 
-/// Returns the text in so many characters at most, cut at a word where it is longer, with `…` for what is gone.
+/// Returns the text with at most this many characters, cut at a word, with `…` for the rest.
 pub(crate) fn shortened(text: &str, at_most: usize) -> String {
     if text.chars().count() <= at_most {
         return text.to_owned();
@@ -125,7 +125,7 @@ pub(crate) fn shortened(text: &str, at_most: usize) -> String {
     let end = text.char_indices().nth(at_most.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
     let head = text.get(..end).unwrap_or(text);
     let is_whole = text.get(end..).is_some_and(|rest| rest.starts_with(char::is_whitespace));
-    // A text without spaces is cut where it must be.
+    // A text without spaces is cut inside a word.
     let word_end = head.rfind(char::is_whitespace).filter(|at| !is_whole && *at * 2 > head.len());
     let kept = word_end.and_then(|at| head.get(..at)).unwrap_or(head).trim_end();
     format!("{kept}…")

@@ -12,7 +12,7 @@ use crate::project;
 #[derive(Default)]
 pub(crate) struct Changes(Vec<Change>);
 
-/// A file, and what will be in it; None where it will be gone.
+/// A file with its new contents; `None` removes it.
 type Change = (PathBuf, Option<Vec<u8>>);
 
 impl Changes {

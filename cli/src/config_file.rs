@@ -30,10 +30,10 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads it; one that is not there is empty.
+    /// Reads the file; a missing one is empty.
     ///
     /// # Errors
-    /// Fails if it cannot be read, or is no TOML.
+    /// Fails if the file cannot be read, or is not TOML.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let text = current(path)?.unwrap_or_default();
         Self::parse(&text, path)
@@ -84,7 +84,7 @@ impl ConfigFile {
     /// Adds the table `[servers.NAME]`.
     ///
     /// # Errors
-    /// Fails if there is one already, and if `servers` is no table.
+    /// Fails if the server already exists, or if `servers` is not a table.
     pub(crate) fn add_server(&mut self, name: &str, mut table: Table) -> Result<(), Failure> {
         if !self.document.contains_key("servers") {
             let mut servers = Table::new();
@@ -105,7 +105,7 @@ impl ConfigFile {
         }
         let has_comments_alone = is_first && !about_nothing.trim().is_empty();
         table.decor_mut().set_prefix(match is_first {
-            // They stay above what they introduce.
+            // They stay above the part that they introduce.
             true if has_comments_alone => format!("{}\n\n", about_nothing.trim_end()),
             true => String::new(),
             false => "\n".to_owned(),
@@ -161,8 +161,8 @@ fn kept(text: &str, before: &str, after: &str) -> String {
     written
 }
 
-/// Returns the exact text of a file, where there is one. One that cannot be read, or a link that leads nowhere, is not to be
-/// replaced.
+/// Returns the exact text of a file, if it exists. An unreadable file or a broken link must not be replaced, and is an
+/// error.
 pub(crate) fn current(path: &Path) -> Result<Option<String>, FileError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

@@ -82,7 +82,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// None where it need not be seen.
+    /// Creates a shown diagnostic, or `None` if its level hides it.
     pub(crate) fn new(diagnostic: &Diagnostic, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Option<Self> {
         let is_denied = is_denied(diagnostic, levels);
         if !is_denied && (is_allowed(diagnostic, levels) || diagnostic.code.severity == Severity::Note) {

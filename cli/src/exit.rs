@@ -25,7 +25,7 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The tool answered `isError`.
     ToolError = 3,
-    /// A snapshot is not what the server offers now.
+    /// A snapshot differs from its server.
     OutOfDate = 4,
     NotConnected = 5,
     /// The terminal went away (SIGHUP), as shells report it.
@@ -37,7 +37,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The code for several outcomes: the one that all the bad ones share, or plain failure.
+    /// Returns the code for several outcomes: the common code of all failures, or plain failure.
     pub(crate) fn of_all(outcomes: impl IntoIterator<Item = Self>) -> Self {
         outcomes.into_iter().fold(Self::Done, |all, one| match (all, one) {
             (all, Self::Done) => all,
@@ -113,7 +113,7 @@ impl From<CallError> for Failure {
     }
 }
 
-/// Returns a message with what somebody at the command line does, instead of what a program would write.
+/// Replaces the advice for programs in a message by advice for the command line.
 pub(crate) fn in_our_words(message: &str) -> String {
     const WORDS: [(&str, &str); 3] = [
         (

@@ -46,18 +46,18 @@ fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&found.stdout).lines().last().unwrap_or_default().trim().to_owned())
 }
 
-/// Returns the text of a file as a commit has it; None where it has no such file.
+/// Returns the text of a file in a commit, or `None` if the commit does not contain it.
 ///
 /// # Errors
-/// Fails if there is no git, no repository, or no such commit, and if git cannot give what it has.
+/// Fails if there is no git, no repository, or no such commit, or if git cannot read the file.
 pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Failure> {
     text_of(path, &commit(placed(path).0, revision)?, revision)
 }
 
-/// The same of a commit that `base` gave for this revision.
+/// Returns the text of a file at the commit that `base` returned for this revision.
 ///
 /// # Errors
-/// Fails if git cannot give what it has.
+/// Fails if git cannot read the file.
 pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>, Failure> {
     let (folder, mut inside) = placed(path);
     let failed = |said: &str| Failure::new(format!("failed to read {} at `{revision}`: {said}", path.display()));
@@ -113,7 +113,7 @@ pub(crate) fn from_root(path: &Path) -> Option<String> {
     line(folder, &["rev-parse", "--show-prefix"]).map(|prefix| format!("{prefix}{inside}"))
 }
 
-/// Runs git, and returns the line that it prints; `None` where it fails.
+/// Runs git, and returns the line that it prints, or `None` if it fails.
 fn line(folder: &Path, arguments: &[&str]) -> Option<String> {
     let found = git(folder, arguments).ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']).to_owned())

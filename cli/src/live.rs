@@ -21,7 +21,7 @@ pub(crate) fn client(config: &Config, server: &ServerConfig, options: ClientOpti
     client_knowing(config, server, known.as_ref(), options)
 }
 
-/// The same with this snapshot.
+/// Creates a client that knows this snapshot.
 pub(crate) fn client_knowing(
     config: &Config,
     server: &ServerConfig,
@@ -31,7 +31,7 @@ pub(crate) fn client_knowing(
     Client::for_snapshot(config, server, snapshot, authorized(server, options))
 }
 
-/// Asks a server what it offers.
+/// Takes a snapshot of a server.
 pub(crate) async fn snapshot(client: &Client) -> Result<Snapshot, ConnectError> {
     closing(client.clone(), async { client.snapshot().await }).await
 }
@@ -51,12 +51,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// Without a limit each request has the time that the configuration gives it.
+    /// Creates the time limit. Without it, each request has the configured timeout.
     pub(crate) fn new(limit: Option<Duration>) -> Self {
         Self { limit, spent: Duration::ZERO }
     }
 
-    /// Asks what a server offers.
+    /// Runs a listing within the time limit.
     pub(crate) async fn ask<T>(
         &mut self,
         client: &Client,
@@ -109,13 +109,13 @@ impl Patience {
     }
 }
 
-/// A server, and what was asked of it.
+/// A server, with the result of a listing.
 pub(crate) struct Found {
     pub(crate) server: ServerConfig,
     pub(crate) live: Result<Snapshot, ConnectError>,
 }
 
-/// Asks servers side by side what they offer; `take` gets each answer as it comes.
+/// Takes snapshots of servers concurrently; `take` receives each result as it arrives.
 pub(crate) async fn snapshots(
     config: &Config,
     servers: Vec<ServerConfig>,
@@ -146,7 +146,7 @@ pub(crate) async fn snapshots(
     }
 }
 
-/// Returns a failed connection, with what can be done about it.
+/// Converts a failed connection, and adds the next step.
 pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let mut failure = unconfigured_failure(error, server);
     if failure.exit == Exit::NotConnected {
@@ -160,7 +160,7 @@ pub(crate) fn explained_by(server: &str) -> String {
     format!("run `mcp-bindgen doctor --connect {server}` to find the cause")
 }
 
-/// The same of a server that no configuration has yet.
+/// Converts a failed connection of a server outside the configuration.
 pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = Failure::from(error);
@@ -171,7 +171,7 @@ pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -
     failure
 }
 
-/// Returns a failed request; where the connection failed, as that.
+/// Converts a failed request; a failed connection is reported as one.
 fn call_failure(error: CallError, server: &ServerConfig) -> Failure {
     if let CallError::NotConnected { source: Some(cause), .. } = &error
         && let Some(error) = cause.downcast_ref::<ConnectError>()

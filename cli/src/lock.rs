@@ -17,15 +17,15 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The files of a folder, which no other run changes until this is dropped or its process ends.
 pub(crate) struct Lock {
-    /// None on file systems without locks, where several runs at once are up to chance.
+    /// The lock, or `None` on file systems without locks, where concurrent runs are not synchronized.
     _held: Option<File>,
 }
 
 impl Lock {
-    /// Waits for the folder that a file is in, behind links; it is made where it is not there.
+    /// Waits for the lock of a file's folder, after following links; a missing folder is created.
     ///
     /// # Errors
-    /// Fails if another program keeps the folder for itself.
+    /// Fails if another program keeps the lock.
     pub(crate) fn of(file: &Path) -> Result<Self, Failure> {
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let folder = folder_of(&file);

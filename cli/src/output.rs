@@ -76,7 +76,7 @@ impl Output {
         Work(Some(bar))
     }
 
-    /// Returns how many columns results have on the terminal, or as `COLUMNS` says; None where they go elsewhere.
+    /// Returns the width for results, of the terminal or from `COLUMNS`; `None` if results go elsewhere.
     pub(crate) fn columns(&self) -> Option<usize> {
         text::columns().filter(|columns| *columns > 0)
     }
@@ -95,7 +95,7 @@ impl Output {
         self.format == Format::Text
     }
 
-    /// A line on what is being done, its first word right-aligned.
+    /// Prints a progress line; its first word is right-aligned.
     pub(crate) fn status(&mut self, word: &str, text: &str) {
         if !self.is_quiet {
             self.remark(GREEN, &format!("{word:>12}"), &format!(" {}", lines_printable(text)));
@@ -130,24 +130,24 @@ impl Output {
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
     }
 
-    /// Keeps what is wrong for `end`, each fault by itself.
+    /// Stores errors for `end`, each separately.
     fn keep(&mut self, text: &str) {
         if self.json() {
             self.errors.extend(text.split("\nerror: ").map(str::to_owned));
         }
     }
 
-    /// Returns the errors, where JSON is wanted.
+    /// Returns the errors, if the format is JSON.
     pub(crate) fn errors(&self) -> &[String] {
         &self.errors
     }
 
-    /// Returns `true` if somebody watches the remarks as they come.
+    /// Returns `true` if messages appear on a terminal with progress bars.
     pub(crate) fn is_watched(&self) -> bool {
         self.bars.is_some()
     }
 
-    /// A line that the next one takes the place of; only for who watches.
+    /// Prints a line that the next one replaces, on a terminal only.
     pub(crate) fn transient(&mut self, text: &str) {
         let Some(bars) = &self.bars else { return };
         let style = || ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
@@ -186,14 +186,14 @@ impl Output {
         let _ = writeln!(io::stderr(), "{line}");
     }
 
-    /// Takes the bars off the terminal; the next tick draws them again. Not `suspend`, which panics where the terminal is gone.
+    /// Clears the bars; the next tick draws them again. `suspend` would panic if the terminal is gone.
     fn clear_bars(&self) {
         if let Some(bars) = &self.bars {
             let _ = bars.clear();
         }
     }
 
-    /// A result as it is; on a terminal without what could command it, and where a runner of GitHub's reads it likewise.
+    /// Prints a result unchanged, except for control sequences on a terminal, and commands if a GitHub runner reads it.
     pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
         match self.format {
             Format::Json => return self.json_text(text),
@@ -206,7 +206,7 @@ impl Output {
         self.exact(text)
     }
 
-    /// Code, of which nothing can be changed: where a runner of GitHub's would obey it, it is refused.
+    /// Prints code, which must not be changed. If a GitHub runner would obey a part of it, it is refused.
     pub(crate) fn code(&mut self, text: &str) -> Result<(), Failure> {
         if self.is_obeyed && !self.data_on_terminal && text.contains(OLD_COMMAND) {
             return Err(Failure::new(
@@ -217,7 +217,7 @@ impl Output {
         Ok(self.exact(text)?)
     }
 
-    /// A result as it is; on a terminal without what could command it.
+    /// Prints a result unchanged, except for control sequences on a terminal.
     pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
         if self.data_on_terminal { self.written(&lines_printable(text)) } else { self.written(text) }
     }
@@ -260,7 +260,7 @@ impl Output {
         }
     }
 
-    /// JSON, whatever the format.
+    /// Prints JSON in any format.
     pub(crate) fn data_json(&mut self, value: &Value) -> io::Result<()> {
         self.json_text(&format!("{value:#}"))
     }
@@ -283,7 +283,7 @@ impl Output {
     }
 }
 
-/// Returns a failure as JSON, where there is no result.
+/// Returns a failure without a result as JSON.
 pub(crate) fn failure_json(exit: Exit, errors: &[String]) -> Value {
     json!({ "format": 1, "exit": exit as u8, "errors": errors })
 }
@@ -339,7 +339,7 @@ fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
 
-/// Returns `true` if what is printed is read by a runner of GitHub's.
+/// Returns `true` if a GitHub runner reads the output.
 pub(crate) fn is_obeyed() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
@@ -361,7 +361,7 @@ pub(crate) fn commanding_nobody(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split_inclusive(['\n', '\r']).map(line).collect())
 }
 
-/// Text of strangers, made safe line by line.
+/// Makes untrusted text printable, line by line.
 pub(crate) fn lines_printable(text: &str) -> String {
     text.split('\n')
         .map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"))

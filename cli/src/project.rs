@@ -18,7 +18,7 @@ const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// The configurations of servers; the first that exists counts.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
-/// Reads the configuration, and tells what in it is worth mending. Servers of `MCP_SERVERS` come before those of a file.
+/// Loads the configuration, and prints its warnings. Servers of `MCP_SERVERS` precede those of a file.
 pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Config, Failure> {
     load_for(explicit, &[], output)
 }
@@ -55,14 +55,14 @@ pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut O
     Ok(config)
 }
 
-/// That there is no configuration.
+/// Returns the error for a missing configuration.
 pub(crate) fn missing() -> FileError {
     FileError::new("no mcp.toml or .mcp.json in this folder or above").with_help(
         "run `mcp-bindgen init` or `mcp-bindgen add` to create an mcp.toml, or specify a file with `--config`",
     )
 }
 
-/// A misspelt name in the environment must not look like one that is obeyed.
+/// Warns of unknown names in the variable, because a misspelt name would otherwise be ignored silently.
 fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut Output) {
     let known = || config.servers.keys().map(String::as_str);
     for name in named.servers.keys().filter(|name| !config.servers.contains_key(*name)) {
@@ -73,8 +73,8 @@ fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut 
     }
 }
 
-/// How a server's bindings are generated for the crate that a file belongs to; without one, for the current folder's. The
-/// prefixed names take [`Options::beside`], too.
+/// Returns the options for a server's bindings in the crate of a file, or of the current folder. Prefixed names also
+/// require [`Options::beside`].
 pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Result<Options, Failure> {
     let server = config.server_with_defaults(server)?;
     let here = env::current_dir()?;
@@ -92,7 +92,7 @@ pub(crate) fn find() -> Result<Option<PathBuf>, Failure> {
     let here = env::current_dir()?;
     for folder in here.ancestors() {
         match CONFIGURATIONS.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()) {
-            // Another one further up is not what is meant.
+            // A configuration further up must not be used instead.
             Some(path) if !path.is_file() => return Err(no_file(&seen_from(&path, &here)).into()),
             None if !folder.join("Cargo.toml").is_file() => {}
             _ => return Ok(Config::find(folder).map(|path| seen_from(&path, &here))),
@@ -112,12 +112,12 @@ fn no_file(path: &Path) -> FileError {
         .with_help("move it, or specify the configuration with `--config`")
 }
 
-/// That a link leads to no file.
+/// Returns the error for a broken link.
 pub(crate) fn leads_nowhere(path: &Path) -> FileError {
     FileError::new("broken symbolic link").in_file(path).with_help("create the target, or remove the link")
 }
 
-/// Refuses to write files of a server that somebody has renamed or removed meanwhile.
+/// Fails if a server was renamed or removed in the meantime.
 pub(crate) fn still_has(config: &Config, server: &str) -> Result<(), Failure> {
     // Servers of the variable need not be in the file.
     let path = config.path.as_ref().filter(|_| env::var_os(SERVERS_VARIABLE).is_none());
@@ -139,12 +139,12 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     Err(Failure::usage(format!("invalid server name `{name}`\n  = help: {NAME_RULE}")))
 }
 
-/// Returns the path as somebody in this folder would write it.
+/// Returns the path relative to this folder, if it is inside.
 pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }
 
-/// Returns the path as text, as somebody in this folder would write it.
+/// Formats the path relative to this folder, if it is inside.
 pub(crate) fn shown(path: &Path, here: &Path) -> String {
     seen_from(path, here).display().to_string()
 }
@@ -159,7 +159,7 @@ pub(crate) fn needs(server: &ServerConfig, secret: &SecretRef) -> bool {
     server.expand_with(|asked| (asked != secret).then(String::new)).is_err()
 }
 
-/// Parses a file of cargo's; `None` where it cannot be read.
+/// Parses a file of cargo, or returns `None` if it is unreadable.
 pub(crate) fn cargo_file(path: &Path) -> Option<DocumentMut> {
     fs::read_to_string(path).ok()?.parse().ok()
 }

@@ -15,11 +15,11 @@ const PASTED: &str = "http://127.0.0.1/callback";
 /// The way in which a user is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Not at all: what is stored has to do.
+    /// Not at all: only stored tokens are used.
     Stored,
     /// In a browser on this machine.
     Browser,
-    /// In any browser: the user pastes where it ends.
+    /// In any browser: the user pastes the final address.
     Pasted,
 }
 

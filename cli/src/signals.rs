@@ -8,15 +8,15 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 
-/// The time in which a command closes what it opened. The program exits then, or at a second signal.
+/// The time for a command to close its connections. Then, or at a second signal, the program exits.
 pub(crate) const TIME_TO_CLOSE: Duration = Duration::from_millis(500);
 
 /// The signals of a command. A thread of its own listens to them, so that a command that computes ends as well.
 pub(crate) struct Signals(watch::Receiver<Option<Exit>>);
 
 impl Signals {
-    /// Listens from now on. SIGHUP may have another meaning for the command; `drain` is what it needs before it closes what
-    /// it opened.
+    /// Begins to listen. For some commands SIGHUP has another meaning; `drain` is the time before connections are
+    /// closed.
     ///
     /// # Errors
     /// Fails if the system refuses a handler or a thread.
@@ -53,7 +53,8 @@ impl Signals {
 struct Handlers {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// None where it has another meaning, and under `nohup`: a terminal that closes is ignored there, which a handler would end.
+    /// The SIGHUP stream. It is `None` if SIGHUP has another meaning or is ignored (`nohup`), because a handler would
+    /// end the program.
     hang_up: Option<tokio::signal::unix::Signal>,
 }
 
@@ -100,7 +101,7 @@ impl Handlers {
     }
 }
 
-/// Returns `true` where the parent process had the signal ignored, as far as the system tells.
+/// Returns `true` if the parent process ignores the signal, as far as the system reports it.
 #[cfg(unix)]
 fn ignores(signal: tokio::signal::unix::SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

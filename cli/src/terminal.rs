@@ -1,4 +1,4 @@
-//! Questions that somebody at the terminal answers.
+//! Questions to the user at the terminal.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use crate::exit::Failure;
 use crate::output::lines_printable;
 
-/// Returns `true` if there is somebody to ask.
+/// Returns `true` if the user can be asked.
 pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -52,7 +52,7 @@ pub(crate) fn sentence(text: &str) -> String {
     }
 }
 
-/// Cuts a text of more than so many characters, and puts a mark in place of the rest.
+/// Cuts a text to `longest` characters, and replaces the rest with a mark.
 pub(crate) fn shortened(text: &str, longest: usize, mark: &str) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}{mark}", text.get(..end).unwrap_or_default()),
@@ -60,7 +60,7 @@ pub(crate) fn shortened(text: &str, longest: usize, mark: &str) -> String {
     }
 }
 
-/// Cuts a text to so many columns.
+/// Cuts a text to a number of columns.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -76,8 +76,8 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept + "…"
 }
 
-/// Breaks a text into lines of at most so many columns: the first begins after `first` blanks, others after `rest`. A word that is
-/// too long for a line is broken.
+/// Wraps a text into lines of at most `columns` columns. The first begins after `first` blanks, others after `rest`. A
+/// word that is too long for a line is broken.
 pub(crate) fn wrapped(text: &str, columns: usize, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = " ".repeat(first);

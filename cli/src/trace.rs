@@ -26,7 +26,7 @@ pub(crate) fn begin(verbosity: u8) {
         .with_target(SERVER_STDERR, LevelFilter::DEBUG)
         .with_default(if verbosity > 2 { LevelFilter::DEBUG } else { LevelFilter::WARN });
     let lines = fmt::layer().with_writer(|| Remarks).with_ansi(false).without_time().with_target(false);
-    // There is no other: this is the program.
+    // This is the program, so no other subscriber is set.
     let _ = tracing_subscriber::registry().with(lines.with_filter(shown)).try_init();
 }
 

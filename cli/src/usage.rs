@@ -12,7 +12,7 @@ use mcp_bindgen_model::printable;
 use crate::exit::Exit;
 use crate::output::failure_json;
 
-/// Says what clap has to say; where something is wrong, in JSON as well for who asks for JSON.
+/// Prints clap's message. An error is also printed as JSON if `--format json` was given.
 pub(crate) fn ended(mut error: Error) -> ExitCode {
     mend_tip(&mut error, std::env::args_os());
     // Fails only if the reader has closed the pipe.

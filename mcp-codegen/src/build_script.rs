@@ -48,9 +48,9 @@ pub enum BuildError {
     Environment(&'static str),
     /// The builder received invalid settings.
     Usage(String),
-    /// A file cannot be read or written, or is not what it should be.
+    /// A file cannot be read or written, or is invalid.
     File(FileError),
-    /// The project denies what the generator has to say.
+    /// The project denies diagnostics of the generator.
     Denied(Vec<String>),
     /// Generated code could not be formatted.
     Format(String),
@@ -153,11 +153,11 @@ impl Builder {
         self.servers.last_mut().map_or(&mut self.every, |(_, overlay)| overlay)
     }
 
-    /// Generates the bindings, and tells cargo which files they depend on.
+    /// Generates the bindings, and lists their files for cargo.
     ///
     /// # Errors
-    /// Fails if no server is bound, or one twice; if a snapshot is missing or cannot be read, a pattern binds no tool, or
-    /// the project denies a diagnostic.
+    /// Fails if no server is bound, or one is bound twice. Fails if a snapshot is missing or unreadable, a pattern
+    /// binds no tool, or the project denies a diagnostic.
     pub fn compile(self) -> Result<(), BuildError> {
         let folder =
             |name: &'static str| std::env::var_os(name).map(PathBuf::from).ok_or(BuildError::Environment(name));
@@ -165,7 +165,8 @@ impl Builder {
         self.compile_in(&manifest_dir, &out_dir, &mut std::io::stdout().lock())
     }
 
-    /// Like [`compile`](Self::compile), with the folders as parameters and cargo's instructions written to `cargo`.
+    /// Compiles like [`compile`](Self::compile), with the folders as parameters and cargo's instructions written to
+    /// `cargo`.
     ///
     /// # Errors
     /// Fails like [`compile`](Self::compile).
@@ -284,7 +285,8 @@ impl Builder {
         Ok(servers)
     }
 
-    /// A pattern for every server has to match in one of them, a pattern for one server there.
+    /// Checks patterns. A pattern for every server must match in one of them; a pattern for one server must match
+    /// there.
     fn check_patterns(&self, sources: &[&Source]) -> Result<(), FileError> {
         let own = |place: usize| self.servers.get(place).and_then(|(_, overlay)| overlay.tools.as_ref());
         for pattern in self.every.tools.iter().flatten() {

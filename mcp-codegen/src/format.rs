@@ -23,7 +23,7 @@ pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
     for attribute in &mut module.attrs {
         attribute.style = AttrStyle::Inner(syn::token::Not::default());
     }
-    // `rustfmt::skip` itself is not stable inside of what it is for.
+    // `rustfmt::skip` is not stable as an inner attribute.
     file.attrs = Attribute::parse_inner.parse_str("#![cfg_attr(rustfmt, rustfmt::skip)]")?;
     file.attrs.splice(0..0, module.attrs);
     file.items = module.content.map(|(_, items)| items).unwrap_or_default();

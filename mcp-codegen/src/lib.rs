@@ -1,7 +1,7 @@
-//! Turns an MCP tool list into typed Rust.
+//! Generates typed Rust from an MCP tool list.
 //!
-//! [`Bindings::generate`] is what the macro, build scripts and the command line call: the same snapshot and options give
-//! the same tokens. Programs use this crate through `mcp-bindgen`.
+//! The macro, build scripts and the command line call [`Bindings::generate`]: equal snapshots and options give equal
+//! tokens. Programs use this crate through `mcp-bindgen`.
 
 mod bindings;
 #[cfg(feature = "build-script")]

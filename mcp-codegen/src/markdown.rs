@@ -1,5 +1,5 @@
-//! Texts of strangers as documentation: they stay readable, and can become neither code, nor a test, nor a link, nor
-//! markup, nor a trick with invisible characters.
+//! Untrusted texts as documentation: they stay readable, and cannot become code, a test, a link, markup, or a trick
+//! with invisible characters.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 const MOST_CHARS: usize = 4000;
 const MOST_LINES: usize = 120;
 
-/// Returns a stranger's text as lines of harmless Markdown.
+/// Returns untrusted text as lines of harmless Markdown.
 pub(crate) fn sanitized(text: &str) -> Vec<String> {
     const BREAKS: [char; 7] = ['\n', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\r'];
     let end = text.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
@@ -58,7 +58,7 @@ fn list_item(line: &str) -> Option<&str> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Control characters, and those that reorder or hide text, say nothing that a reader should miss.
+/// Returns `false` for control characters, and for those that reorder or hide text.
 fn is_visible(char: char) -> bool {
     !char.is_control()
         && !matches!(char,
@@ -66,7 +66,7 @@ fn is_visible(char: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// One line of text, with everything escaped that Markdown or rustdoc would make something of. Inline code stays.
+/// Escapes a line of text for Markdown and rustdoc. Inline code stays.
 fn inline(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 8);
     let codes = line.matches('`').count().is_multiple_of(2) && !line.contains("``");
@@ -134,14 +134,14 @@ fn url(text: &str) -> Option<&str> {
     (url.len() > "https://".len()).then_some(url)
 }
 
-/// Returns the first sentence of a text's first line that is no list item, as a line of harmless Markdown.
+/// Returns the first sentence of a text's first line that is not a list item, as a line of harmless Markdown.
 pub(crate) fn first_sentence(text: &str) -> Option<String> {
-    // Cut before anything is escaped: what is left of a text is as harmless as the whole.
+    // The text is cut before it is escaped: a part is as harmless as the whole.
     let first = |line: &str| sanitized(sentence(line.trim())).into_iter().find(|line| !line.is_empty());
     text.lines().find_map(|line| first(line).filter(|line| !line.starts_with("- ")))
 }
 
-/// Returns the first sentence of a text, unchanged: nothing is escaped.
+/// Returns the first sentence of a text, unchanged and unescaped.
 ///
 /// ```
 /// assert_eq!(mcp_bindgen_codegen::opening_sentence("\n Lists issues, e.g. Closed ones. Slow."), "Lists issues, e.g. Closed ones.");
@@ -181,8 +181,7 @@ fn sentence(line: &str) -> &str {
     line
 }
 
-/// Returns `true` if a title is what a name ends in, whatever the case and the symbols between its words: it says
-/// nothing more.
+/// Returns `true` if a name ends in a title, regardless of case and symbols: the title then adds nothing.
 pub(crate) fn is_in_name(title: &str, name: &str) -> bool {
     let letters = |text: &str| -> String {
         text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()

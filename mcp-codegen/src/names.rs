@@ -29,7 +29,7 @@ pub(crate) fn server_module(server: &str) -> String {
     if CRATES.contains(&name.as_str()) { format!("{name}_") } else { name }
 }
 
-/// Returns an identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
+/// Returns an identifier as a token: raw for a keyword, or with a trailing `_` if it cannot be raw.
 pub(crate) fn ident(name: &str) -> Ident {
     match name {
         _ if UNUSABLE.contains(&name) => Ident::new(&format!("{name}_"), Span::call_site()),

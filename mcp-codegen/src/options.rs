@@ -70,8 +70,8 @@ impl Options {
         }
     }
 
-    /// Like [`for_server`](Self::for_server), for the crate in a folder: if the configuration has relative paths, the
-    /// bindings store its folder relative to `CARGO_MANIFEST_DIR`.
+    /// Creates options like [`for_server`](Self::for_server), for the crate in a folder. If the configuration has
+    /// relative paths, the bindings store its folder relative to `CARGO_MANIFEST_DIR`.
     pub fn for_crate(config: &ServerConfig, manifest_dir: &Path) -> Self {
         let mut options = Self::for_server(config);
         if let Some(folder) = config.folder.as_deref().filter(|_| config.has_relative_paths()) {
@@ -88,7 +88,7 @@ impl Options {
         self
     }
 
-    /// Sets the name of the generated module, as in Rust; a keyword needs `r#`. A name that is no identifier is
+    /// Sets the name of the generated module, as in Rust; a keyword needs `r#`. A name that is not an identifier is
     /// converted like a server's name; the macro and build scripts reject it, see [`is_module_name`].
     pub fn module(mut self, name: impl Into<String>) -> Self {
         self.module = Some(name.into());
@@ -155,7 +155,7 @@ impl Options {
         quote!(#krate::__private)
     }
 
-    /// Returns the bound of `connect()`, where the configuration tells how the server is reached.
+    /// Returns the bound of `connect()`, if the configuration sets a transport.
     pub(crate) fn connect_bound(&self) -> Option<Ident> {
         let config = self.config.as_ref()?;
         let bounds = [("url", "OverHttp"), ("command", "OverStdio")];
@@ -178,7 +178,7 @@ impl Options {
         patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?', '!']))
     }
 
-    /// The same for every tool that the server has.
+    /// Returns the options for every tool of the server.
     pub(crate) fn everything(&self) -> Self {
         let mut options = Self { tools: Vec::new(), exclude: Vec::new(), ..self.clone() };
         (options.server.tools, options.server.exclude) = (None, Vec::new());

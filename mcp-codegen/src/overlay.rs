@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use crate::options::Options;
 use crate::rules::Rules;
 
-/// Options that replace those of the configuration where they are set.
+/// Options that override those of the configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     pub(crate) tools: Option<Vec<String>>,

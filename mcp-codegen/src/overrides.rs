@@ -28,7 +28,7 @@ pub fn snapshot_for_bindings(
 /// Applies overrides to a snapshot. Their schemas are read as the generator reads them.
 ///
 /// # Errors
-/// Everything of them that does not fit the snapshot, or else every place of theirs that is no schema.
+/// Fails with all overrides that do not match the snapshot, or else with all malformed schemas.
 ///
 /// ```
 /// use mcp_bindgen_codegen::apply_overrides;

@@ -15,7 +15,7 @@ const OUTPUT: &str = "$output";
 /// The step into every item of an array, and every value of a map.
 const EACH: &str = "*";
 
-/// A place in what a tool takes or answers.
+/// A place in the arguments or the result of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// The wire name of the tool.
@@ -88,7 +88,7 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// Returns the name of the property, where it is one.
+    /// Returns the name of the property, if the step is one.
     pub(crate) fn property(&self) -> Option<&str> {
         match self {
             Self::Property(name) => Some(name),

@@ -23,7 +23,7 @@ pub(crate) struct Rules {
 pub(crate) struct Switches {
     /// A chained setter for every optional field.
     pub(crate) setters: bool,
-    /// A builder in the place of `new`, where something is required.
+    /// A builder in place of `new`, for structs with required properties.
     pub(crate) named: bool,
     /// Newtypes for the strings and numbers of arguments that the schema narrows.
     pub(crate) checked: bool,

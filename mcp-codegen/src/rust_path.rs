@@ -11,7 +11,7 @@ pub(crate) struct RustPath {
 }
 
 impl RustPath {
-    /// `None` where the text is no path, or one with arguments.
+    /// Parses a path; returns `None` for other text, or for a path with arguments.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let relative = text.strip_prefix("::");

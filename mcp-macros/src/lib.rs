@@ -1,4 +1,5 @@
-//! The macro of `mcp-bindgen`. Use it through that crate: everything is in `mcp-bindgen-codegen`, where it can be tested.
+//! The macros of `mcp-bindgen`. Use them through that crate: the code is in `mcp-bindgen-codegen`, where it can be
+//! tested.
 
 use std::path::PathBuf;
 
@@ -18,14 +19,14 @@ use proc_macro::TokenStream;
 /// mcp_tools!();                                           // every server of mcp.toml
 /// ```
 ///
-/// It reads `mcp.toml` (or `.mcp.json`) beside `Cargo.toml` or at the workspace root, the snapshot that it names and the
-/// overrides beside that, and touches nothing else. Changing one of these files rebuilds the crate; overrides that are
-/// new are seen with the next change of any of them.
+/// It reads `mcp.toml` (or `.mcp.json`) beside `Cargo.toml` or at the workspace root, the snapshot that it names, and
+/// the overrides beside that. It reads no other files. A change of one of these files rebuilds the crate; new overrides
+/// take effect with the next such change.
 ///
-/// With feature `live` and the variable `MCP_BINDGEN_LIVE` (`1`, or names of servers with commas between) it asks the
-/// servers what they offer now, once in a build, and warns of every difference to the snapshot. A server that cannot be
-/// reached within its `connect_timeout` leaves the snapshot. docs.rs, rust-analyzer and packages that cargo unpacked
-/// never connect, nor does anybody with `live = "never"` under `[defaults]`.
+/// With feature `live` and the variable `MCP_BINDGEN_LIVE` (`1`, or server names separated by commas) it connects to
+/// the servers once per build, and warns of every difference from the snapshot. A server that is unreachable within its
+/// `connect_timeout` keeps its snapshot. docs.rs, rust-analyzer, packages that cargo unpacked, and projects with `live
+/// = "never"` under `[defaults]` never connect.
 ///
 /// Problems in the configuration are warnings at the literal. `#[deny(warnings)]` does not make them errors;
 /// `#[allow(deprecated)]` on a module around the macro silences it.

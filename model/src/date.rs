@@ -47,7 +47,7 @@ impl Date {
         Self::after_epoch(seconds / 86_400)
     }
 
-    /// Creates the day so many days after 1970-01-01, by years that begin in March.
+    /// Returns the date `days` days after 1970-01-01, computed with years that begin in March.
     fn after_epoch(days: u64) -> Self {
         let days = days.min(2_932_896) + 719_468;
         let (era, of_era) = (days / 146_097, days % 146_097);

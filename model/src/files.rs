@@ -20,7 +20,7 @@ pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError>
     Ok(true)
 }
 
-/// Why a file was not written, and what can be done about it.
+/// Converts the error of a failed write, with the next step.
 fn unwritten(error: &io::Error, path: &Path) -> FileError {
     if let Some(blocking) = file_above(path) {
         return FileError::new(format!(
@@ -44,7 +44,7 @@ fn unwritten(error: &io::Error, path: &Path) -> FileError {
 }
 
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
-    // A link stays a link: what it points to is replaced.
+    // A link stays a link: its target is replaced.
     let path = &match fs::canonicalize(path) {
         Ok(target) => target,
         Err(_) if path.is_symlink() => {

@@ -14,7 +14,7 @@ pub(crate) fn placed(error: FileError, text: &str, pointer: &str) -> FileError {
     FileError { position: locate(text, pointer), ..error }
 }
 
-/// The error of a text that holds nothing. `file` is what it should be: `the snapshot`.
+/// Fails if the text is empty. `file` describes the expected content: `the snapshot`.
 pub(crate) fn check_not_empty(file: &str, text: &str) -> Result<(), FileError> {
     if text.trim().is_empty() { Err(FileError::new(format!("{file} is empty")).at(1, 1)) } else { Ok(()) }
 }
@@ -37,7 +37,7 @@ fn characters(text: &str, error: &serde_json::Error) -> usize {
     before + 1
 }
 
-/// The error of a file whose `format` is not the one that this version reads.
+/// Fails if the `format` of a file is unknown to this version.
 pub(crate) fn check_format(file: &str, found: Option<u64>, known: u32) -> Result<(), FileError> {
     match found {
         Some(format) if format == u64::from(known) => Ok(()),

@@ -25,12 +25,12 @@ pub struct Lenient {
     pub is_lossy: bool,
 }
 
-/// Parses JSON, replacing what a [`Value`] cannot hold: a number beyond the range of doubles becomes one that
-/// [`is_beyond_doubles`] detects, an unpaired surrogate becomes U+FFFD, and values nested deeper than 127 levels
-/// become an empty list, or an object whose only member is a `$comment`, [`TOO_DEEP`].
+/// Parses JSON, and replaces values that a [`Value`] cannot hold. A number beyond the range of doubles becomes one that
+/// [`is_beyond_doubles`] detects, and an unpaired surrogate becomes U+FFFD. Values nested deeper than 127 levels become
+/// an empty list, or an object whose only member is a `$comment`, [`TOO_DEEP`].
 ///
 /// # Errors
-/// Fails if the text is not JSON even so.
+/// Fails if the text is still not JSON.
 ///
 /// ```
 /// let read = mcp_bindgen_model::parse_leniently(r#"{ "maximum": 1e400, "minimum": 0 }"#)?;

@@ -66,7 +66,7 @@ impl Scanner<'_> {
         (self.peek()? == expected).then(|| self.position += 1)
     }
 
-    /// Moves to the member or element that the segment names; gives where to point at.
+    /// Moves to the member or element of a segment, and returns the offset to point at.
     fn enter(&mut self, segment: &str) -> Option<usize> {
         self.skip_space();
         match self.peek()? {

@@ -1,4 +1,4 @@
-//! Which names a pattern means, and which name somebody probably meant.
+//! Matches names against patterns, and suggests similar names.
 
 use std::str::Chars;
 
@@ -12,7 +12,7 @@ const SUGGESTIONS: usize = 5;
 /// ```
 pub fn matches_glob(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    // After the last `*`, and where the characters begin that it does not match.
+    // The state after the last `*`, with the characters from which it continues.
     let mut star: Option<(Chars<'_>, Chars<'_>)> = None;
     loop {
         let mut rest = pattern.clone();
@@ -83,7 +83,7 @@ fn folded(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// 0 for the same name in another spelling, then edits, then one name inside the other; `None` for strangers.
+/// Ranks a candidate: 0 for another spelling, then edits, then containment; `None` for unrelated names.
 fn implausibility(wanted: &str, candidate: &str) -> Option<usize> {
     let edits = strsim::damerau_levenshtein(wanted, candidate);
     let length = wanted.chars().count().min(candidate.chars().count());

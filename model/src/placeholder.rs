@@ -55,7 +55,7 @@ impl Placeholder<'_> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Missing(pub(crate) SecretRef);
 
-/// Puts values in the places of the placeholders. An empty value counts as none where there is a default, as in a shell.
+/// Replaces placeholders by values. If there is a default, an empty value counts as missing, as in a shell.
 pub(crate) fn expand(value: &str, lookup: &dyn Fn(&SecretRef) -> Option<String>) -> Result<String, Missing> {
     let mut expanded = String::with_capacity(value.len());
     let mut text_from = 0;
@@ -115,7 +115,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// People name what they keep as they like.
+/// Returns `true` for a valid name of a keyring entry, which has few restrictions.
 fn is_entry(name: &str) -> bool {
     !name.is_empty() && name.trim() == name && !name.contains(['$', '{']) && !name.contains(char::is_control)
 }

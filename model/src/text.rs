@@ -34,7 +34,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
     }
 }
 
-/// Returns the file at a position where a path needs a folder.
+/// Returns a file that occupies the place of a parent folder.
 pub(crate) fn file_above(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).find(|above| above.is_file())
 }
@@ -98,7 +98,7 @@ pub fn visible(text: &str) -> String {
     in_context(text).filter_map(is_seen).collect()
 }
 
-/// Returns the characters of a text, and whether each misleads where it is.
+/// Returns the characters of a text, each with `true` if it misleads in its context.
 fn in_context(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut characters = text.chars().peekable();
     // The character before, if it can be seen, or belongs to one that can.

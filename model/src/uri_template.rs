@@ -43,7 +43,7 @@ pub struct TemplateVariable {
 pub enum TemplateValue<'v> {
     /// A text.
     Text(&'v str),
-    /// Several texts; none is as good as no value.
+    /// Several strings; an empty list counts as no value.
     List(&'v [String]),
 }
 
@@ -106,7 +106,7 @@ struct Operator {
 const SIMPLE: Operator = Operator { first: "", separator: ",", named: false, if_empty: "", reserved: false };
 
 impl Operator {
-    /// The operator that an expression begins with, and what follows it.
+    /// Splits an expression into its operator and the rest.
     fn of(expression: &str) -> Result<(Self, &str), TemplateError> {
         let plain = |first, separator| Self { first, separator, ..SIMPLE };
         let named = |first, separator, if_empty| Self { named: true, if_empty, ..plain(first, separator) };
@@ -307,7 +307,7 @@ fn fill<'v>(
     Ok(())
 }
 
-/// Percent-encodes a text, but for what is unreserved, and for reserved characters and triplets where they may stay.
+/// Percent-encodes a text, except for unreserved characters, and for reserved ones and triplets if they may stay.
 fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let bytes = text.as_bytes();
@@ -333,7 +333,7 @@ fn leading_elsewhere<'t>(uri: &str, filled: &[(Range<usize>, &'t str)]) -> Optio
         let end = start + segment.len();
         let plain = segment.replace("%2e", ".").replace("%2E", ".");
         if plain == "." || plain == ".." {
-            // A value that is not there may bring together what stood apart.
+            // A missing value may join separate parts.
             let touches = |(range, _): &&(Range<usize>, &str)| range.start <= end && start <= range.end;
             if let Some((_, variable)) = filled.iter().find(touches) {
                 return Some((variable, segment.to_owned()));

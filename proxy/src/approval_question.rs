@@ -152,7 +152,7 @@ fn unasked() -> ApprovalAnswer {
     declined("the client does not support form elicitation, so its user cannot be asked")
 }
 
-/// Returns the question for a person. All of it is of strangers but the words in between.
+/// Returns the question for a person. All its parts except for the fixed words are untrusted.
 pub(super) fn message(request: &ApprovalRequest) -> String {
     let reason = request.reason.as_ref().map(|reason| format!(" ({})", printable(reason))).unwrap_or_default();
     format!(

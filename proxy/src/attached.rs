@@ -23,13 +23,13 @@ const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
 const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_secs(5);
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// More are no list for anybody's context.
+/// The maximum number of items; longer lists fit no context.
 const MOST_ITEMS: usize = 100_000;
 
 /// The changed lists of servers, for notifying other instances of the proxy.
 pub(super) type Changes = Arc<Mutex<HashSet<(Arc<str>, Kind)>>>;
 
-/// Returns the key that tells the items of a list apart.
+/// Returns the key that identifies the items of a list.
 pub(super) fn identity(kind: Kind) -> &'static str {
     match kind {
         Kind::Tools | Kind::Prompts => "name",
@@ -71,7 +71,7 @@ impl List {
 /// A pending listing, which ends when its [`Lead`] is dropped; other callers wait for it.
 #[derive(Clone)]
 pub(super) struct Flight {
-    /// How long anybody waits for it.
+    /// The deadline for waiting callers.
     pub(super) until: tokio::time::Instant,
     done: watch::Receiver<()>,
 }
@@ -90,7 +90,7 @@ pub(super) struct Attached {
     pub(super) name: Arc<str>,
     pub(super) client: Client,
     pub(super) calls: Calls,
-    /// The requests of the proxy's client that this server works on: what it asks meanwhile belongs to one of them.
+    /// The pending requests of the proxy's client at this server: a question of the server belongs to one of them.
     pub(super) open: Open,
     /// The resources in its results.
     pub(super) linked: Linked,
@@ -98,7 +98,7 @@ pub(super) struct Attached {
     lists: Mutex<HashMap<Kind, List>>,
     news: Arc<watch::Sender<ListChanges>>,
     changes: Changes,
-    /// Ends with this, and so holds nothing but what it needs.
+    /// The task, which ends with this value, and so must not hold a strong reference.
     watching: Mutex<Option<JoinSet<()>>>,
 }
 
@@ -124,7 +124,7 @@ impl Attached {
         lock(&self.lists).get(&kind)?.items.clone()
     }
 
-    /// How long a list may be kept, where its server says so.
+    /// Returns how long a list may be cached, if its server sets that.
     pub(super) fn terms(&self, kind: Kind) -> Option<ListTerms> {
         self.client.list_terms(kind.method())
     }
@@ -153,7 +153,7 @@ impl Attached {
     /// Makes a listing. The tools are kept as the server changes them from then on, whatever came of it.
     pub(super) async fn list(self: &Arc<Self>, kind: Kind, _lead: Lead, is_announced: bool) {
         let is_watched = || lock(&self.watching).is_some();
-        // Before they are listed, so that nothing is missed.
+        // Subscribe before listing, so that no change is missed.
         let changes = (kind == Kind::Tools && !is_watched()).then(|| self.client.tool_changes());
         let listed = match kind {
             Kind::Tools => self.client.list_tools_raw().await,
@@ -177,7 +177,7 @@ impl Attached {
         }
     }
 
-    /// Why the last listing of tools failed.
+    /// Returns `true` if the last listing of tools failed.
     pub(super) fn has_failed(&self) -> bool {
         lock(&self.lists).get(&Kind::Tools).is_some_and(|list| list.items.is_none() && list.failed.is_some())
     }

@@ -287,7 +287,7 @@ impl ProxyBuilder {
         Ok(Proxy { shared })
     }
 
-    /// The same whose rates are counted in this state.
+    /// Counts rates in this shared state.
     #[cfg(feature = "redis")]
     pub(crate) fn counted_by(self, redis: Option<RedisState>) -> Self {
         Self { redis, ..self }
@@ -334,7 +334,7 @@ impl ProxyBuilder {
     }
 }
 
-/// Returns `true` if options answer what servers ask. They say so where they are shown, and nowhere else.
+/// Returns `true` if the options have handlers for servers' questions, which only their `Debug` form shows.
 fn answers(options: &ClientOptions) -> bool {
     let shown = format!("{options:?}");
     ["on_elicitation: true", "on_sampling: true", ", roots: true"].iter().any(|handler| shown.contains(handler))

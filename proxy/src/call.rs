@@ -27,7 +27,7 @@ const SOURCE: &str = "proxy";
 const APPROVAL: &str = "approval";
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
-/// The time to pass on what was reported before the call ended.
+/// The time to forward progress that was reported before the call ended.
 const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 
 /// Returns the options of a client's request: its own keys of `_meta`, and the capabilities that servers may use. HTTP
@@ -101,7 +101,7 @@ impl ClientState {
             let used = asking.used();
             let state = fields.get("requestState").and_then(Value::as_str).map(str::to_owned);
             let standing = match &state {
-                // The next round is of a call that somebody has approved.
+                // The next round belongs to an approved call.
                 _ if !used.is_empty() => Some(Standing::Approved),
                 Some(state) if Signer::is_mistakable(state) => Some(Standing::Passed),
                 _ => None,
@@ -173,7 +173,7 @@ async fn made(
     Ok(result)
 }
 
-/// Makes a call, and passes on what is reported of it meanwhile.
+/// Makes a call, and forwards its progress.
 async fn reported(
     attached: &Attached,
     call: ToolCall,
@@ -197,7 +197,7 @@ async fn reported(
     outcome
 }
 
-/// Passes on what is reported, until nothing more comes.
+/// Forwards progress until the stream ends.
 async fn report(mut reports: ProgressStream, token: &Value, context: &Context) {
     while let Some(Progress { progress, total, message, .. }) = reports.next().await {
         let fields = [
@@ -225,7 +225,7 @@ fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
     error
 }
 
-/// Returns the call with what is listed of the tool.
+/// Returns the call with the listed description of the tool.
 fn described(call: ToolCall, attached: &Attached) -> ToolCall {
     let listed = attached.known(Kind::Tools).unwrap_or_default();
     // Lists are in the order of names.

@@ -55,7 +55,7 @@ pub(super) struct Catalog {
 }
 
 impl Catalog {
-    /// Takes the lists of all servers, in their order. `names` names what a server lists, beside the names that were given.
+    /// Sets the lists of all servers, in their order. `names` names their items, beside the names that were given.
     pub(super) fn set(
         &mut self,
         (upstreams, wanted): (&[Arc<Attached>], &Wanted),

@@ -56,7 +56,7 @@ impl ClientState {
         self.visits.is_some()
     }
 
-    /// The caller of a request: what the transport knows, and what the client says of itself.
+    /// Returns the caller of a request, from the transport and from the client's own information.
     pub(super) fn caller(&self, context: &Context) -> Arc<Caller> {
         let mut caller = context.visit.caller.clone();
         caller.client = if context.is_modern {
@@ -73,7 +73,7 @@ impl ClientState {
         self.proxy.sees(&context.visit.caller)
     }
 
-    /// Returns the server with a resource, where the caller sees it.
+    /// Returns the server with a resource, if the caller sees it.
     pub(super) async fn owner(&self, context: &Context, uri: &str) -> Option<Arc<Attached>> {
         let scope = self.scope(context).await;
         scope.owner(uri, &self.caller(context), &self.sees(context)).await

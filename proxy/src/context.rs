@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::lock::lock;
 
-/// The keys of `_meta` by which a request without a session says what a session has agreed on.
+/// The keys of `_meta` in which a request without a session carries what a session negotiates.
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The key of a result that has the name of its server.

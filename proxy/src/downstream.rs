@@ -17,7 +17,7 @@ pub(super) fn passed_on(capabilities: &Value) -> Value {
     Value::Object(kept.collect::<Map<_, _>>())
 }
 
-/// Returns `true` if who declares this shows forms; those that do not say what they show, do.
+/// Returns `true` if a client with these capabilities shows forms, which is the default for elicitation.
 pub(super) fn takes_forms(capabilities: &Value) -> bool {
     capabilities.get("elicitation").is_some_and(|modes| modes.get("form").is_some() || modes.get("url").is_none())
 }
@@ -34,7 +34,7 @@ impl Downstream {
         Self { session, capabilities: passed_on(declared) }
     }
 
-    /// Returns `true` if it can be asked what the proxy itself wants to know.
+    /// Returns `true` if the client can answer the proxy's own questions.
     pub(super) fn takes_forms(&self) -> bool {
         takes_forms(&self.capabilities)
     }

@@ -42,7 +42,7 @@ pub enum ProxyFault {
         /// The name.
         name: String,
     },
-    /// The name is that of what programs bring themselves.
+    /// The name is reserved for functions of the program.
     #[error("`{}` is reserved for functions of the program; rename the server", printable(name))]
     Reserved {
         /// The name.
@@ -71,7 +71,7 @@ pub enum ProxyFault {
          `ProxyBuilder::key`"
     )]
     StateWithoutKey,
-    /// The options of clients answer what servers ask, and would for calls of anybody.
+    /// The options of a client answer servers' questions, and would do so for calls of every caller.
     #[error(
         "the client options must not answer requests of servers, which go to the caller; remove `on_elicitation`, \
          `on_sampling`, `roots` and `on_roots`"
@@ -124,7 +124,7 @@ pub enum ServeError {
     Bind {
         /// The requested address.
         address: SocketAddr,
-        /// The kind of the failure: `AddrInUse` where somebody else has the port.
+        /// The kind of the failure: `AddrInUse` if another program uses the port.
         kind: io::ErrorKind,
         /// The message of the system.
         message: String,

@@ -39,7 +39,7 @@ impl Watched {
         Self { client, updates, pause: FIRST_PAUSE, is_behind: false }
     }
 
-    /// Waits until it changed, or may have; `false` where its server tells no more of it.
+    /// Waits for a possible change; returns `false` if its server reports no more.
     pub(super) async fn changed(&mut self) -> bool {
         loop {
             if self.is_behind {

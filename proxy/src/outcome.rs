@@ -30,7 +30,7 @@ pub(super) fn of_call(public: &str, outcome: Result<ToolResult, CallError>) -> R
     }
 }
 
-/// Returns the error of a request that is no call.
+/// Returns the error of a request that is not a call.
 pub(super) fn of_request(what: &str, name: &str, error: CallError) -> ErrorData {
     tracing::debug!("{error}");
     match error {
@@ -102,7 +102,7 @@ fn later(after: Option<Duration>) -> String {
     after.map(|after| format!(", in {after:?} at the earliest")).unwrap_or_default()
 }
 
-/// Returns a result in the words of the era: `resultType` since 2026-07-28, and how long what can be kept may be kept.
+/// Adapts a result to the era: since 2026-07-28 it has `resultType`, and cache terms if it can be cached.
 pub(super) fn fitted(mut result: Value, is_modern: bool, is_cacheable: bool) -> Value {
     let Value::Object(fields) = &mut result else { return result };
     let is_complete = fields.get(RESULT_TYPE).is_none_or(|kind| kind == COMPLETE);

@@ -84,7 +84,7 @@ impl ClientState {
         Ok(fitted(list, context.is_modern, true))
     }
 
-    /// The entry of a skill, from the server that lists it, or else from the first that has it.
+    /// Returns the entry of a skill, from the server that lists it, or else from the first that has it.
     async fn skill(
         &self,
         SubscribeRequestParams { uri, .. }: SubscribeRequestParams,

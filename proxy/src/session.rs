@@ -1,4 +1,4 @@
-//! The eras of a client: what a session begins with, and what a request without one must say of itself.
+//! The eras of a client: the start of a session, and the required context of a request without one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,7 +109,7 @@ impl ClientState {
     }
 }
 
-/// Checks that a request without a session says what it must.
+/// Checks that a request without a session carries the required context.
 fn complete(meta: &Map<String, Value>) -> Result<(), ErrorData> {
     let there = [
         (VERSION, meta.get(VERSION).is_some_and(Value::is_string)),

@@ -20,7 +20,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// The same with the servers of before that have not changed, whose connections go on.
+    /// Keeps the unchanged servers of an earlier setup, with their connections.
     pub(super) fn after(mut self, before: &Self) -> Self {
         for upstream in &mut self.upstreams {
             if let Some(same) = before.upstreams.iter().find(|known| known.is_same(upstream)) {

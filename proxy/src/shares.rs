@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::lock::lock;
 
-/// Lets each caller hold so many of something, and all callers together so many. Clones count together.
+/// Limits the shares that each caller holds, and all callers together. Clones count together.
 #[derive(Clone)]
 pub(crate) struct Shares {
     most: usize,

@@ -60,7 +60,7 @@ impl Proxy {
     }
 }
 
-/// Stdin and stdout where both are pipes, opened again: what makes them not block stays with this process.
+/// Opens stdin and stdout again if both are pipes, so that non-blocking mode stays inside this process.
 #[cfg(target_os = "linux")]
 fn pipes() -> std::io::Result<(tokio::net::unix::pipe::Receiver, tokio::net::unix::pipe::Sender)> {
     let options = tokio::net::unix::pipe::OpenOptions::new();

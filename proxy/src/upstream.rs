@@ -94,7 +94,7 @@ impl Upstream {
         });
     }
 
-    /// Has the rates of its calls counted by all instances together.
+    /// Counts the rates of its calls for all instances together.
     #[cfg(feature = "redis")]
     pub(super) fn counted_by(mut self, state: &crate::RedisState) -> Self {
         let state = state.clone();

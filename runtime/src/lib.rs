@@ -27,8 +27,7 @@ pub mod events {
     pub use crate::client::subscribe;
 }
 
-/// Items that only generated code and other packages of ours need. They change whenever those do, and no program should name
-/// them.
+/// Items that only generated code and related packages need. They change with those, and programs must not use them.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::connect::connection::Listing;

@@ -104,7 +104,7 @@ fn label(shape: &Shape) -> (Shape, Vec<ShapeId>) {
             }
             object.require_any.sort_unstable();
         }
-        // The order of branches matters where no tag tells them apart: the first of several that fit is meant.
+        // Without a tag the order of branches matters: the first matching branch is chosen.
         Shape::Union(union) if union.tag.is_some() => union.branches.sort_by(|left, right| left.tag.cmp(&right.tag)),
         _ => {}
     }

@@ -45,7 +45,7 @@ impl Shapes {
         let mut boxed = HashSet::new();
         for id in self.ids() {
             for held in self.get(id).inline() {
-                // The branches of a union are boxed inside, where they refer to it.
+                // A union boxes the contents of its branches, if they refer to it.
                 let is_branch = matches!(self.get(id), Shape::Union(_)) && matches!(self.get(held), Shape::Struct(_));
                 if !is_branch && group.get(&id) == group.get(&held) {
                     boxed.insert((id, held));

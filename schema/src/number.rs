@@ -7,11 +7,11 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::{Number, Value};
 
-/// A number as its decimal digits, so that nothing is rounded: `0.DIGITS` times ten to the power of `point`.
+/// A number as exact decimal digits: `0.DIGITS` times ten to the power of `point`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decimal {
     negative: bool,
-    /// Without zeros at either end; none of them for zero.
+    /// The digits without zeros at either end; empty for zero.
     digits: String,
     point: i64,
 }
@@ -51,7 +51,7 @@ impl Decimal {
     }
 }
 
-/// How two numbers stand to each other, whatever their size.
+/// Compares two numbers of any size.
 pub(crate) fn order(left: &Number, right: &Number) -> Ordering {
     if let (Some(left), Some(right)) = (left.as_i64(), right.as_i64()) {
         return left.cmp(&right);
@@ -70,7 +70,7 @@ pub(crate) fn is_integral(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || Decimal::of(number).scale() >= 0
 }
 
-/// Returns the greatest integer that is not above a number; what is beyond 128 bits is at their end.
+/// Returns the greatest integer that is not above a number, clamped to 128 bits.
 pub(crate) fn floor(number: &Number) -> i128 {
     const MOST_DIGITS: i64 = 38;
     if let Some(whole) = number.as_i64() {
@@ -148,7 +148,7 @@ impl Hash for Exact<'_> {
     }
 }
 
-/// A value that is found by what it says.
+/// A value that is compared and hashed by its meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByValue<'a>(pub(crate) &'a Value);
 
@@ -179,7 +179,7 @@ impl Hash for ByValue<'_> {
     }
 }
 
-/// Returns the hash of what a value says.
+/// Returns the hash of a value's meaning.
 pub(crate) fn hashed(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

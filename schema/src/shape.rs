@@ -63,8 +63,8 @@ pub enum Shape {
     List(Slot),
     /// An array of a fixed length, each item of its own shape.
     Tuple(Vec<Slot>),
-    /// An array whose first items have shapes of their own, and which may end before it has them all; the items after
-    /// them have the other shape, or there are none.
+    /// An array whose first items have separate shapes, and which may be shorter. The items after them have the other
+    /// shape, or are forbidden.
     Prefixed(Vec<Slot>, Option<Slot>),
     /// An object with values of one shape under any key.
     Map(Slot),
@@ -74,7 +74,7 @@ pub enum Shape {
     Struct(StructShape),
     /// One of several shapes.
     Union(UnionShape),
-    /// A list, tuple or map with a name, where its type would otherwise contain itself or nest too deep.
+    /// A named list, tuple or map, if its type would otherwise contain itself or nest too deep.
     Named(Slot),
     /// A definition whose values are not looked into: see [`Document::read_around`](crate::Document::read_around). Its
     /// origin is the definition.

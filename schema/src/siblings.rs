@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
 
-/// Comparing shapes may cost this much, and so much for each of them: beyond, every struct counts.
+/// The budget for comparing shapes, plus a part for each of them. Beyond it, every struct counts.
 const COST: usize = 200_000;
 const COST_OF_SHAPE: usize = 500;
 
@@ -58,7 +58,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Compares what is pending; `false` where it costs too much.
+    /// Compares the pending pairs; returns `false` if the budget is exhausted.
     fn finish(&mut self) -> bool {
         while let Some((left, right)) = self.pending.pop() {
             let cost = 1 + self.shapes.get(left).children().len() + self.shapes.get(right).children().len();

@@ -14,7 +14,7 @@ pub(crate) fn text_or_json(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns a text in a message: so many of its characters.
+/// Formats a text for a message, shortened to a number of characters.
 #[doc(hidden)]
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
@@ -24,7 +24,7 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Names in a message: so many of them, and how many more there are.
+/// Formats names for a message: up to `most`, and the number of the others.
 #[doc(hidden)]
 #[must_use]
 pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
@@ -35,7 +35,7 @@ pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
-/// Returns the schema without what is there for people alone.
+/// Returns the schema without descriptive keywords.
 pub(crate) fn without_wording(schema: &Value) -> Value {
     match schema {
         Value::Object(keywords) => {

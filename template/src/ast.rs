@@ -113,7 +113,7 @@ pub enum Term {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Text {
-    /// The parts, in order; none for `""`.
+    /// The parts, in order; empty for `""`.
     pub parts: Vec<Part>,
 }
 

@@ -10,7 +10,8 @@ const OPENING: [&str; 6] = ["if", "for", "with", "set", "autoescape", "filter"];
 /// Blocks of these are rendered on demand, or more than once: they may hold no slot.
 const FORBIDDING: [&str; 2] = ["set", "filter"];
 const COMBINING: [&str; 5] = ["include", "extends", "import", "from", "block"];
-/// Minijinja knows these where some crate of the program asks for it. A template means the same in all.
+/// Blocks that minijinja only knows with extra features. They are refused, so that a template means the same in every
+/// program.
 const ELSEWHERE: [(&str, &str); 4] = [
     ("macro", "write its content where it is used"),
     ("call", "write its content in its place"),
@@ -73,7 +74,7 @@ fn assigns(inner: &str) -> bool {
     false
 }
 
-/// The blocks that are open at a place of the text, and where they begin.
+/// The open blocks at a position of the text, with their beginnings.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks(Vec<(&'static str, Place)>);
 
@@ -154,7 +155,7 @@ impl Blocks {
         )
     }
 
-    /// Returns a block that no slot may stand in.
+    /// Returns an open block that must not contain slots.
     pub(crate) fn forbidding(&self) -> Option<(&'static str, Place)> {
         self.0.iter().find(|(name, _)| FORBIDDING.contains(name)).copied()
     }

@@ -1,4 +1,4 @@
-//! Code of minijinja: where it ends, and whether its characters are some of minijinja's.
+//! Scans minijinja code for its end, and for characters that minijinja does not accept.
 
 use crate::cursor::Cursor;
 use crate::fault::Fault;
@@ -37,7 +37,7 @@ pub(crate) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) 
     }
 }
 
-/// An expression in an argument: up to a comma, or a bracket that it has not opened.
+/// Parses an expression in an argument, up to a comma or an unmatched bracket.
 pub(crate) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<&'t str, Fault> {
     let start = cursor.offset();
     let mut brackets = Vec::new();
@@ -116,7 +116,7 @@ fn opening(closing: u8) -> char {
     }
 }
 
-/// Returns `true` if `[[` here is what the template's text has for a slot, rather than a list that begins with a list.
+/// Returns `true` if `[[` begins a slot rather than a list inside a list.
 pub(crate) fn looks_like_slot(text: &str) -> bool {
     let Some(body) = text.strip_prefix("[[").map(str::trim_start) else { return false };
     let length = body.find(|c: char| !is_word(c)).unwrap_or(body.len());

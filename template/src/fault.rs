@@ -94,7 +94,7 @@ fn excerpt(text: &str, place: Place) -> Option<(String, String)> {
     Some((mcp_bindgen_model::printable(whole.trim_end_matches('\r')), caret))
 }
 
-/// Collects what is wrong, up to where it helps.
+/// Collects faults, up to a useful number.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<Fault>);
 
@@ -113,14 +113,14 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// In the order of the text.
+    /// Returns the faults in the order of the text.
     pub(crate) fn finish(mut self) -> Vec<Fault> {
         self.0.sort_by_key(|fault| fault.place);
         self.0
     }
 }
 
-/// Names that somebody may have meant, as the end of a message; nothing where there are none.
+/// Suggests similar names for the end of a message; empty if there are none.
 pub(crate) fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let nearest = mcp_bindgen_model::nearest(name, candidates);
     if nearest.is_empty() {

@@ -1,8 +1,8 @@
-//! Templates whose actions call tools: their language, and whether what they say of tools is so.
+//! Templates whose actions call tools: the language, and the checks of actions against tools.
 //!
-//! A template is text of minijinja with slots between `[[` and `]]`. [`Template::parse`] reads it once, without a server and
-//! without the values; what a tool answers is never read as a template. [`Tool::check`] says what of its actions does not
-//! fit the tools that there are: the same where a crate is built and where a template runs.
+//! A template is minijinja text with slots between `[[` and `]]`. [`Template::parse`] reads it once, without a server
+//! and without the values; the output of a tool is never read as a template. [`Tool::check`] reports actions that do
+//! not match the tools. The checks are the same in a build and at run time.
 
 mod ast;
 mod blocks;

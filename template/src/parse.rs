@@ -206,7 +206,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `{% raw %}..{% endraw %}`: a piece of its own, so that signs of its neighbours do not reach into it.
+    /// Parses `{% raw %}..{% endraw %}` as a separate piece, so that white space control of its neighbours does not
+    /// affect it.
     fn raw(&mut self, tag: &BasicTag) -> Result<(), Fault> {
         let opened = self.cursor;
         if tag.trims_before {
@@ -241,7 +242,7 @@ impl<'t> Parser<'t> {
         self.flush();
         self.count += 1;
         let barrier = || Piece { place, kind: PieceKind::Text(String::new()) };
-        // Also where nothing is in it: what is before it and what is behind it do not meet.
+        // An empty block separates its neighbours too.
         if text.chars().next().is_none_or(char::is_whitespace) {
             self.pieces.push(barrier());
         }
@@ -298,7 +299,7 @@ impl<'t> Parser<'t> {
         matches!(last, Some(PieceKind::Expression(_) | PieceKind::Statement(_)))
     }
 
-    /// `-` at the beginning of a comment or a raw block: the white space before it goes.
+    /// Trims the white space before a comment or a raw block that begins with `-`.
     fn trim_end(&mut self) {
         let kept = self.text.text.trim_end().len();
         self.text.text.truncate(kept);
@@ -318,7 +319,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Goes on behind a slot that could not be read: behind its end, or to where the next begins.
+    /// Skips an unreadable slot, to its end or to the next slot.
     fn skip_slot(&mut self) {
         let rest = self.cursor.rest();
         if !self.has_ends {
@@ -380,7 +381,7 @@ impl<'t> Parser<'t> {
         let name = rest.get(..length).unwrap_or_default();
         let end = "</checkpoint>";
         let is_named = rest.get(length..).is_some_and(|rest| rest.starts_with(end));
-        // The text up to here belongs to the segment, and so to what is faulty of it.
+        // The text up to here belongs to the segment, including its faults.
         if is_named {
             self.cursor.advance(length + end.len());
         }
@@ -397,7 +398,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `{% raw %}` and `{% endraw %}`, which minijinja knows without reading what is around them.
+/// `{% raw %}` or `{% endraw %}`, which minijinja finds without parsing the code around it.
 struct BasicTag {
     length: usize,
     trims_before: bool,

@@ -197,7 +197,7 @@ fn positional(cursor: &Cursor<'_>, opened: &Cursor<'_>, at: &Cursor<'_>) -> Faul
     at.fault("every value needs its name: write `key=value`")
 }
 
-/// A text that is known before anything runs.
+/// Parses a literal string, whose value is known before any call.
 fn literal(cursor: &mut Cursor<'_>, word: &str) -> Result<String, Fault> {
     let fault =
         cursor.fault(format!("`{word}` must be a literal in double quotes: it is checked before anything runs"));

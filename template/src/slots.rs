@@ -156,7 +156,7 @@ impl Text {
                 continue;
             };
             let found = match (is_free, parts.peek()) {
-                // The last one: it has to stand at the end.
+                // The last literal must be at the end.
                 (true, None) => return rest.ends_with(literal.as_str()),
                 (true, Some(_)) => rest.find(literal.as_str()),
                 (false, _) => rest.starts_with(literal.as_str()).then_some(0),

@@ -37,7 +37,7 @@ pub(crate) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     }
 }
 
-/// The name of a result: words, and expressions in between.
+/// Parses the name of a result: words with expressions in between.
 pub(crate) fn name(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     let mut text = Parts::default();
     loop {
@@ -51,7 +51,7 @@ pub(crate) fn name(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     }
 }
 
-/// `{{ .. }}` in a text.
+/// Parses `{{ .. }}` in a text.
 fn part(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
     let opened = *cursor;
     cursor.advance(2);
@@ -93,7 +93,7 @@ impl Parts {
     }
 }
 
-/// An escape of JSON (RFC 8259, section 7).
+/// Parses an escape of JSON (RFC 8259, section 7).
 fn escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
     let at = *cursor;
     cursor.advance(1);

@@ -57,7 +57,7 @@ fn variable<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<Term, Faul
     })
 }
 
-/// A number of JSON (RFC 8259, section 6).
+/// Parses a number of JSON (RFC 8259, section 6).
 fn number(cursor: &mut Cursor<'_>) -> Result<Term, Fault> {
     let start = *cursor;
     let rest = cursor.rest();

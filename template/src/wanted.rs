@@ -77,7 +77,7 @@ impl Template {
     }
 }
 
-/// Returns `true` if this follows the name of what is assigned, or of an argument.
+/// Returns `true` if this follows the target of an assignment or the name of an argument.
 fn is_assigned(rest: &str) -> bool {
     let after = rest.trim_start();
     after.starts_with('=') && !after.starts_with("==")
@@ -92,7 +92,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// One more; `rest` is the code behind it.
+    /// Adds a use; `rest` is the code after it.
     fn add(&mut self, place: Place, rest: &str) {
         if is_assigned(rest) {
             return;

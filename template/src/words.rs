@@ -104,7 +104,8 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Returns the length of the quoted text that the code begins with, with its quotes. `None` where it does not end.
+/// Returns the length of the quoted text at the start of the code, including quotes. Returns `None` if it is not
+/// closed.
 pub(crate) fn quoted_length(code: &str) -> Option<usize> {
     let mut bytes = code.bytes().enumerate();
     let (_, quote) = bytes.next()?;

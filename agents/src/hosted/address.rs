@@ -8,8 +8,8 @@ use super::declarations::{NotHostedReason, Refusal};
 const LOCAL_NAMES: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "test"];
 
 /// # Errors
-/// Fails if the provider cannot reach the URL, or what it says goes another way than in a header. The URL is not shown: it may
-/// hold secrets.
+/// Fails if the provider cannot reach the URL, or if it contains parts that only a header could carry. The URL is not
+/// shown, because it may contain secrets.
 pub(super) fn check(url: &str) -> Result<(), Refusal> {
     let refused = |message: &str| Err(NotHostedReason::Address.because(format!("its `url` {message}")));
     let is_http = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");

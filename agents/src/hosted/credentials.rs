@@ -23,7 +23,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Those of a configuration whose placeholders are values.
+    /// Reads the credentials of a configuration without placeholders.
     pub(super) fn of(ready: &ServerConfig) -> Result<Self, Refusal> {
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &ready.transport else {
             return Err(NotHostedReason::Transport.because("only a `url` can be hosted"));
@@ -53,8 +53,8 @@ impl Credentials {
         Ok(found)
     }
 
-    /// Over plain http nothing is sent that holds a secret: `written` is the configuration before its placeholders were values.
-    /// The value of a header's placeholder counts as a secret, and so does every bearer token.
+    /// Refuses to send secrets over plain http. `written` is the configuration before placeholders were replaced. The
+    /// value of a header's placeholder counts as a secret, and so does every bearer token.
     pub(super) fn check_encryption(&self, written: &ServerConfig, ready: &ServerConfig) -> Result<(), Refusal> {
         if self.is_encrypted() {
             return Ok(());

@@ -88,7 +88,7 @@ struct HostedCall {
 #[derive(Clone, Debug)]
 struct Server {
     config: ServerConfig,
-    /// The names of its tools, where somebody has looked.
+    /// The names of its tools, if they were listed.
     tools: Option<Vec<String>>,
     /// Names that nothing goes beyond, whatever the configuration says.
     only: Option<BTreeSet<String>>,

@@ -18,18 +18,18 @@ pub(super) struct Plan {
 pub(super) enum Approved {
     None,
     These(BTreeSet<String>),
-    /// All that may be called; where their names are not known, also those that the configuration does not mean.
+    /// All callable tools; if their names are unknown, this may include tools that the configuration does not select.
     All,
 }
 
 impl Plan {
-    /// Providers know names alone: a glob can be handed over only for tools that somebody has listed, and what the server
-    /// adds later is not among the allowed ones.
+    /// Plans the tools that the provider may call. Providers only know names: a glob can be translated only for listed
+    /// tools, and tools that the server adds later are not allowed.
     ///
-    /// A tool with a view or a policy is never handed over: the provider would call it as the server declares it, whatever its
-    /// arguments are.
+    /// A tool with a view or a policy is excluded, because the provider would call the server's original tool with any
+    /// arguments.
     ///
-    /// `only` are names that nothing goes beyond, whatever the configuration says: those that were bound, or those of a set.
+    /// `only` limits the names, regardless of the configuration: those of bindings, or those of a set.
     pub(super) fn of(
         config: &ServerConfig,
         listed: Option<&[String]>,
@@ -74,7 +74,7 @@ impl Plan {
         )
     }
 
-    /// Those tools and no others.
+    /// Allows exactly these tools.
     fn by_name(config: &ServerConfig, allowed: BTreeSet<String>, without_any: &str) -> Result<Self, Refusal> {
         if allowed.is_empty() {
             return Err(NotHostedReason::Tools.because(without_any));

@@ -40,13 +40,14 @@ impl Answers {
         provider.results(self)
     }
 
-    /// Like [`results`](Self::results), with a different limit for each result; see [`Provider::results_within`].
+    /// Formats results like [`results`](Self::results), with a different limit for each result; see
+    /// [`Provider::results_within`].
     #[must_use]
     pub fn results_within(&self, provider: Provider, characters: usize) -> Vec<Value> {
         provider.results_within(self, characters)
     }
 
-    /// Like [`results`](Self::results), for a certain model; see [`Provider::results_for`].
+    /// Formats results like [`results`](Self::results), for one model; see [`Provider::results_for`].
     #[must_use]
     pub fn results_for(&self, provider: Provider, model: &str) -> Vec<Value> {
         provider.results_for(model, self)
@@ -90,13 +91,13 @@ impl Group<'_> {
     }
 }
 
-/// By their ids, in the order of the first of each. Answers without an id stand each by itself.
+/// Groups answers by id, in the order of first occurrence. Answers without an id stay separate.
 pub(super) fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for answer in answers {
         let same = groups.iter_mut().find(|group| !answer.id.is_empty() && group.id == answer.id);
         match same {
-            // The same call once more has the same answer.
+            // A repeated call has the same answer.
             Some(group) if group.answers.contains(&answer) => {}
             Some(group) => group.answers.push(answer),
             None => groups.push(Group { id: &answer.id, name: &answer.name, answers: vec![answer] }),

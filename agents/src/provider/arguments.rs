@@ -69,8 +69,7 @@ impl Arguments {
         }
     }
 
-    /// Returns `true` if nothing could have followed: objects are read to their end, unlike values that somebody else
-    /// cut.
+    /// Returns `true` if the text is a complete object, which cannot be a truncated one.
     pub(super) fn is_whole_text(&self) -> bool {
         matches!(&self.0, Form::Text(text) if text.len() <= LARGEST
             && serde_json::from_str::<Map<String, Value>>(text).is_ok())
@@ -78,7 +77,7 @@ impl Arguments {
 }
 
 impl From<Value> for Arguments {
-    /// A string is text of JSON, as OpenAI's replies hold it.
+    /// Treats a string as JSON text, which OpenAI's replies contain.
     fn from(value: Value) -> Self {
         match value {
             Value::String(text) => Self(Form::Text(text)),
@@ -147,7 +146,7 @@ fn place(text: &str, line: usize, column: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Refuses what is too large or too deep, without holding another copy of it.
+/// Refuses arguments that are too large or too deep, without copying them.
 fn measure(value: &Value) -> Result<(), UnreadableArguments> {
     if is_deeper(value, DEEPEST) {
         return Err(UnreadableArguments(format!("the arguments are nested more than {DEEPEST} levels deep")));

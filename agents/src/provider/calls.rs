@@ -75,9 +75,9 @@ pub enum RunEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Whole,
-    /// In the midst of what came last.
+    /// The reply ends inside its last part.
     Cut,
-    /// The provider does not stand by what is there.
+    /// The provider withheld the reply.
     Withheld,
 }
 
@@ -93,7 +93,7 @@ impl End {
     }
 }
 
-/// Why a reply ended; `null` where it has not come to its end, as a stream that broke off.
+/// Returns the reason why a reply ended; `null` means that it was cut off, such as a broken stream.
 pub(super) fn ending<'v>(value: &'v Value, key: &str) -> Result<&'v str, End> {
     match value.get(key) {
         Some(Value::Null) => Err(End::Cut),
@@ -114,12 +114,12 @@ pub(crate) fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Returns the arguments under a key; a missing key is no arguments.
+/// Returns the arguments under a key; a missing key means no arguments.
 pub(super) fn arguments(value: &Value, key: &str) -> Arguments {
     value.get(key).map_or_else(|| Arguments::from(""), |arguments| arguments.clone().into())
 }
 
-/// Under a key of the value, or where the value itself is the list.
+/// Returns the list under a key, or the value itself if it is a list.
 pub(crate) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).unwrap_or(value).as_array().map(Vec::as_slice).unwrap_or_default()
 }

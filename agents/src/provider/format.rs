@@ -18,7 +18,7 @@ pub(crate) struct Format {
     pub(super) result: fn(&Group<'_>, Vec<Part>) -> Value,
     /// The key of the one message with all results of a turn; without it, each is a message.
     pub(super) results_key: Option<&'static str>,
-    /// Returns `true` if results for a model, where it is known, can have images.
+    /// Returns `true` if results for a model (`None` if unknown) can have images.
     pub(super) images_for: fn(Option<&str>) -> bool,
     /// The media types of images in a user's message. An assistant's has text only.
     pub(super) images_of_users: &'static [&'static str],
@@ -113,7 +113,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Most APIs name them so.
+    /// Returns the name of the role in most APIs.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -122,7 +122,7 @@ impl Role {
     }
 }
 
-/// The room for strict tools in a request: for so many tools, optional parameters, and parameters with several types.
+/// The limits on strict tools in a request: tools, optional parameters, and parameters with several types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StrictRoom {
     tools: usize,
@@ -138,10 +138,10 @@ impl StrictRoom {
         Self { tools, optional, unions }
     }
 
-    /// Takes what a strict tool needs.
+    /// Takes the load of a strict tool.
     ///
     /// # Errors
-    /// Fails if there is not as much: why; nothing is taken then.
+    /// Fails with the reason if the remaining load is too small; nothing is taken then.
     pub(crate) fn take(&mut self, load: Load) -> Result<(), String> {
         let short = |what: &str, wanted: usize, left: usize| {
             format!("it has {wanted} {what}, and the earlier strict tools leave room for {left}; use a subset")

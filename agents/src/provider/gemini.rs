@@ -139,7 +139,7 @@ fn declaration(tool: Declaration<'_>) -> Value {
     tool.members("parametersJsonSchema", false).into()
 }
 
-/// One object with all of them.
+/// Puts all declarations into one object.
 fn list(tools: Vec<Value>) -> Vec<Value> {
     if tools.is_empty() { tools } else { vec![json!({"functionDeclarations": tools})] }
 }

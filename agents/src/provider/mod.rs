@@ -100,15 +100,15 @@ impl Provider {
         self.results_within(answers, answers::LONGEST_RESULT)
     }
 
-    /// Like [`results`](Self::results), with at most this many characters of text in each result, plus the note about
-    /// the rest.
+    /// Formats results like [`results`](Self::results), with at most this many characters of text in each result, plus
+    /// the note about the rest.
     #[must_use]
     pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
         self.printed(answers, characters, None)
     }
 
-    /// Like [`results`](Self::results), for a certain model, by its name in the API. For Gemini, results have images only
-    /// if the model is known to take them: `gemini-3` and later.
+    /// Formats results like [`results`](Self::results), for one model by its name in the API. For Gemini, results have
+    /// images only if the model is known to accept them: `gemini-3` and later.
     #[must_use]
     pub fn results_for(self, model: &str, answers: &[Answered]) -> Vec<Value> {
         self.printed(answers, answers::LONGEST_RESULT, Some(model))
@@ -161,8 +161,8 @@ impl Provider {
         (self.format().text)(reply)
     }
 
-    /// Returns the messages of a server's prompt in the provider's format, to put before or into a conversation. Messages of
-    /// one role that follow each other are one. Images are passed on where the provider accepts them, up to 20 and 15
+    /// Returns the messages of a server's prompt in the provider's format, to put before or into a conversation.
+    /// Consecutive messages of one role are merged. Images are passed on if the provider accepts them, up to 20 and 15
     /// million base64 characters; embedded resources become their text. Roles other than `assistant` count as `user`.
     ///
     /// ```

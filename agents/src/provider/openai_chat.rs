@@ -143,7 +143,7 @@ fn add_call(message: &mut Value, delta: &Value, pieces: &mut Vec<RunEvent>) {
     }
 }
 
-/// Without `strict` it would be taken for false.
+/// Declares a tool; a missing `strict` means false.
 fn declaration(tool: Declaration<'_>) -> Value {
     json!({"type": "function", "function": tool.members("parameters", true)})
 }

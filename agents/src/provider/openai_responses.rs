@@ -125,7 +125,7 @@ fn add(reply: &mut Value, event: &Value) -> Vec<RunEvent> {
     piece.into_iter().collect()
 }
 
-/// Without `strict` the provider would make the schema strict by itself.
+/// Declares a tool with an explicit `strict`, because otherwise the provider makes the schema strict itself.
 fn declaration(tool: Declaration<'_>) -> Value {
     let mut members = Map::from_iter([("type".to_owned(), json!("function"))]);
     members.extend(tool.members("parameters", true));

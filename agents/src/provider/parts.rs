@@ -81,8 +81,7 @@ pub(super) fn joined(parts: &[Part]) -> String {
     texts.join("\n")
 }
 
-/// Returns the parts of a reply: its message, and where the result has more than text, that in the order of the
-/// server's.
+/// Returns the parts of a reply: its message, and for other content the server's blocks in order.
 pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mut Room) -> Vec<Part> {
     let images = if is_success || takes.images_of_errors { takes.images } else { &[] };
     let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -165,7 +164,7 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// Returns the picture in a block, or in the resource of one, where the provider takes it.
+/// Returns the image in a block or in its resource, if the provider accepts it.
 fn image(block: &Value, taken: &[&'static str], room: &mut Room) -> Option<Part> {
     let (holder, key) = match block.get("type")?.as_str()? {
         "image" => (block, "data"),
@@ -186,7 +185,7 @@ fn is_base64(data: &str) -> bool {
     !digits.is_empty() && data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
 }
 
-/// Returns a block that is no text, as text: an embedded resource by what it says, others as JSON.
+/// Returns a block that is not text as text: an embedded resource by its text, others as JSON.
 fn shown(block: &Value) -> String {
     let resource = block.get("type").filter(|kind| *kind == "resource").and_then(|_| block.get("resource"));
     let text = |key: &str| resource.and_then(|resource| resource.get(key)?.as_str());
@@ -207,7 +206,7 @@ fn without_data(block: &Value) -> String {
     block.to_string()
 }
 
-/// Without what commands a terminal, turns writing around, or is read by models alone.
+/// Removes control characters, bidirectional marks, and characters that only models read.
 fn cleaned(text: &str) -> String {
     let misleads = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))

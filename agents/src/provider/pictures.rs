@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use imagesize::{ImageSize, blob_size};
 
-/// The dimensions of a picture are within so many characters of base64, unless there is an unusual amount of metadata.
+/// The number of base64 characters in which an image's dimensions are found, unless there is unusually much metadata.
 const HEAD: usize = 400_000;
 /// The cost of a picture of unknown size: the most that a picture can cost.
 const MOST: usize = 1_600;
@@ -17,14 +17,16 @@ pub(crate) fn tokens_of_picture(data: &str) -> usize {
     size.map_or(MOST, |size| [open_ai(size), anthropic(size), gemini(size)].into_iter().max().unwrap_or(MOST))
 }
 
-/// Scaled down to 2,048 by 2,048 pixels, and then to 768 on the shorter side: 85 tokens, and 170 for each tile.
+/// Estimates tokens for OpenAI. Images are scaled down to 2,048 by 2,048 pixels, then to 768 on the shorter side. They
+/// cost 85 tokens, plus 170 for each tile.
 fn open_ai(size: ImageSize) -> usize {
     let (width, height) = scaled(size, 2_048.0, f64::max);
     let (width, height) = scaled(ImageSize { width, height }, 768.0, f64::min);
     85 + 170 * width.div_ceil(512) * height.div_ceil(512)
 }
 
-/// Scaled down to 1,568 pixels on the longer side, and to what costs 1,600 tokens.
+/// Estimates tokens for Anthropic. Images are scaled down to 1,568 pixels on the longer side, and cost at most 1,600
+/// tokens.
 fn anthropic(size: ImageSize) -> usize {
     let (width, height) = scaled(size, 1_568.0, f64::max);
     (width * height).div_ceil(750).min(MOST)
@@ -41,7 +43,7 @@ fn gemini(size: ImageSize) -> usize {
     TILE * width.div_ceil(side).min(16) * height.div_ceil(side).min(16)
 }
 
-/// Scales a picture down until one of its sides has at most so many pixels.
+/// Scales an image down until one of its sides has at most `most` pixels.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn scaled(size: ImageSize, most: f64, side: fn(f64, f64) -> f64) -> (usize, usize) {
     let scale = (most / side(size.width as f64, size.height as f64)).min(1.0);

@@ -91,7 +91,7 @@ pub struct Run<'m, M> {
     listener: Listener,
 }
 
-/// Hears of what happens in a run.
+/// A listener to the events of a run.
 type Listener = Arc<dyn Fn(RunEvent) + Send + Sync>;
 
 impl<'m, M: Model> Run<'m, M> {

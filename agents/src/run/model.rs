@@ -26,7 +26,7 @@ pub trait Model: Sync {
     /// needed.
     ///
     /// # Errors
-    /// Fails if there is no response, or it is an error.
+    /// Fails if there is no response, or if it is an error.
     fn reply(
         &self,
         request: Map<String, Value>,

@@ -30,15 +30,16 @@ pub(super) struct Turn {
 }
 
 impl RunTools {
-    /// The tools and the text of a prompt. It is rendered for each turn, with the sections that the model has opened. Servers
-    /// without a list of tools are left out, as [`RenderedPrompt::toolset`](crate::RenderedPrompt::toolset) does.
+    /// Uses the tools and the text of a prompt. The prompt is rendered for each turn, with the sections that the model
+    /// has opened. Servers without a list of tools are omitted, as in
+    /// [`RenderedPrompt::toolset`](crate::RenderedPrompt::toolset).
     #[must_use]
     pub fn prompt(prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
         Self(Kind::Prompt(Box::new(Turning { base: None, prompt, params, state, rendered: None })))
     }
 
-    /// Like [`prompt`](Self::prompt), with the tools of another toolset before them, its values, and its limit of results; see
-    /// [`RenderedPrompt::toolset_on`](crate::RenderedPrompt::toolset_on).
+    /// Uses a prompt like [`prompt`](Self::prompt), after the tools of another toolset, whose values and result limit
+    /// apply; see [`RenderedPrompt::toolset_on`](crate::RenderedPrompt::toolset_on).
     #[must_use]
     pub fn prompt_on(base: Toolset, prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
         Self(Kind::Prompt(Box::new(Turning { base: Some(base), prompt, params, state, rendered: None })))

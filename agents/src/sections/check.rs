@@ -10,7 +10,7 @@ use super::names::tool_name_problem;
 use super::section::{AnySection, Body, Declared, Parts, Shown};
 use super::template;
 
-/// How deep sections may stand in each other.
+/// The maximum depth of nested sections.
 const DEEPEST: usize = 16;
 
 /// A section in its place.

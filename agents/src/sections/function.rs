@@ -72,7 +72,7 @@ impl SectionTool {
         Self { fault, ..Self::of(PROGRAM, name.into(), description.into(), input_schema, typed(function)) }
     }
 
-    /// A tool that belongs to prompts themselves.
+    /// Creates a tool that belongs to the prompt itself.
     pub(super) fn raw(
         name: &str,
         description: &str,
@@ -95,7 +95,7 @@ impl SectionTool {
         self.fault.as_deref()
     }
 
-    /// The same, called through the layers around the functions of its section.
+    /// Routes the calls through the layers around the functions of its section.
     pub(super) fn governed(&self, caller: Arc<dyn DynCallTool>) -> Self {
         Self { caller, ..self.clone() }
     }
@@ -146,7 +146,7 @@ impl SectionTool {
     }
 }
 
-/// Returns the functions of a section, as something that layers can stand around.
+/// Returns the functions of a section as a service, around which layers can be put.
 pub(super) fn functions(tools: &[SectionTool]) -> Functions {
     let functions = Functions::default();
     tools.iter().for_each(|tool| functions.add(PROGRAM.into(), tool.name.as_str().into(), tool.function.clone()));

@@ -10,7 +10,7 @@ use super::render::RenderedPrompt;
 use super::server::selects;
 use crate::json::names;
 
-/// A program that starts and connects MCP servers by itself.
+/// A program that starts MCP servers and connects to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Host {
@@ -67,8 +67,8 @@ pub struct HostConfig {
 }
 
 impl RenderedPrompt {
-    /// Returns the servers of the open sections as the configuration of a host, which then starts them, calls their tools and
-    /// asks for approvals itself. Functions of the prompt are not part of it.
+    /// Returns the servers of the open sections as the configuration of a host. The host then starts them, calls their
+    /// tools and asks for approvals itself. Functions of the prompt are omitted.
     ///
     /// Nothing is weakened: a server is left out if its configuration or its section demands what the host does not enforce.
     /// This is isolation, views, `approve`, `limit`, `ca`, `client_cert`, `proxy`, `auth`, `drift = "deny"`, layers of a
@@ -167,7 +167,7 @@ fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value
     Ok(entry)
 }
 
-/// How a server is reached, in the keys that all hosts share.
+/// Formats the transport of a server in the keys that all hosts share.
 fn members(config: &ServerConfig) -> Value {
     // Without secrets that are written out: their placeholders name the variables to set.
     let mut json = config.to_json();

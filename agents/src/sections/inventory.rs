@@ -17,7 +17,7 @@ const VARIABLES: [&str; 4] = ["server_names", "tool_count", "tools_by_server", "
 /// The longest instructions of a server that are shown, in characters.
 const LONGEST_INSTRUCTIONS: usize = 4_000;
 
-/// The servers of a section that shows what they offer.
+/// The servers of a section that shows their tools.
 #[derive(Clone)]
 pub(super) struct Inventory {
     pub(super) servers: Arc<[SectionServer]>,
@@ -26,7 +26,7 @@ pub(super) struct Inventory {
     pub(super) instructs: bool,
 }
 
-/// One tool as it is shown: nothing of it is markup any more.
+/// One tool to show, without markup.
 struct Line {
     name: String,
     sentence: String,

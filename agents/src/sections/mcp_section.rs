@@ -76,7 +76,7 @@ impl McpSection {
         self
     }
 
-    /// Shows the instructions of the servers too, from their snapshots or last connections: as quotations in which nothing is
+    /// Shows the instructions of the servers too, from their snapshots or last connections. They are quotations without
     /// markup, of up to 4,000 characters each. In templates they are `instructions_by_server`.
     #[must_use]
     pub fn with_instructions(mut self) -> Self {
@@ -207,7 +207,7 @@ impl InventoryChanges {
     }
 }
 
-/// Waits until somebody has connected it.
+/// Waits until a client of the server connects.
 async fn connected(handle: &Handle) {
     let Some(client) = &handle.client else { return };
     let mut states = client.watch_state();

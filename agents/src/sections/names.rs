@@ -12,7 +12,7 @@ pub(super) const READ_SECTION: &str = "read_section";
 /// never be named `sections` or `program`: these group tools that belong to no server.
 pub const RESERVED_NAMES: [&str; 2] = ["wink", "sections"];
 
-/// Why a server may not have a name.
+/// Returns the reason why a server must not have a name, if any.
 pub(super) fn server_name_problem(name: &str, reserved: &[String]) -> Option<String> {
     let shown = printable(name);
     if !is_server_name(name) {
@@ -22,7 +22,7 @@ pub(super) fn server_name_problem(name: &str, reserved: &[String]) -> Option<Str
         .then(|| format!("the name `{shown}` is reserved; rename the server"))
 }
 
-/// Why a tool may not have a name.
+/// Returns the reason why a tool must not have a name, if any.
 pub(super) fn tool_name_problem(name: &str, reserved: &[String]) -> Option<&'static str> {
     if !is_accepted(name) {
         return Some("a name that some providers refuse: expected `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`");

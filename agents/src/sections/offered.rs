@@ -199,14 +199,14 @@ impl Offered {
     }
 }
 
-/// Which tools of servers may be called where these sections are shown.
+/// Returns the callable tools of servers, given the shown sections.
 pub(super) fn admitted(view: &View<'_>, seen: &[Seen<'_>]) -> Result<Admitted, RenderError> {
     let Offered { servers, .. } = Offered::of(view, seen, Vec::new())?;
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(view.inner)).collect();
     Ok(admitted_by(view.inner, &servers))
 }
 
-/// Which tools of these servers may be called.
+/// Returns the callable tools of these servers.
 pub(super) fn admitted_by(inner: &Inner, servers: &[RenderedServer]) -> Admitted {
     let by_server = servers.iter().map(|server| (server.name().to_owned(), server.caller.offer())).collect();
     Admitted { by_server, names: inner.names(servers.iter().map(|server| server.handle.clone())) }

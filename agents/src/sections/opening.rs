@@ -39,13 +39,13 @@ pub struct Opened {
 pub(super) struct Opener {
     inner: Arc<Inner>,
     params: PromptParams,
-    /// With what was opened since.
+    /// The state with all sections opened since.
     latest: Mutex<PromptState>,
     rendered: PromptState,
 }
 
-/// Returns those of the two tools that the model needs, each from the call on by which it came to need it: it stays
-/// where it is when all is open, or whatever comes after it would be new to a provider's cache.
+/// Returns those of the two tools that the model needs, each with the call since which it is needed. A tool stays even
+/// if all sections are open, because removing it would invalidate the provider's cache.
 pub(super) fn tools(view: &View<'_>, seen: &[Seen<'_>], opener: &Arc<Opener>) -> Vec<(usize, SectionTool)> {
     let (mut open, mut read) = (None, None);
     for seen in seen.iter().filter(|seen| seen.is_for_the_model) {
@@ -108,7 +108,7 @@ impl Opener {
     }
 
     pub(super) fn open(&self, keys: &[String], reason: &str) -> Opened {
-        // Predicates are the program's: nothing is locked while they run.
+        // Predicates belong to the program, so no lock is held while they run.
         let before = locked(&self.latest).clone();
         let outcome = self.resolved().and_then(|held| self.opened(&before, &held, keys));
         let (opened, told) = match outcome {
@@ -185,7 +185,7 @@ impl Opener {
                 |key: &&str| path.strip_prefix(*key).is_some_and(|below| below.is_empty() || below.starts_with('.'));
             keys.iter().any(is_in)
         };
-        // With what the policies of these sections deny left out.
+        // Tools that the policies of these sections deny are omitted.
         let admitted = offered::admitted(&view, &seen).map_err(|error| error.to_string())?;
         let seen: Vec<Seen<'_>> = seen.into_iter().filter(is_wanted).collect();
         text::text(&view, &seen, &admitted).map_err(|error| error.to_string())

@@ -149,7 +149,7 @@ pub(super) enum Names {
 }
 
 impl Names {
-    /// Those of the values of a type, as it says itself.
+    /// Returns the parameters that a type's schema declares.
     pub(super) fn of<P: SectionParams>() -> Self {
         let schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<P>();
         let schema = schema.to_value();

@@ -25,7 +25,7 @@ pub(super) struct Inner {
     /// The layers of sections around servers. They are put around once, so that their
     /// state lasts.
     layered: Mutex<Vec<Governed>>,
-    /// The layers around the functions of a section, where it has some.
+    /// The layers around the functions of each section that has some.
     functions: BTreeMap<usize, Arc<dyn DynCallTool>>,
     /// The servers that sections made of their parameters, by name.
     made: Mutex<BTreeMap<String, Made>>,
@@ -39,7 +39,7 @@ const KEPT: usize = 8;
 struct Made {
     /// The recent servers, the latest last.
     recent: Vec<Arc<Handle>>,
-    /// Others, as long as somebody has them.
+    /// Older servers, while they are in use.
     earlier: Vec<Weak<Handle>>,
 }
 
@@ -147,7 +147,7 @@ impl Inner {
         if let Some(caller) = find(&mut locked(&self.layered)) {
             return caller;
         }
-        // The closures are the program's: nothing is locked while they run.
+        // The closures belong to the program, so no lock is held while they run.
         let stack = governors.values().flatten().fold(Stack::new(handle.caller()), |stack, layers| layers(stack));
         let mut layered = locked(&self.layered);
         find(&mut layered).unwrap_or_else(|| {
@@ -177,7 +177,7 @@ impl Inner {
         Ok(servers)
     }
 
-    /// Returns the servers that a section made of its parameters, each the one that was there before where that is the same.
+    /// Returns the servers that a section created from its parameters. An equal existing server replaces a new one.
     fn made(&self, node: &Placed, made: Vec<SectionServer>) -> Result<Vec<SectionServer>, RenderError> {
         let one = |server: SectionServer| {
             let handle = server.handle();

@@ -218,7 +218,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Like [`visibility`](Self::visibility), depending on the parameters and the state.
+    /// Sets the visibility like [`visibility`](Self::visibility), depending on the parameters and the state.
     pub fn visibility_by(mut self, choose: impl Fn(&P, &PromptState) -> Visibility + Send + Sync + 'static) -> Self {
         let choose = move |params: &dyn Any, state: &_| {
             params.downcast_ref().map_or(Visibility::Summary, |params| choose(params, state))

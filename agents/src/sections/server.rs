@@ -92,12 +92,12 @@ impl SectionServer {
         &self.handle.name
     }
 
-    /// Returns the one server, also where an equal declaration came first.
+    /// Returns the shared handle, which an equal earlier declaration may own.
     pub(super) fn handle(&self) -> Arc<Handle> {
         Handle::root(&self.handle)
     }
 
-    /// The same selection of another handle.
+    /// Applies the same selection to another handle.
     pub(super) fn by(self, handle: Arc<Handle>) -> Self {
         Self { handle, ..self }
     }
@@ -133,7 +133,7 @@ impl fmt::Debug for SectionServer {
     }
 }
 
-/// By what a caller is known again.
+/// The identity of a caller, for comparing callers.
 #[derive(Clone)]
 enum Identity {
     Client(Client),
@@ -223,7 +223,7 @@ impl Handle {
         }
     }
 
-    /// Takes up what an equal one knows.
+    /// Copies the knowledge of an equal handle.
     pub(super) fn learn(&self, other: &Self) {
         if std::ptr::eq(self, other) {
             return;
@@ -273,7 +273,7 @@ impl Handle {
         Ok(())
     }
 
-    /// The same, unless it failed a moment ago: a server that is dead is not to cost every turn its patience.
+    /// Lists the tools, unless that failed a moment ago: a dead server must not delay every turn.
     pub(super) async fn list_unless_failing(&self) -> Result<(), ConnectError> {
         let failed = locked(&self.failed).clone().filter(|(since, _)| since.elapsed() < FAILURE_HOLDS);
         match failed {
@@ -292,7 +292,7 @@ impl Handle {
         *locked(&self.live) = Some(tools.into());
     }
 
-    /// Why a section may not have it.
+    /// Returns the reason why a section must not have the server, if any.
     pub(super) fn problem(&self, reserved: &[String]) -> Option<String> {
         let can_be_listed = self.client.is_some() || locked(&self.known).is_some() || self.bound.is_some();
         let nobody_knows = || {
@@ -311,7 +311,7 @@ impl Handle {
         self.config.as_ref().or_else(|| self.client.as_ref().map(Client::config))
     }
 
-    /// Adds what the names of its tools follow from: configuration, bindings and snapshot, and never what it lists now.
+    /// Adds the sources of its tool names: configuration, bindings and snapshot, but never the current list.
     pub(super) fn add_to(&self, names: &mut PrefixedNames) {
         let client = Client::behind(&self.caller);
         add_server(names, &self.name, self.configured().or_else(|| client.as_ref().map(Client::config)));
@@ -323,7 +323,7 @@ impl Handle {
         names.add_snapshot(&self.name, tools.filter(|tool| self.allows(tool)));
     }
 
-    /// How the other differs, in words that show no secret; `None` where both are the same server.
+    /// Describes the difference between two servers without secrets, or returns `None` if they are equal.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         let is_same_spec = match (self.bound, other.bound) {
             (Some(one), Some(other)) => std::ptr::eq(one, other),
@@ -357,7 +357,7 @@ fn in_words(one: &Transport, other: &Transport) -> &'static str {
     }
 }
 
-/// Returns `true` if one of these globs names a tool; all do where there are none.
+/// Returns `true` if one of these globs matches a tool; without globs all tools match.
 pub(super) fn selects(only: Option<&Arc<[String]>>, tool: &str) -> bool {
     only.is_none_or(|globs| matches_globs(globs, tool))
 }

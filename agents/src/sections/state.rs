@@ -62,7 +62,7 @@ impl OpenSections {
         self.rounds.iter().all(Vec::is_empty)
     }
 
-    /// By which call it was opened, counted from 1.
+    /// Returns the number of the call that opened the section, counted from 1.
     pub(super) fn round_of(&self, path: &str) -> Option<usize> {
         self.rounds.iter().position(|round| round.iter().any(|open| open == path)).map(|index| index + 1)
     }

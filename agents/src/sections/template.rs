@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::params::Names;
 use crate::{jinja, text};
 
-/// Those of sections, in which a value can be shown as a line.
+/// Creates the environment of sections, with a filter that shows a value as a line.
 pub(super) fn environment() -> Environment<'static> {
     let mut environment = jinja::environment();
     environment.add_filter("line", |line: String| text::unmarked_line(&line));
@@ -51,7 +51,7 @@ fn in_words(error: &Error) -> String {
     }
 }
 
-/// Names between backticks, with commas.
+/// Formats names between backticks, separated by commas.
 pub(super) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -61,7 +61,7 @@ impl OfferedTool {
 
 /// The offer of one declaration.
 pub(super) enum What<'p> {
-    /// A server's tools as listed: what is no tool is there as well, and what is there twice.
+    /// A server's tools as listed, including malformed and repeated ones.
     Server(&'p RenderedServer, Vec<Value>),
     Function(&'p SectionTool),
 }
@@ -95,8 +95,8 @@ impl RenderedPrompt {
         Offered { tools, failed }
     }
 
-    /// The same, declaration by declaration, as servers sent it, each with the call of `open_sections` by which it came. No
-    /// tool of a server is in two of them.
+    /// Returns the tools grouped by declaration, each with the call of `open_sections` that added it. A tool of a
+    /// server is in one group only.
     pub(super) async fn groups(&self) -> (Vec<(usize, What<'_>)>, Vec<ConnectError>) {
         let unknown =
             self.servers.iter().filter(|server| server.handle.bound.is_none() && server.handle.tools().is_none());

@@ -22,7 +22,7 @@ pub enum SkillError {
         /// The reason.
         why: String,
     },
-    /// A file is not what the entry describes: it changed since the skill was listed, or the server is faulty.
+    /// A file does not match the entry: it changed since the skill was listed, or the server is faulty.
     #[error(
         "`{}` of the skill `{}` is not the file that was listed; list the skill again",
         printable(file),

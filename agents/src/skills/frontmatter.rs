@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// More is no metadata.
+/// The maximum size of metadata, in bytes.
 const LARGEST: usize = 256 * 1024;
 
 /// Parses the metadata of a text.

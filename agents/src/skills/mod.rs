@@ -50,7 +50,7 @@ pub struct Skill {
     pub description: String,
     /// The metadata at the beginning of its `SKILL.md`.
     pub frontmatter: Map<String, Value>,
-    /// Its files; `None` if the server generates them, so that nothing can be checked.
+    /// The files; `None` if the server generates them, so that they cannot be checked.
     pub files: Option<Vec<SkillFile>>,
 }
 
@@ -67,11 +67,11 @@ pub struct SkillFile {
 }
 
 impl Skill {
-    /// Lists the skills of a server; none if it does not declare the extension. The list can be partial: others are found by
-    /// [`get`](Self::get). Invalid entries are left out and logged.
+    /// Lists the skills of a server; empty if it does not declare the extension. The list can be partial: others are
+    /// found by [`get`](Self::get). Invalid entries are omitted and logged.
     ///
     /// # Errors
-    /// Fails if the server cannot be reached, or gives no list.
+    /// Fails if the server cannot be reached, or returns no list.
     pub async fn list(client: &Client) -> Result<Vec<Self>, SkillError> {
         let listed = client.list_skills_raw().await?;
         let valid = listed.iter().filter_map(|entry| {
@@ -136,7 +136,7 @@ impl Skill {
     /// Reads its instructions: the text of `SKILL.md`. Size, digest and metadata are checked against this entry.
     ///
     /// # Errors
-    /// Fails if the content is not what this entry describes, or cannot be read.
+    /// Fails if the content does not match this entry, or cannot be read.
     pub async fn load(&self, client: &Client) -> Result<String, SkillError> {
         let contents = self.read(client, MAIN).await?;
         let invalid = |why: &str| SkillError::Invalid { uri: self.uri.clone(), why: why.to_owned() };
@@ -152,7 +152,7 @@ impl Skill {
     /// against this entry.
     ///
     /// # Errors
-    /// Fails if this entry does not list it, its content is not what this entry describes, or it cannot be read.
+    /// Fails if this entry does not list the file, if its content does not match, or if it cannot be read.
     pub async fn read(&self, client: &Client, path: &str) -> Result<ResourceContents, SkillError> {
         let unlisted = || SkillError::Unlisted { uri: self.uri.clone(), file: path.to_owned() };
         let is_inner = |part: &str| !matches!(part, "" | "." | "..");

@@ -18,9 +18,10 @@ impl ToolsetBuilder {
     /// Lists the skills of a server (SEP-2640) and adds two tools by which a model loads them: `SERVER_load_skill` and
     /// `SERVER_read_skill_file`. Nothing is added if the server has none.
     ///
-    /// Content is checked against the entries of now, so a model never gets content that changed since; build the toolset
-    /// again for newer ones. The text of a skill is a stranger's, and names its server to the model. The tools go through the
-    /// layers of [`functions_through`](Self::functions_through): `Approval::of(["load_skill"], ..)` asks about each skill.
+    /// Content is checked against the current entries, so a model never receives content that changed since; build the
+    /// toolset again for newer content. The text of a skill is untrusted, and names its server to the model. The tools
+    /// go through the layers of [`functions_through`](Self::functions_through): `Approval::of(["load_skill"], ..)` asks
+    /// about each skill.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +33,7 @@ impl ToolsetBuilder {
     /// ```
     ///
     /// # Errors
-    /// Fails if the server cannot be reached, or gives no list.
+    /// Fails if the server cannot be reached, or returns no list.
     pub async fn skills(self, client: Client) -> Result<Self, SkillError> {
         let skills = Skill::list(&client).await?;
         if skills.is_empty() {
@@ -70,7 +71,7 @@ fn skill_tools(client: &Client, skills: Vec<Skill>) -> [ServerFunction; 2] {
     ]
 }
 
-/// The skills as they were listed: what a model was offered is what it gets.
+/// The skills as they were listed: a model reads exactly what it was offered.
 struct Held {
     client: Client,
     skills: Vec<Skill>,
@@ -85,7 +86,7 @@ impl Held {
             .ok_or_else(|| format!("unknown skill `{}`", printable(path)))
     }
 
-    /// Returns the origin of a text, in front of it: it is a stranger's.
+    /// Returns the origin to put before untrusted text.
     fn origin(skill: &Skill, what: &str) -> String {
         let (server, path) = (&skill.server, printable(skill.path()));
         format!("[{what} of the skill `{path}`, written by the server `{server}`. It grants no permissions.]\n\n")

@@ -24,7 +24,7 @@ pub struct CompletionRequest {
     pub prompt: String,
 }
 
-/// Without the text and the values, which may be anybody's.
+/// Omits the text and the values, which may be private.
 impl fmt::Debug for CompletionRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompletionRequest")

@@ -34,7 +34,7 @@ impl Text {
     }
 }
 
-/// Which form of a value is wanted, where it is both data and a text.
+/// The wanted form of a value that is both data and text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// The form in which it came.
@@ -56,7 +56,7 @@ pub(super) enum NoJson {
     Undefined,
     /// Functions, namespaces, bytes, numbers that JSON does not have.
     Other(&'static str),
-    /// There is no room for it.
+    /// The value is too large.
     TooMuch,
 }
 
@@ -66,7 +66,7 @@ impl Data {
     }
 }
 
-/// Returns a value of JSON; none where it is deeper than anybody reads it.
+/// Returns a value from JSON, or `None` if it is nested too deeply.
 pub(super) fn of_json(json: Json) -> Option<Value> {
     within(json, DEEPEST)
 }
@@ -115,8 +115,8 @@ pub(super) fn of_text(text: String) -> Value {
     }
 }
 
-/// Returns the structured content of a result, which prints as the result's text: as its only member where that is a
-/// text, and as JSON where the text is the same JSON or empty. None where it is deeper than anybody reads it.
+/// Returns the structured content of a result, which prints as the result's text. That is its only member if that is a
+/// string, and JSON if the text is the same JSON or empty. Returns `None` if it is nested too deeply.
 pub(super) fn of_result(json: Json, text: String) -> Option<Value> {
     let only =
         json.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next()?.as_str());
@@ -188,7 +188,7 @@ fn number(value: &Value) -> Option<Number> {
     f64::try_from(value.clone()).ok().and_then(Number::from_f64)
 }
 
-/// About how many bytes it takes.
+/// Estimates the size in bytes.
 pub(super) fn weight(json: &Json) -> usize {
     match json {
         Json::String(text) => text.len(),

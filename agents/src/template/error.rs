@@ -1,4 +1,4 @@
-//! Why there is no text of a template.
+//! Errors of templates.
 
 use std::error::Error;
 use std::fmt;
@@ -42,15 +42,15 @@ pub struct TemplateProblem {
 pub enum TemplateErrorKind {
     /// The file cannot be read.
     Unreadable,
-    /// The text is no template.
+    /// The text is not a valid template.
     Syntax,
     /// A name, or a part of a value, is not there.
     Undefined,
     /// An expression fails with these values.
     Evaluation,
-    /// A variable that was given is no JSON.
+    /// A variable of the program has no JSON form.
     Variable,
-    /// There is no such tool, or none that the template may call.
+    /// The tool does not exist, or the template must not call it.
     UnknownTool,
     /// The template came from elsewhere than a local file, and may not call the tool.
     RemoteUse,

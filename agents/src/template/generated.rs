@@ -20,7 +20,7 @@ use crate::ToolsetBuilder;
 /// Creates the run of a template that was checked at build time.
 ///
 /// # Errors
-/// Fails if its text or its tools are not what they were then.
+/// Fails if its text or its tools have changed since then.
 pub fn run(name: &str, text: &str, tools: ToolsetBuilder) -> Result<TemplateRun, TemplateError> {
     let template = Template::new(name, text)?;
     let tools = tools.build().map_err(|error| {

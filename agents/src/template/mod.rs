@@ -124,7 +124,7 @@ impl Template {
     /// a regular file, such as a pipe or a device, is treated as [`remote`](Self::remote): its author is unknown.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or is no UTF-8, and as for [`new`](Self::new).
+    /// Fails if the file cannot be read or is not UTF-8, and like [`new`](Self::new).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TemplateError> {
         let name = path.as_ref().to_string_lossy().into_owned();
         match std::fs::read_to_string(&path) {
@@ -215,7 +215,7 @@ impl Template {
     /// [`run`](Self::run) does this first.
     ///
     /// # Errors
-    /// Everything that does not fit, each with its line and what was probably meant.
+    /// Fails with all mismatches, each with its line and a suggestion.
     pub fn check(&self, toolset: &Toolset) -> Result<(), TemplateError> {
         Callable::of(self, toolset, &[]).map(drop)
     }

@@ -55,7 +55,7 @@ impl RenderedTemplate {
     }
 }
 
-/// Without what is somebody's: the text and the values.
+/// Omits the text and the values, which may be private.
 impl fmt::Debug for RenderedTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RenderedTemplate")

@@ -10,7 +10,7 @@ use super::data::{self, NoJson, Wanted};
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) place: Place,
-    /// The name of the result where templates can use it, and it is always the same.
+    /// The name of the result, if it is constant and templates can use it.
     pub(super) name: Option<String>,
     /// `true` if the result is printed at its position.
     pub(super) prints: bool,
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns the name of the result: none where it has the action's name.
+    /// Returns the name of the result, or `None` if it has the action's name.
     fn variable(&self) -> Option<&Text> {
         match self {
             Self::Action(action) => action.variable.as_ref(),
@@ -63,7 +63,7 @@ pub(super) struct Filled {
     pub(super) variable: String,
     /// The arguments, or options.
     pub(super) values: Map<String, Json>,
-    /// The same with what texts of JSON say in their place, where there are such.
+    /// The arguments with JSON texts parsed, if there are any.
     pub(super) walked: Option<Map<String, Json>>,
     /// The value in place of the result of a call that fails.
     pub(super) default: Option<Json>,
@@ -99,7 +99,7 @@ impl Slot {
         }
     }
 
-    /// The slot with the values of its dynamics; `room` says whether there is room for so many bytes more.
+    /// Returns the slot with the values of its expressions; `room` returns `true` if that many bytes more fit.
     pub(super) fn filled(&self, values: &[Value], room: &dyn Fn(usize) -> bool) -> Result<Filled, Unfilled> {
         let fill = |wanted: Wanted| {
             let mut filling = Filling { values, at: 0, wanted, room };
@@ -128,7 +128,7 @@ fn called(target: &Target) -> &str {
     }
 }
 
-/// Values put where their expressions stand.
+/// An iterator that replaces expressions by their values.
 struct Filling<'v> {
     values: &'v [Value],
     at: usize,

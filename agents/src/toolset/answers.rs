@@ -29,13 +29,13 @@ impl Answers {
         Self { schema: schema.filter(Value::is_object), notations: OnceLock::new() }
     }
 
-    /// Returns `true` if results are in the one-field wrapper that FastMCP and the official Python SDK put around what
-    /// is no object.
+    /// Returns `true` if results are in the one-field wrapper that FastMCP and the official Python SDK add to values
+    /// that are not objects.
     pub(crate) fn wraps(&self) -> bool {
         self.schema.as_ref().is_some_and(wraps_result)
     }
 
-    /// Returns the most detailed type that has at most so many bytes: `{id: number, labels?: string[]}`.
+    /// Returns the most detailed type of at most `bytes` bytes: `{id: number, labels?: string[]}`.
     pub(super) fn within(&self, bytes: usize) -> Option<&str> {
         let notations = self.notations.get_or_init(|| self.written());
         notations.iter().map(String::as_str).find(|notation| notation.len() <= bytes)

@@ -58,7 +58,7 @@ impl FunctionContext {
         Self { call }
     }
 
-    /// Returns the name of the function in the toolset; its own name where it is called without one.
+    /// Returns the name of the function in the toolset, or its own name if it is called without one.
     #[must_use]
     pub fn tool(&self) -> &str {
         self.through().map_or(&self.call.tool, |through| &through.public)
@@ -80,8 +80,7 @@ impl FunctionContext {
         self.call.options.report(progress);
     }
 
-    /// Returns the toolset that the call came through; `None` where a layer or [`SectionTool::run`](crate::SectionTool::run)
-    /// made it.
+    /// Returns the toolset of the call, or `None` if a layer or [`SectionTool::run`](crate::SectionTool::run) made it.
     #[must_use]
     pub fn toolset(&self) -> Option<&Toolset> {
         self.through().map(|through| &through.toolset)

@@ -11,7 +11,7 @@ use crate::json::bytes;
 use crate::provider::{Declaration, StrictRoom};
 use crate::text::{line, plain, shortened};
 
-/// A declaration may grow by this share for the type of its results, and by so many bytes if it is small.
+/// The share by which the type of results may enlarge a declaration, and the number of bytes for small ones.
 const SHARE_OF_ANSWERS: usize = 20;
 const LEAST_FOR_ANSWERS: usize = 30;
 /// The words before the type of results.
@@ -165,7 +165,7 @@ impl Defining {
         let why = format!("it has {length} characters, and the provider accepts {at_most}");
         self.say(entry, DiagnosticKind::DescriptionCut, "", why);
         Some(match said.chars().count() {
-            // The losses alone were too long, and say so by where they end.
+            // The losses alone were too long, and end in a mark.
             count if count <= room => format!("{said}{losses}"),
             _ => format!("{}{CUT}{losses}", shortened(&said, room)),
         })

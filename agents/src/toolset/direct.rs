@@ -47,7 +47,7 @@ impl Entry {
         !matches!(self.handler, Handler::Caller(_) | Handler::Joined(_))
     }
 
-    /// Returns its name in bindings, which a set cannot use where providers take no such name or another tool has it.
+    /// Returns its name in bindings. A set cannot use it if providers reject it or another tool has it.
     pub(crate) fn name_in_bindings(&self) -> Option<&'static str> {
         match &self.handler {
             Handler::Server { bound: Some((_, spec)), .. } => Some(spec.prefixed),
@@ -64,7 +64,8 @@ impl Entry {
         }
     }
 
-    /// Returns the tool's value: structured content, without the wrapper that servers put around what is no object; else none.
+    /// Returns the tool's value: the structured content, without the wrapper for values that are not objects. Returns
+    /// `None` without structured content.
     pub(crate) fn value_of(&self, result: &ToolResult) -> Option<Value> {
         let structured = result.structured().filter(|structured| !structured.is_null())?;
         let inner = structured.get(WRAPPER_FIELD).filter(|_| self.answers.wraps());

@@ -171,7 +171,7 @@ impl Toolset {
         if names.contains(&&*entry.tool) {
             return Ok(());
         }
-        // Only what is in the set can be called.
+        // Only tools of the set can be called.
         let others =
             self.entries().iter().filter(|other| other.server == entry.server && names.contains(&&*other.tool));
         Err(format!("{gone}{}", suggestions(&entry.public, others.map(|other| other.public.as_str()))))
@@ -193,7 +193,7 @@ pub(super) struct Misfit {
     pub(super) violation: Violation,
 }
 
-/// Returns the arguments as they go to the tool, or what is wrong with them.
+/// Returns the arguments for the tool, or an error message.
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
     let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
     fitted(entry, arguments).map_err(|misfit| {
@@ -215,7 +215,7 @@ pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map
     entry.nulls().take_out(&mut whole);
     if let Err(violation) = check(&whole) {
         whole = if lacks_nulls_alone(&whole, &sent) && check(&sent).is_ok() {
-            // A null that seemed needless is what the schema asks for elsewhere.
+            // A `null` that seemed redundant is required elsewhere in the schema.
             sent
         } else {
             match mended(schema, &whole, &violation, check) {
@@ -249,7 +249,7 @@ fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
     }
 }
 
-/// The arguments where nothing was wrong with them but the case of some letters.
+/// Returns corrected arguments, if only the case of letters was wrong.
 fn mended(
     schema: &Value,
     arguments: &Value,

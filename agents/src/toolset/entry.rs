@@ -123,7 +123,7 @@ impl Entry {
         }
     }
 
-    /// Returns it under a name as an MCP server lists it (`tools/list`), without what its results are.
+    /// Returns the tool as an MCP server lists it (`tools/list`), under a name and without its output schema.
     pub(super) fn listed(&self, name: &str) -> Value {
         let annotations = self.annotations.to_json();
         let has_hints = annotations.as_object().is_some_and(|hints| !hints.is_empty());

@@ -75,7 +75,7 @@ pub enum ToolsetFault {
         /// The nearest names, likeliest first.
         nearest: Vec<String>,
     },
-    /// The schema of a bound tool is no JSON.
+    /// The schema of a bound tool is not JSON.
     #[error("the schema of tool {} of {} is not JSON: {message}", quoted(tool), quoted(server))]
     Schema {
         /// The server's name.
@@ -97,7 +97,7 @@ pub enum ToolsetFault {
         /// Their description.
         message: String,
     },
-    /// A tool of `[tools]` cannot stand for the tools that it names.
+    /// A tool of `[tools]` cannot join the tools that it names.
     #[error("`[tools.{}]`: {message}", printable(name))]
     NotJoined {
         /// The name of the tool.
@@ -105,7 +105,7 @@ pub enum ToolsetFault {
         /// The reason.
         message: String,
     },
-    /// The tools of something were to be listed, at whose end there is no client.
+    /// Tools cannot be listed without a client.
     #[error("listing tools requires a client, or a stack around one; without it use `ToolsetBuilder::server`")]
     NothingToList,
 }
@@ -174,13 +174,13 @@ pub enum DiagnosticKind {
     NotStrict,
     /// The schema could be strict, but the request has no room left for it; it is sent without `strict`.
     NoRoom,
-    /// The provider takes nothing that says what the schema does; it is sent as any object.
+    /// The provider has no equivalent of the schema, which is sent as any object.
     AnyObject,
     /// The provider takes no description of this length; it is cut.
     DescriptionCut,
     /// The provider takes no more tools; it is not sent.
     TooMany,
-    /// An item of a server's list is no tool, or the same one again; it is not in the set.
+    /// An item of a server's list is malformed or repeated, and is not in the set.
     LeftOut,
 }
 

@@ -18,7 +18,7 @@ use crate::text::line;
 /// Returns the schema of a function's parameters.
 ///
 /// # Errors
-/// Fails if they are no object: what they are.
+/// Fails with the actual type if the parameters are not an object.
 pub(crate) fn schema_of<P: JsonSchema>() -> Result<Value, String> {
     let settings = SchemaSettings::draft2020_12().with_transform(say_that_null_is_absent);
     let schema = settings.into_generator().into_root_schema_for::<P>().to_value();

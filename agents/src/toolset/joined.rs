@@ -1,4 +1,4 @@
-//! Tools that stand for like tools of several servers.
+//! Tools that join similar tools of several servers.
 
 use std::sync::Arc;
 

@@ -70,7 +70,7 @@ fn near_values(places: Places<'_>, arguments: &Value, violation: &Violation) -> 
     near.first().map(|near| format!("was `{}` meant?", printable(near))).into_iter().collect()
 }
 
-/// For each undeclared property, suggests the most similar declared one that is missing.
+/// Suggests, for each undeclared property, the most similar declared one that is missing.
 fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<String> {
     let Some(Value::Object(fields)) = arguments.pointer(pointer) else { return Vec::new() };
     let declared = named_properties(&places.at(pointer));

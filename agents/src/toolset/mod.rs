@@ -101,7 +101,7 @@ impl Toolset {
         Self { entries: entries.into(), by_name: Arc::new(by_name), style, left_out, carried }
     }
 
-    /// The same with other tools.
+    /// Replaces the entries of the toolset.
     fn with_entries(&self, entries: Vec<Arc<Entry>>) -> Self {
         Self::of(entries, self.style, self.left_out.clone(), self.carried.clone())
     }
@@ -112,7 +112,7 @@ impl Toolset {
         self.entries.len()
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if the toolset has no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -168,8 +168,8 @@ impl Toolset {
         &self.left_out
     }
 
-    /// Returns the tools as an MCP server lists them (`tools/list`), with their names in the toolset. What their results
-    /// are is left out, because replies to calls of functions have no schema.
+    /// Returns the tools as an MCP server lists them (`tools/list`), with their names in the toolset and in its order.
+    /// Output schemas are omitted, because replies to calls of functions have no schema.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;

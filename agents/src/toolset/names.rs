@@ -71,7 +71,7 @@ impl Naming {
     }
 }
 
-/// Adds a server as its configuration names its tools, where it has one.
+/// Adds a server with the names from its configuration, if there is one.
 pub(crate) fn add_server(names: &mut PrefixedNames, name: &str, config: Option<&ServerConfig>) {
     match config {
         Some(config) => {

@@ -36,7 +36,7 @@ impl<'s> Places<'s> {
         })
     }
 
-    /// Those of a property.
+    /// Returns the schemas of a property.
     pub(super) fn property(self, schemas: &[&'s Value], key: &str) -> Vec<&'s Value> {
         self.all(schemas.iter().filter_map(|schema| {
             let named = schema.get("properties").and_then(|properties| properties.get(key));
@@ -44,7 +44,7 @@ impl<'s> Places<'s> {
         }))
     }
 
-    /// Those of an item.
+    /// Returns the schemas of an item.
     pub(super) fn item(self, schemas: &[&'s Value], index: usize) -> Vec<&'s Value> {
         self.all(schemas.iter().filter_map(|schema| {
             let tuple = ["prefixItems", "items"].into_iter().find_map(|key| schema.get(key)?.get(index));
@@ -52,7 +52,7 @@ impl<'s> Places<'s> {
         }))
     }
 
-    /// These, and what they refer to and are put together of.
+    /// Returns these schemas with those that they refer to and combine.
     fn all(self, schemas: impl IntoIterator<Item = &'s Value>) -> Vec<&'s Value> {
         let mut found: Vec<&'s Value> = Vec::new();
         let mut open: Vec<&'s Value> = schemas.into_iter().collect();

@@ -13,8 +13,8 @@ impl Entry {
         self.nulls.get_or_init(|| Nulls::of(&self.input_schema))
     }
 
-    /// Checks arguments against the schema, as far as it can be used: what is wrong with it is no fault of the model's,
-    /// and the server judges the call in the end.
+    /// Checks arguments against the schema, if it is usable. A faulty schema is not an error of the model, and the
+    /// server decides in the end.
     pub(super) fn check(&self, arguments: &Value) -> Result<(), Violation> {
         self.validator().map_or(Ok(()), |validator| validator.check(arguments))
     }

@@ -27,14 +27,14 @@ struct Rewritten {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) rewrite: Rewrite,
-    /// The losses that stand nowhere in the schema, in words.
+    /// The losses that the schema does not mention, in words.
     pub(crate) unsaid: Vec<String>,
     /// `true` if no part of the schema could be sent.
     pub(crate) is_any_object: bool,
 }
 
 impl Rewrites {
-    /// The schema so that a model can send nothing but values of it.
+    /// Returns a strict schema, which only allows a model to send valid values.
     pub(crate) fn strict(&self, schema: &Value, provider: Provider) -> Result<&Ready, &NotStrict> {
         let (rewritten, dialect) = self.of(provider);
         let made = || strict(schema, dialect).map(Ready::of);
@@ -42,13 +42,13 @@ impl Rewrites {
         Ok(made)
     }
 
-    /// The schema so that the provider takes it.
+    /// Returns a schema that the provider accepts.
     pub(crate) fn loose(&self, schema: &Value, provider: Provider) -> &Ready {
         let (rewritten, dialect) = self.of(provider);
         rewritten.loose.get_or_init(|| Ready::of(loose(schema, dialect)))
     }
 
-    /// Has the schema be strict with such a load, whatever it is.
+    /// Pretends that the schema is strict with this load.
     #[cfg(test)]
     pub(super) fn presume_strict(&self, provider: Provider, optional: usize, unions: usize) {
         let (rewritten, dialect) = self.of(provider);
@@ -89,7 +89,7 @@ impl Ready {
     }
 }
 
-/// Describes a loss, where the schema does not; there it may begin a sentence.
+/// Describes a loss, unless the schema already does.
 fn words(lost: &Lost, said: &str) -> Option<String> {
     let words = plain(lost.words.as_deref()?);
     (!words.is_empty() && !said.contains(&words.to_lowercase())).then(|| match place(&lost.pointer) {

@@ -31,7 +31,7 @@ impl Toolset {
     /// ```
     ///
     /// # Errors
-    /// The patterns that name nothing, each with what may have been meant.
+    /// Fails with the patterns that match nothing, each with suggestions.
     pub fn subset<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Self, ToolsetError> {
         let patterns: Vec<P> = patterns.into_iter().collect();
         let fits = |pattern: &P, entry: &Entry| {
@@ -50,8 +50,8 @@ impl Toolset {
         Ok(self.with_entries(self.entries.iter().filter(is_named).cloned().collect()))
     }
 
-    /// Without those tools of servers that something says of by server and wire name, in the order of this set and under the
-    /// names that they have in it. Functions stay, whatever their group is called.
+    /// Removes tools of servers by server and wire name; the others keep their order and names. Functions stay,
+    /// whatever their group is called.
     pub(crate) fn without_servers_tools(&self, goes: impl Fn(&str, &str) -> bool) -> Self {
         let stays = |entry: &&Arc<Entry>| {
             let (server, tool) = entry.identity();
@@ -60,7 +60,7 @@ impl Toolset {
         self.with_entries(self.entries.iter().filter(stays).cloned().collect())
     }
 
-    /// Returns the wire names of a server's tools; those of functions are none, whatever their group is called.
+    /// Returns the wire names of a server's tools, without functions of a group with the same name.
     pub(crate) fn tools_of_server(&self, server: &str) -> impl Iterator<Item = &str> {
         let of_it =
             move |entry: &&Arc<Entry>| *entry.server == *server && matches!(entry.handler, Handler::Server { .. });
@@ -82,7 +82,8 @@ impl Toolset {
     }
 }
 
-/// Neither side's globs go beyond the `/`; what server and tool together are called fits as it is, whatever is in their names.
+/// Returns `true` if a pattern matches. Globs do not match the `/`; the exact text `SERVER/TOOL` always matches,
+/// whatever the names contain.
 fn fits(pattern: &str, server: &str, tool: &str) -> bool {
     let is_whole = pattern.strip_prefix(server).and_then(|rest| rest.strip_prefix('/')) == Some(tool);
     is_whole

@@ -17,7 +17,7 @@ pub(super) fn shown(name: &str) -> String {
     }
 }
 
-/// Returns the names that somebody may have meant, as a sentence; nothing where there are none.
+/// Suggests similar names in a sentence; empty if there are none.
 pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     if name.chars().nth(LONGEST_NAME).is_some() {
         return String::new();
@@ -26,7 +26,7 @@ pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n st
     if near.is_empty() { String::new() } else { format!("; the nearest names are {}", near.join(", ")) }
 }
 
-/// There is no tool of this name, or not for this model.
+/// Describes an unknown tool, or one that this model must not call.
 pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let near = suggestions(name, names);
     format!("unknown tool `{}`{near}. Nothing was called", shown(name))
@@ -82,7 +82,7 @@ pub fn message_for_model(public: &str, error: &CallError) -> String {
     }
 }
 
-/// Arguments that were not sent, and what is wrong with them.
+/// Describes invalid arguments, which were not sent.
 pub(super) fn invalid(public: &str, what: &str) -> String {
     format!("invalid arguments for `{public}`: {what}. Nothing was sent; fix the arguments and call it again")
 }
@@ -92,7 +92,7 @@ pub(super) fn broken(public: &str) -> String {
     format!("`{public}` was interrupted by an internal error; {UNKNOWN}")
 }
 
-/// The reply ended before the call did.
+/// Describes a call that the reply did not complete.
 pub(super) fn unfinished(name: &str) -> String {
     format!(
         "the reply was truncated or withheld before this call of `{}` was complete, so it did not run; call again, \

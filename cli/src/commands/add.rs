@@ -94,7 +94,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     Ok(Exit::Done)
 }
 
-/// Returns the file with the server in it, and what it says then.
+/// Returns the file with the server in it, and the resulting configuration.
 fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config), Failure> {
     file.add_server(name, table.clone())?;
     let config = file.config().map_err(|error| of_options(error, &file, name))?;
@@ -157,7 +157,7 @@ async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> R
     Ok(snapshot)
 }
 
-/// Both files or none; the configuration last, so that what it names is there.
+/// Writes both files or neither. The configuration is last, so that the snapshot that it names exists.
 fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
     let was_there = path.exists();
     snapshot.save(path)?;
@@ -171,7 +171,7 @@ fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failu
     Ok(())
 }
 
-/// Returns the table of the server, as somebody would write it.
+/// Returns the table of the server, as a person would write it.
 fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure> {
     let mut table = Table::new();
     let args::Source { npm, uvx, command, url } = &wanted.source;
@@ -212,7 +212,7 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
     Ok(table)
 }
 
-/// A path is typed from where somebody is, and read from where the file is.
+/// Rebases a command path, which is relative to the current folder, onto the folder of the file.
 fn rebased(command: &str, here: &Path, file: &Path) -> String {
     let is_relative =
         !command.starts_with(['/', '\\', '~']) && !command.starts_with("${") && command.get(1..2) != Some(":");
@@ -243,7 +243,7 @@ fn pairs(
     Ok((!pairs.is_empty()).then_some(pairs))
 }
 
-/// Refuses what is no name of a variable, and a second one of a name.
+/// Refuses invalid names of variables, and repeated names.
 fn check_inherited(given: &[String]) -> Result<(), Failure> {
     let mut known = BTreeSet::new();
     for name in given {
@@ -269,7 +269,7 @@ fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
     Err(Failure::usage(format!("invalid variable name `{}`; {wanted}", printable(name))))
 }
 
-/// `NAME=VALUE`, or the name of a variable that is handed on.
+/// Parses `NAME=VALUE`, or the name of a variable to pass on.
 fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
     let (name, text) = match given.split_once('=') {
         Some((name, text)) => (name.trim(), text.trim().to_owned()),
@@ -280,7 +280,7 @@ fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
     Ok((name.to_owned(), text))
 }
 
-/// `NAME: VALUE`.
+/// Parses `NAME: VALUE`.
 fn header(given: &str) -> Result<(String, String), Failure> {
     let is_of_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     match given.split_once([':', '=']).map(|(name, text)| (name.trim(), text.trim())) {
@@ -398,7 +398,7 @@ fn told(snapshot: &Snapshot, tools: &[ToolBinding], output: &mut Output) {
     }
 }
 
-/// Returns the beginning of what a stranger says, on one line.
+/// Returns the first sentence of untrusted text, on one line.
 fn sentence(text: &str) -> String {
     let text = one_line(text);
     let end = text.find(". ").map_or(text.len(), |end| end + 1);

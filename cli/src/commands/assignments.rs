@@ -8,7 +8,7 @@ use crate::exit::Failure;
 /// Returns the values of an option that may be given several times.
 ///
 /// # Errors
-/// Fails if one is no assignment, or gives a name a second time.
+/// Fails if a value is not an assignment, or if a name is repeated.
 pub(super) fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
     let mut values = Map::new();
     for assignment in assignments {

@@ -51,8 +51,8 @@ pub(super) struct CalledServers<'c> {
 }
 
 impl<'c> CalledServers<'c> {
-    /// Those that the script names, and those whose tools may have the names that it has. A server is asked only where it
-    /// has no snapshot and no other has the tool.
+    /// Finds the servers that the script names, and those whose tools may have its names. It connects to a server only
+    /// if the server has no snapshot and no other has the tool.
     pub(super) async fn find(
         config: &'c Config,
         script: &Script,
@@ -119,7 +119,7 @@ impl<'c> CalledServers<'c> {
         script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
     }
 
-    /// Closes what was opened.
+    /// Closes all connections.
     pub(super) async fn close(&self) {
         for found in self.found.values() {
             found.client.close().await;

@@ -91,7 +91,7 @@ fn warn_of_acceptances(config: &Config, entry: &Entry, is_offline: bool, output:
     }
 }
 
-/// Prints a report for where it is read: as a comment, or as annotations and the summary of a job.
+/// Posts a report: as a comment, or as annotations and the summary of a job.
 fn post(
     comment: impl FnOnce() -> String,
     annotations: impl FnOnce() -> Vec<String>,
@@ -146,7 +146,7 @@ fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
     (entry, exit)
 }
 
-/// Reports a plan; the difference under these names where it is shown.
+/// Reports a plan, with the diff under these names if `is_shown`.
 fn of_plan(plan: Plan, file: SnapshotFile, names: [String; 2], is_shown: bool) -> (Entry, Exit) {
     let exit = plan.exit();
     let status = match &plan.step {

@@ -9,8 +9,8 @@ use crate::args::{Arguments, Shell};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-/// Prints the line for a shell's start-up file. It asks the program each time: a script that is kept would complete what an
-/// older version had.
+/// Prints the line for a shell's start-up file. The line runs the program each time, because a stored script would
+/// complete the options of an older version.
 pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit, Failure> {
     let (file, line) = match shell {
         Shell::Bash => ("~/.bashrc", r#"eval "$(COMPLETE=bash mcp-bindgen)""#),

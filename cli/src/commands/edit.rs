@@ -18,7 +18,7 @@ use crate::project;
 use crate::terminal;
 use crate::text::in_ticks;
 
-/// `remove`: takes servers out of `mcp.toml`, with their snapshots and overrides.
+/// Runs `remove`: removes servers from `mcp.toml`, with their snapshots and overrides.
 pub(crate) fn remove(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit, Failure> {
     let path = target(config)?;
     let here = env::current_dir()?;
@@ -82,7 +82,7 @@ fn ask(question: &str) -> Result<(), Failure> {
     }
 }
 
-/// `rename`: gives a server, its snapshot and its overrides another name.
+/// Runs `rename`: renames a server, its snapshot and its overrides.
 pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut Output) -> Result<Exit, Failure> {
     let (old, new) = (wanted.old.as_str(), wanted.name.as_str());
     project::check_name(new)?;

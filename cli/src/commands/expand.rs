@@ -139,7 +139,7 @@ fn expand(
     }
 }
 
-/// Writes the file, or tells what would be written; what became of it comes with the code.
+/// Writes the file, or reports what would be written. Returns the exit code with the outcome.
 fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<(Exit, &'static str), Failure> {
     let shown = file.display().to_string();
     let current = if file.exists() { Some(read_text(file)?) } else { None };
@@ -200,8 +200,8 @@ fn header(config: Option<&Path>, arguments: &args::Expand, bound: &Bound, file: 
     ))
 }
 
-/// Returns a path on one line of a comment; one that is still absolute says where it is on this machine, and is left
-/// out.
+/// Returns a path on one line of a comment. Of an absolute path only the file name is shown, because the folders belong
+/// to this machine.
 fn shown(path: PathBuf) -> String {
     let path = if path.is_absolute() { path.file_name().map(PathBuf::from).unwrap_or_default() } else { path };
     quoted(&printable(&project::slashed(&path)))

@@ -79,7 +79,7 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
     faults
 }
 
-/// That another server would be the same module as one of these.
+/// Returns an error if another server would have the same module as one of these.
 pub(super) fn shared_module(config: &Config, names: &[&str]) -> Option<FileError> {
     let names: BTreeSet<&str> = names.iter().copied().collect();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();

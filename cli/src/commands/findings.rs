@@ -65,7 +65,7 @@ pub(super) fn since(entry: &Entry, output: &mut Output) {
     }
 }
 
-/// Tells what of the configuration and the overrides does not fit what the server says now.
+/// Prints the parts of the configuration and the overrides that do not match the live server.
 pub(super) fn misfits(server: &str, misfits: &[Fault], output: &mut Output) {
     for misfit in misfits {
         output.error(&format!("the current tools of {server} do not fit: {}", misfit.text));

@@ -1,4 +1,4 @@
-//! `serve --print-config`: what a host needs to start or reach the proxy.
+//! `serve --print-config`: the configuration with which a host starts or reaches the proxy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::absolute;

@@ -164,7 +164,7 @@ fn nothing(found: &Found, from: Option<&str>) -> Failure {
     Failure::new(message)
 }
 
-/// Returns `true` if somebody can be asked: who answers must also see the list and the question.
+/// Returns `true` if the user can answer, which requires seeing the list and the question.
 fn is_answerable(output: &Output) -> bool {
     output.is_text()
         && io::stdin().is_terminal()
@@ -266,7 +266,7 @@ fn added<'e>(file: &mut ConfigFile, entries: &'e [Entry], chosen: Vec<Choice>) -
     )))
 }
 
-/// Returns `true` if two start or ask the same; what they hand over to it may have been changed since.
+/// Returns `true` if two servers start the same program or have the same URL; headers and variables may have changed.
 fn is_reached_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
     match (&one.transport, &other.transport) {
         (Transport::Stdio { command, args, .. }, Transport::Stdio { command: other, args: others, .. }) => {
@@ -280,7 +280,7 @@ fn is_reached_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
     }
 }
 
-/// Reads what would be written as everybody will: it must be what was found, and no secret may be in it.
+/// Parses the new file and checks it: it must equal the found servers and contain no secret.
 fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
     let config = Config::parse_toml(&file.to_text(), file.path())?;
     // All that it warns of in a server are secrets that are written out.

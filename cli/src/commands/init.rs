@@ -24,12 +24,12 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     let here = env::current_dir()?;
     let path = target(config, &here)?;
     let shown = |path: &Path| project::shown(path, &here);
-    // Two at once would each write what the other has not seen.
+    // Two concurrent runs would not see each other's files.
     let lock = Lock::of(&path)?;
     let root = path.parent().unwrap_or(&here).to_owned();
     let folder = snapshots(&project::seen_from(&path, &here))?;
     let snapshots = root.join(&folder);
-    // First of all: where it cannot be done, nothing is.
+    // This check comes first, so that a failure writes nothing.
     if snapshots.is_file() {
         let error = FileError::new("expected a directory for snapshots, found a file")
             .in_file(project::seen_from(&snapshots, &here))
@@ -45,7 +45,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut
     let files =
         files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
     let files: Vec<(PathBuf, &str, Option<String>)> = files.collect::<Result<_, _>>()?;
-    // Nothing else is written where the dependency cannot be.
+    // If the dependency fails, nothing else is written.
     if let Some(mut add) = dependency(&here, wanted, output).await? {
         let status = add.status().await.map_err(|error| cargo_failed(wanted, &error.to_string()))?;
         if !status.success() {
@@ -108,8 +108,8 @@ fn snapshots(path: &Path) -> Result<PathBuf, Failure> {
     Ok(if path.is_file() { Config::load(path)?.defaults.snapshots } else { Config::default().defaults.snapshots })
 }
 
-/// Returns the rule for the snapshots, which are compared byte for byte: git must not give them other line ends on
-/// Windows. None where they lie where no rule beside the configuration holds.
+/// Returns the rule for the snapshots, which are compared byte for byte: git must not change their line ends on
+/// Windows. Returns `None` for a folder that no rule beside the configuration can match.
 fn attributes(folder: &Path) -> Option<String> {
     let mut pattern = String::new();
     for part in folder.components().filter(|part| *part != Component::CurDir) {

@@ -67,8 +67,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
     Ok(Exit::of_all(exits))
 }
 
-/// Has the system free a value at the end of the process, where that is near: it frees all at once, and of a long list
-/// there is a lot to free.
+/// Leaks a value shortly before the process ends, because freeing a long list takes time.
 fn leave<T>(value: T, is_last: bool) {
     if is_last {
         std::mem::forget(value);
@@ -100,7 +99,7 @@ fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result
     Ok(())
 }
 
-/// `list --shapes`: lists equal shapes of a server, with names for `shared`.
+/// Runs `list --shapes`: lists equal shapes of a server, with names for `shared`.
 pub(crate) fn shapes(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
     let mut listed = Vec::new();

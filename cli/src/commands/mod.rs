@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     }
 }
 
-/// Runs a command that may start servers or programs. A signal drops it, and with it what it started.
+/// Runs a command that may start servers or programs. A signal drops it, which ends what it started.
 fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     let mut signals = Signals::listen(true, Duration::ZERO)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {

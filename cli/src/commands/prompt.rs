@@ -99,7 +99,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
     .await
 }
 
-/// The protocol has texts for the arguments of prompts, and nothing else.
+/// Refuses arguments that are not strings, because the protocol only has strings for prompts.
 fn texts_alone(arguments: &Map<String, Value>) -> Result<(), Failure> {
     match arguments.iter().find(|(_, value)| !value.is_string()) {
         Some((name, _)) => Err(Failure::usage(format!("argument `{}` of a prompt must be text", printable(name)))),

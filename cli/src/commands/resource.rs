@@ -120,7 +120,7 @@ fn blob(contents: &ResourceContents) -> Option<Blob<'_>> {
     Some(Blob { kind: "resource", mime_type, data: blob })
 }
 
-/// Why a resource could not be read, and which may have been meant.
+/// Describes the failed read of a resource, and suggests similar ones.
 async fn not_read(client: &Client, uri: &str, error: CallError, mut patience: Patience) -> Failure {
     if matches!(error, CallError::Rpc { code: METHOD_NOT_FOUND, .. }) {
         let server = client.name();

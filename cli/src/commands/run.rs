@@ -32,12 +32,12 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads the template, and what is given to it.
+    /// Reads the template and its inputs.
     pub(crate) fn read(arguments: &args::Run) -> Result<Self, Failure> {
         let variables = assignments::values("--set", &arguments.variables)?;
         let fillings = assignments::values("--fill", &arguments.fillings)?;
         let is_stdin = arguments.template == "-";
-        // `/dev/stdin`, `<(curl ..)`: what comes out of them is no file of this machine.
+        // `/dev/stdin` and `<(curl ..)` are not files of this machine.
         let is_file = || std::fs::metadata(&arguments.template).is_ok_and(|found| found.is_file());
         let (path, text) = if is_stdin {
             let mut text = String::new();
@@ -227,7 +227,7 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
     }
     if !output.json() {
         let text = rendered.text();
-        // A line ends with what is printed.
+        // The printed text ends the line.
         output.data(text.strip_suffix('\n').unwrap_or(&text))?;
         return Ok(Exit::Done);
     }
@@ -253,7 +253,7 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
     Ok(Exit::Done)
 }
 
-/// Tells why there is no text, each with its place.
+/// Prints the problems of a failed run, each with its position.
 fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exit, Failure> {
     for problem in error.problems() {
         let message = match &problem.action {
@@ -272,7 +272,7 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
     Ok(Exit::of_all(error.problems().iter().map(exit_of)))
 }
 
-/// Without what a program would write to give a variable: there are options for it here.
+/// Removes the hint for programs, because the command line has its own options.
 fn in_our_words(message: &str) -> &str {
     message.split_once("; give it with `TemplateRun").map_or(message, |(message, _)| message)
 }

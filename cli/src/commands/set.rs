@@ -91,7 +91,7 @@ impl<'w> Edits<'w> {
         Ok((file, config))
     }
 
-    /// Reads numbers, dates and booleans as text where their keys take text: `env.PORT=8080`.
+    /// Parses numbers, dates and booleans as text for keys that take text: `env.PORT=8080`.
     ///
     /// # Errors
     /// Fails if the value is invalid both as TOML and as text.

@@ -14,7 +14,7 @@ use crate::report::Since;
 pub(super) struct Base {
     revision: String,
     commit: String,
-    /// The configuration as it was then, where there was one that can be read.
+    /// The configuration at that commit, if it is readable.
     config: Option<Config>,
 }
 
@@ -34,7 +34,7 @@ impl Base {
         Ok(Self { revision: revision.to_owned(), commit: git::base(folder, revision)?, config: None })
     }
 
-    /// Returns the configuration as it was: at its path, or where a project has one else.
+    /// Returns the configuration at that commit, from its path or another usual one.
     fn config_at(&self, path: &Path) -> Option<Config> {
         let others = CONFIGURATIONS.iter().map(|name| path.with_file_name(name));
         [path.to_owned()].into_iter().chain(others).find_map(|path| {
@@ -88,7 +88,7 @@ impl Base {
 /// Compares the snapshot in a file, with these contents, with an earlier one.
 ///
 /// # Errors
-/// Fails if there is no such commit, or one of both cannot be read.
+/// Fails if there is no such commit, or if either snapshot is unreadable.
 pub(super) fn since_at(rules: &DriftRules, path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
     Base::of_file(path, revision)?.since(("", rules), path, Some(now))
 }

@@ -64,8 +64,8 @@ pub(super) fn misfits(faults: Vec<FileError>) -> Failure {
     Failure::new(faults.join("\nerror: "))
 }
 
-/// Returns the snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go,
-/// `prefix` replaces the configured one.
+/// Returns the snapshot of one server or of all, each with its own error. `file` is the path for the bindings, `prefix`
+/// replaces the configured one.
 pub(crate) fn read(
     config: Option<&Path>,
     source: &Selection,
@@ -116,7 +116,7 @@ pub(crate) fn listed(
     }
 }
 
-/// That a configuration is named where none is read.
+/// Fails if `--config` is given but not used.
 fn without(config: Option<&Path>) -> Result<(), Failure> {
     match config {
         Some(_) => Err(Failure::usage("`--snapshot` does not use a configuration: remove `--config`")),
@@ -124,7 +124,7 @@ fn without(config: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// Refuses to write in place of what this program reads, whether it is there yet or not.
+/// Refuses to overwrite the inputs of this program, whether they exist or not.
 fn kept(inputs: impl IntoIterator<Item = (PathBuf, &'static str)>, wanted: &List) -> Result<(), Failure> {
     let Some(file) = &wanted.output else { return Ok(()) };
     let place = place_of(file);

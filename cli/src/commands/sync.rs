@@ -47,7 +47,7 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
     Ok(Exit::of_all(exits))
 }
 
-/// Writes what a server says, and gives what does not fit it.
+/// Writes the live snapshot, and returns the faults of bindings.
 fn save(config: &mcp_bindgen_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), Failure> {
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
     let misfits = faults::of_live(config, &found.server.name, &live);

@@ -17,7 +17,7 @@ const LONGEST_CANDIDATE: usize = 256;
 /// The maximum width of a description, in columns.
 const HELP_COLUMNS: usize = 80;
 
-/// The configuration of the line that is being written, read where it is needed.
+/// The configuration of the current command line, read on demand.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     config: Option<PathBuf>,
@@ -62,19 +62,19 @@ impl Known {
 /// A candidate, and its description.
 pub(super) type Offered = (String, String);
 
-/// Returns a name of something that a server describes, where a shell can be given it.
+/// Returns a name with its description, if it is safe for a shell.
 pub(super) fn offered(name: &str, described: &Value) -> Option<Offered> {
     let help = short(described.get("description").and_then(Value::as_str).unwrap_or_default());
     is_harmless(name).then(|| (name.to_owned(), help))
 }
 
-/// Returns `true` if shells take a text for one plain word. They write candidates into the line as they are, which then
-/// is obeyed: what a stranger named `$(..)` must not get there.
+/// Returns `true` if shells read a text as one plain word. They insert candidates unchanged into a line that is then
+/// executed, so a server's name such as `$(..)` must not get there.
 pub(super) fn is_harmless(text: &str) -> bool {
     is_word_of(text, is_plain)
 }
 
-/// Returns `true` if shells take a text for one word where it is quoted, and none for code should it not be.
+/// Returns `true` if shells read a text as one word when quoted, and execute none of it when unquoted.
 pub(super) fn is_quotable(text: &str) -> bool {
     is_word_of(text, |character| is_plain(character) || QUOTABLE.contains(character))
 }

@@ -31,7 +31,7 @@ const SERVER_ARGUMENTS: [&str; 4] = ["server", "servers", "old", "new"];
 /// The commands of which these are servers of somewhere else.
 const WITHOUT_SERVERS: [&str; 2] = ["add", "import"];
 
-/// Answers a shell; `None` where none asks.
+/// Answers a shell's request; returns `None` without a request.
 pub(crate) fn answer() -> Option<ExitCode> {
     if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty() || shell == "0") {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
         Err(error) => {
             let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
             if cause.is_none_or(|cause| cause.kind() != io::ErrorKind::BrokenPipe) {
-                // There is no other place to say it.
+                // No other output is available.
                 drop(error.print());
             }
             Some(ExitCode::from(2))
@@ -83,7 +83,7 @@ fn line(shell: &str, mut line: Vec<OsString>) -> Vec<OsString> {
     line
 }
 
-/// Returns the command line, with what can stand at these words of it.
+/// Returns the command line with the candidates for these words.
 fn command(words: &[OsString]) -> Command {
     let root = Arguments::command();
     if words.is_empty() {
@@ -101,7 +101,7 @@ fn command(words: &[OsString]) -> Command {
     }
 }
 
-/// One command, with what its server offers.
+/// Adds the candidates of a server to a command.
 fn with_offers(command: Command, said: &Said, known: &Known) -> Command {
     let server = || said.positionals.first().and_then(|server| known.snapshot(server));
     let names = |listed: &[Value], is_offered: &dyn Fn(&str) -> bool| -> Vec<Offered> {

@@ -19,8 +19,8 @@ const QUOTED: &str = r#"
         compopt -o filenames 2> /dev/null || COMPREPLY=()
     fi"#;
 
-/// Allowed in values beside plain characters. Between quotes of no shell are they anything but themselves, and bash, which
-/// expands what it is given, makes no names of files of them.
+/// Characters allowed in values besides plain ones. Inside quotes they have no special meaning in any shell, and bash
+/// does not expand them to file names.
 pub(super) const QUOTABLE: &str = " ()&#;=<>|";
 
 pub(super) fn is_plain(character: char) -> bool {
@@ -131,7 +131,7 @@ fn complete_powershell(
     Ok(())
 }
 
-/// Returns the word that a shell would make of what is written so far: a quote need not be closed.
+/// Returns the word that a shell would read so far; a quote may be open.
 pub(super) fn unquoted(word: &OsStr) -> OsString {
     let Some(text) = word.to_str().filter(|text| text.contains(['\\', '\'', '"'])) else { return word.to_owned() };
     let mut unquoted = String::new();
@@ -148,7 +148,7 @@ pub(super) fn unquoted(word: &OsStr) -> OsString {
     unquoted.into()
 }
 
-/// Which word the cursor is in.
+/// Returns the index of the word at the cursor.
 pub(super) fn index() -> Option<usize> {
     env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
 }

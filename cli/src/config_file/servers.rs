@@ -13,7 +13,7 @@ impl ConfigFile {
     /// Returns the table of a server.
     ///
     /// # Errors
-    /// Fails if there is no such server, and names the nearest.
+    /// Fails if there is no such server, with the nearest name.
     pub(crate) fn server(&mut self, name: &str) -> Result<&mut dyn TableLike, Failure> {
         if self.servers().is_none_or(|servers| !servers.contains_key(name)) {
             self.checked()?.server(name)?;
@@ -57,7 +57,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Gives a server another name; its table and its comments stay where they are.
+    /// Renames a server; its table and its comments stay in place.
     ///
     /// # Errors
     /// Fails if there is no such server, or the new name is taken.
@@ -97,10 +97,10 @@ impl ConfigFile {
         }
     }
 
-    /// Returns what the file will say.
+    /// Returns the configuration after the changes.
     ///
     /// # Errors
-    /// Fails if the result is invalid. Nothing is written then, and only what is in the file already has a line.
+    /// Fails if the result is invalid. Nothing is written then, and only existing parts of the file have a line.
     pub(crate) fn checked(&self) -> Result<Config, Failure> {
         let error = match self.config() {
             Ok(config) => return Ok(config),
@@ -113,7 +113,7 @@ impl ConfigFile {
         Err(Failure::new(format!("{error}\n  = note: nothing was written")))
     }
 
-    /// Returns what the file says without the changes.
+    /// Returns the configuration before the changes.
     ///
     /// # Errors
     /// Fails if the result is invalid.
@@ -126,7 +126,7 @@ impl ConfigFile {
     }
 }
 
-/// Sets a key of a table, and makes the tables on the way. Comments behind the old value stay.
+/// Sets a key of a table, and creates missing tables. Comments after the old value stay.
 ///
 /// # Errors
 /// Fails if a value is found where a table is expected.
@@ -153,7 +153,7 @@ pub(crate) fn set(table: &mut dyn TableLike, path: &[Key], mut value: Value) -> 
     Ok(())
 }
 
-/// Returns the table that the last of the keys is in; None where one on the way is not there and none is made.
+/// Returns the table of the last key, or `None` if a table on the path is missing and must not be created.
 fn inner<'t, 'k>(
     mut table: &'t mut dyn TableLike,
     path: &'k [Key],
@@ -203,7 +203,7 @@ fn without(text: &str, path: &[Key]) -> Option<String> {
         }
         let is_own = own.contains(&number);
         let (mut start, mut end) = (0, between.len());
-        // Without an empty line they are about what follows.
+        // Without an empty line, comments belong to the following item.
         if was_own && has_header && (line.is_none() || between.iter().any(is_empty)) {
             start = between.iter().position(is_empty).unwrap_or(end);
         }
@@ -321,7 +321,7 @@ mod tests {
         let a = "[servers.a]\nnpm = 'x'\n";
         let text = format!("{a}\n# about b\n[servers.b]\nnpm = 'y'\n# approve = []\n\n# about c\n[servers.c]\n");
         assert_eq!(removed(&text, "b").unwrap(), format!("{a}\n# about c\n[servers.c]\n"));
-        // Those right above another header are about that.
+        // Comments right above another header belong to it.
         let text = "[servers.b]\nnpm = \"\"\"\n# text\"\"\"\n# about c\n[servers.c]\n";
         assert_eq!(removed(text, "b").unwrap(), "# about c\n[servers.c]\n");
     }

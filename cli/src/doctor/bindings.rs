@@ -14,7 +14,7 @@ use crate::text::did_you_mean;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 const LIBRARY: &str = "mcp-bindgen";
-/// Larger files are no sources that somebody wrote.
+/// The maximum size of a source file written by hand.
 const LARGEST_SOURCE: u64 = 2 << 20;
 const DEEPEST: usize = 16;
 

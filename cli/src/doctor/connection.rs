@@ -39,7 +39,7 @@ const ASKING: [&str; 7] = ["environment", "missing", "must be", "not set", "plea
 
 /// The cause of a failure, and the next step.
 struct Diagnosis {
-    /// The cause, where more is known than the error tells.
+    /// The cause, if it is more specific than the error.
     cause: Option<String>,
     next_step: String,
 }
@@ -185,7 +185,7 @@ fn has_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
-/// Returns the environment variable that a line of stderr asks for, where the server does not get it.
+/// Returns the environment variable that a line of stderr asks for, if the server does not receive it.
 fn variable_asked_for<'l>(server: &ServerConfig, line: &'l str) -> Option<&'l str> {
     if !has_any(line, &ASKING) {
         return None;

@@ -42,7 +42,7 @@ impl Filled {
         self.open.iter().any(|placeholder| text.contains(placeholder.as_str()))
     }
 
-    /// Returns a text with placeholders in the places of what they stand for, which may be a secret.
+    /// Returns a text with placeholders in place of their values, which may be secret.
     pub(super) fn shown(&self, text: &str) -> String {
         let known = self.known.iter().filter(|(value, _)| value.len() >= SHORTEST);
         let text = known.fold(text.to_owned(), |text, (value, secret)| text.replace(value, &secret.to_string()));

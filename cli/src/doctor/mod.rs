@@ -22,7 +22,7 @@ pub(crate) type Live = BTreeMap<String, Result<Snapshot, ConnectError>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Fine,
-    /// It works, and may surprise somebody.
+    /// It works, but may be unexpected.
     Warning,
     /// It does not work.
     Error,

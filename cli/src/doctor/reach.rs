@@ -11,7 +11,7 @@ use mcp_bindgen_runtime::{Route, RouteError, bubblewrap, exposes_headers};
 use super::Finding;
 use super::filled::Filled;
 
-/// How long an address may take that somebody listens at.
+/// The time for an address to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Checks that the program exists for the child process.
@@ -40,7 +40,7 @@ pub(super) fn program(server: &Filled) -> Option<Finding> {
                 _ => "install it, or use its full path in `command`",
             };
             let command = server.shown(command);
-            // A path is looked for where it leads, and nowhere else.
+            // A path is not searched on `PATH`.
             let text = if Path::new(&command).components().count() > 1 {
                 format!("`{command}` does not exist, or is not executable")
             } else {
@@ -120,7 +120,7 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
     })
 }
 
-/// Suggests a next step where a connection is refused.
+/// Suggests a next step for a failed connection.
 fn mends(error: &str, has_proxy: bool) -> &'static str {
     let error = error.to_ascii_lowercase();
     if error.contains("certificate") || error.contains("unknownissuer") {

@@ -49,7 +49,7 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
     lines.iter().map(|line| inert(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// CI systems obey lines that begin like a command, also where they are indented.
+/// Escapes lines that begin like a command, which CI systems obey even if they are indented.
 fn inert(line: &str) -> String {
     let text = line.trim_start();
     let (indent, _) = line.split_at(line.len() - text.len());

@@ -13,7 +13,7 @@ use crate::trace;
 
 pub(crate) use help::help;
 
-/// Returns the options that may stand behind a name whose flags a server decides, beside these.
+/// Returns the program's options that are allowed after the name of a tool or prompt, besides the server's flags.
 pub(crate) fn own_options<O: Args>() -> Vec<OwnOption> {
     Behind::<O>::command().get_arguments().filter_map(own_option).collect()
 }
@@ -62,7 +62,7 @@ fn told_already(own: &[OwnOption], words: &[String]) -> Vec<String> {
     Flags::new(&Value::Null, own.to_vec()).split(&told).own
 }
 
-/// Reads the program's own options from behind a name, and says and shows from now on what they want.
+/// Parses the program's own options after a name, and applies their output settings.
 pub(crate) fn behind<O: Args>(command: &str, words: &[String], output: &mut Output) -> Result<Behind<O>, Failure> {
     let parser = Behind::<O>::command().name(format!("mcp-bindgen {command}"));
     let read = parser.try_get_matches_from(words).and_then(|matches| Behind::from_arg_matches(&matches));

@@ -66,7 +66,7 @@ impl Command {
                     Some("sse-only" | "sse-first") => bridged.is_sse = true,
                     _ => bridged.is_sse = false,
                 },
-                // Any host may be asked over http here, and there is no log.
+                // Here any host may use http, and there is no log.
                 "--allow-http" | "--debug" | "--silent" => {}
                 flag => {
                     let name = flag.split('=').next().filter(|name| name.starts_with("--"));

@@ -18,11 +18,11 @@ pub(crate) struct Entry {
     /// Its name, as the first of the origins has it.
     pub(crate) name: String,
     pub(crate) origins: Vec<Origin>,
-    /// How it is reached, with what is secret in it; or why it cannot be taken over.
+    /// The server, including its secrets, or the reason why it cannot be imported.
     pub(crate) found: Result<ServerConfig, String>,
     /// The setting that switched it off.
     pub(crate) off: Option<String>,
-    /// Those that its placeholders stand for, where something is known of them.
+    /// The known variables of its placeholders.
     pub(crate) variables: Vec<Variable>,
     /// The differences from the original.
     pub(crate) notes: Vec<String>,
@@ -216,7 +216,7 @@ impl Source<'_> {
         Ok(server)
     }
 
-    /// Codex' `env_vars`: names, or tables with a name and where it is from.
+    /// Reads Codex' `env_vars`: names, or tables with a name and its source.
     fn inherited(&self, fields: &mut Fields) -> Vec<String> {
         let Some((key, value)) = fields.take(&["env_vars", "env_keys"]) else { return Vec::new() };
         let mut names = Vec::new();
@@ -294,7 +294,7 @@ impl Source<'_> {
     }
 }
 
-/// Codex' `tools.T.approval_mode`, and the one for all tools.
+/// Reads Codex' `tools.T.approval_mode`, and the mode for all tools.
 fn approvals(fields: &mut Fields, server: &mut ServerConfig) {
     if let Some((key, mode)) = fields.take(&["default_tools_approval_mode"]) {
         match mode.as_str() {

@@ -103,7 +103,7 @@ impl Fields {
         let mut pairs = Vec::new();
         for (name, value) in map {
             match scalar(&value) {
-                // A name is never a placeholder, so what is secret in it cannot be kept out of mcp.toml.
+                // A name cannot be a placeholder, so a secret in it cannot be kept out of mcp.toml.
                 Some(_) if shown(&name) != name || name.contains("${") => {
                     self.notes.push(format!("`{}` in `{key}` was not imported: it is not a valid name", shown(&name)));
                 }
@@ -114,7 +114,7 @@ impl Fields {
         pairs
     }
 
-    /// Returns a switch; None where it is not there.
+    /// Returns a boolean, or `None` if it is missing.
     pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
         let (_, value) = self.take(&[key])?;
         let is_on = value.as_bool();
@@ -124,7 +124,7 @@ impl Fields {
         is_on
     }
 
-    /// Returns a time, in milliseconds or seconds where it is a number.
+    /// Returns a time; a number counts milliseconds or seconds.
     pub(super) fn time(&mut self, key: &str, is_seconds: bool) -> Option<Duration> {
         let (_, value) = self.take(&[key])?;
         let unit = if is_seconds { 1.0 } else { 0.001 };
@@ -159,7 +159,7 @@ impl Fields {
     }
 }
 
-/// That a key is not taken over, what is in it, and why.
+/// Formats the note for a key that was not imported, with its contents and the reason.
 pub(super) fn left_out(key: &str, value: &Value) -> String {
     let inside = match value {
         Value::Object(inner) => keys_in(inner),

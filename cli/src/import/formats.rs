@@ -29,10 +29,10 @@ const HOLDERS: [(&str, Option<Host>); 5] = [
     ("mcp", None),
 ];
 
-/// Reads a file of this host. Without one, what is in the file tells whose way to write it is.
+/// Reads a file of this host. Without a host, the content determines the format.
 ///
 /// # Errors
-/// Fails if the file is broken, with line and column; if it holds no servers and no host is known.
+/// Fails if the file is malformed, with line and column, or if it contains no servers and the host is unknown.
 pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError> {
     let extension = source.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let document = match extension {
@@ -89,7 +89,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// The servers of a table, in order.
+    /// Reads the servers of a table, in order.
     fn servers(&mut self, root: &mut Map<String, Value>, key: &str, inputs: Value) {
         let mut inputs = match inputs {
             Value::Null => Inputs::default(),
@@ -112,7 +112,7 @@ impl Reader<'_, '_> {
         self.reading.notes.extend(rest.map(|(key, value)| left_out(key, value)));
     }
 
-    /// `~/.claude.json`: the servers of this project, then those of the user.
+    /// Reads `~/.claude.json`: the servers of this project, then those of the user.
     fn claude(&mut self, mut root: Map<String, Value>) {
         let mut others = 0;
         let mut disabled: BTreeSet<String> = BTreeSet::new();
@@ -216,7 +216,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A file that somebody has named: what is in it tells how to read it.
+    /// Reads a file that the user named; its content determines the format.
     fn unknown(&mut self, root: Map<String, Value>) -> Result<(), FileError> {
         let holder = HOLDERS.iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object));
         let Some((key, host)) = holder else {

@@ -1,4 +1,4 @@
-//! The programs that people configure servers in, and where their files are.
+//! The programs in which users configure servers, and the paths of their files.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) enum Host {
     Codex,
     Zed,
     Gemini,
-    /// Its files are read where they are named.
+    /// Its files are only read if the user names them.
     Opencode,
     /// A file of no host that is known.
     File,
@@ -53,7 +53,7 @@ impl Host {
         Self::ALL.into_iter().chain([Self::Opencode, Self::File]).find(|host| host.name() == name)
     }
 
-    /// The host that a file is of, by where it is.
+    /// Returns the host of a file, by its path.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
         let ends_with = |end: &[&str]| parts.ends_with(end);
@@ -76,7 +76,7 @@ impl Host {
     }
 }
 
-/// The operating system, which decides where files are.
+/// The operating system, which determines the paths of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Platform {
     Linux,
@@ -114,7 +114,7 @@ pub(crate) struct Folders {
 }
 
 impl Folders {
-    /// Those of this process: the project is what is above the current folder, as far as its repository.
+    /// Returns the folders of this process. The projects are the folders from the current one up to its repository.
     pub(crate) fn of_this_process(here: &Path) -> Self {
         let variable = |name: &str| {
             let path = std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

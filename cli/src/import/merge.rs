@@ -8,7 +8,7 @@ use mcp_bindgen_model::{ServerConfig, Transport};
 use super::entry::Entry;
 use super::variable::{server_name, settled, shown};
 
-/// The servers of one host: of two of one name, the host uses the one that comes first, the whole of it.
+/// Merges the servers of one host. If a name is repeated, the host uses only the first entry.
 pub(super) fn of_one_host(files: Vec<Vec<Entry>>, entries: &mut Vec<Entry>) {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut of_host: Vec<Entry> = files.into_iter().flatten().collect();
@@ -30,8 +30,8 @@ pub(super) fn of_one_host(files: Vec<Vec<Entry>>, entries: &mut Vec<Entry>) {
     }
 }
 
-/// Makes one entry of what several hosts have: the same to the last secret under whatever name, or the same but for its
-/// secrets under one name.
+/// Merges entries of several hosts: identical ones under any names, and ones with the same name that differ only in
+/// secrets.
 pub(super) fn of_all(entries: Vec<Entry>) -> Vec<Entry> {
     let mut merged: Vec<Entry> = Vec::new();
     let mut by_content: HashMap<String, Vec<usize>> = HashMap::new();

@@ -68,7 +68,7 @@ impl Inputs {
         Self(inputs)
     }
 
-    /// Those that no server asks for.
+    /// Returns notes for the inputs that no server uses.
     pub(super) fn unused(&self) -> Vec<String> {
         let unused = self.0.iter().filter(|(_, input)| !input.is_used);
         unused.map(|(_, input)| format!("no server uses {}", input.why)).collect()
@@ -154,7 +154,8 @@ impl Translation<'_> {
         }
     }
 
-    /// Returns the placeholder of the host, or of ours, at the beginning of the text: the whole of it, and its name.
+    /// Returns the placeholder at the start of the text, in the host's form or this program's: the whole of it, and its
+    /// name.
     fn token<'t>(&self, text: &'t str, place: Place<'_>) -> Option<(&'t str, &'t str)> {
         let enclosed = |start: &str, end: char| {
             let inside = text.strip_prefix(start)?;
@@ -216,7 +217,7 @@ impl Translation<'_> {
             ("pathSeparator" | "/", _) => Meaning::Is(if is_windows { "\\" } else { "/" }.to_owned()),
             (_, Some(("env", name))) if is_variable(name.split(":-").next().unwrap_or_default()) => variable(name),
             (_, Some(("input", id))) => Meaning::Is(self.input(id, place)),
-            // A default is not what is meant by a kind of thing.
+            // This is not a default, because it begins with `-`.
             (_, Some((name, default))) if default.starts_with('-') && is_variable(name) => variable(inside),
             (_, Some(_)) => Meaning::Elsewhere,
             (_, None) if is_variable(inside) => variable(inside),

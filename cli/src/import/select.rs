@@ -141,13 +141,13 @@ fn told_apart(entries: &[Entry], chosen: &[Choice]) -> Result<(), Failure> {
     Err(Failure::new(format!("{message}\n  = note: nothing was written")))
 }
 
-/// `github` of cursor.
+/// Formats an entry as `github` of cursor.
 fn place(entry: &Entry) -> String {
     let hosts: Vec<&str> = entry.origins.iter().map(|origin| origin.host.name()).collect();
     format!("`{}` of {}", shown(&entry.name), hosts.join(" and "))
 }
 
-/// Returns a name as somebody can type it: what cannot be shown as it is goes by what it would be here.
+/// Returns a name that the user can type: a name that cannot be shown is replaced by its converted form.
 fn typed(name: &str) -> String {
     if printable(name) == name { shown(name) } else { shown(&server_name(name)) }
 }

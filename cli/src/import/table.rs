@@ -4,7 +4,7 @@ use mcp_bindgen_model::{ServerConfig, Transport};
 use serde_json::Value as Json;
 use toml_edit::{Array, Item, Table, Value, value};
 
-/// Returns the table `[servers.NAME]`, as somebody would write it. The server must be without secrets.
+/// Returns the table `[servers.NAME]`, as a person would write it. The server must not contain secrets.
 pub(crate) fn table(server: &ServerConfig) -> Table {
     let mut table = Table::new();
     let json = server.to_json();
@@ -30,7 +30,7 @@ fn from_json(json: &Json) -> Value {
     }
 }
 
-/// How a server is reached, on one line.
+/// Describes the transport of a server on one line.
 pub(crate) fn reach(server: &ServerConfig) -> String {
     match &server.transport {
         Transport::Stdio { command, args, .. } => {

@@ -28,10 +28,10 @@ pub(super) struct Document {
     pub(super) twice: Vec<String>,
 }
 
-/// Reads JSON with comments and trailing commas. An empty file holds nothing.
+/// Reads JSON with comments and trailing commas. An empty file is an empty object.
 ///
 /// # Errors
-/// With line and column, and with nothing of what is in the file.
+/// Fails with line and column, and without any content of the file.
 pub(super) fn json(text: &str) -> Result<Document, FileError> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &LENIENT_JSON).map_err(|error| {
         let (line, column) = position(text, error.range().start);
@@ -108,7 +108,7 @@ fn from_toml_value(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Line and column of a place, both from 1; columns count characters.
+/// Returns the 1-based line and column of an offset; columns count characters.
 fn position(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.rsplit('\n').next().unwrap_or_default();

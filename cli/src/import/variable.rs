@@ -8,11 +8,11 @@ use mcp_bindgen_model::{ConfigField, Secret, ServerConfig, is_server_name, print
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variable {
     pub(crate) name: String,
-    /// Its purpose; nothing of its value.
+    /// The purpose, without any part of the value.
     pub(crate) why: String,
 }
 
-/// Returns the name of a variable for what a server has under a key.
+/// Returns the name of a variable for the value of a server's key.
 pub(crate) fn variable(server: &str, key: &str) -> String {
     let (server, key) = (in_capitals(server), in_capitals(key));
     let is_named = key.strip_prefix(&server).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
@@ -20,7 +20,7 @@ pub(crate) fn variable(server: &str, key: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
 }
 
-/// `api-key` as `API_KEY`.
+/// Converts `api-key` to `API_KEY`.
 pub(crate) fn in_capitals(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
@@ -28,7 +28,7 @@ pub(crate) fn in_capitals(name: &str) -> String {
 /// A server without the secrets that were written out in it.
 pub(crate) struct Settled {
     pub(crate) server: ServerConfig,
-    /// The variables that stand for the secrets.
+    /// The variables in place of the secrets.
     pub(crate) variables: Vec<Variable>,
     pub(crate) notes: Vec<String>,
 }
@@ -93,7 +93,7 @@ fn unused(first: &str, taken: &mut Vec<String>) -> String {
     name
 }
 
-/// Returns a name of ours for a server: small letters, and `-` for what else there is.
+/// Converts a server's name to a valid one: small letters, and `-` for other characters.
 pub(crate) fn server_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let plain: String = name.chars().map(plain).collect();

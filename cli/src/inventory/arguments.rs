@@ -40,7 +40,7 @@ pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
     arguments.collect()
 }
 
-/// Returns the variables of a template; none of one that cannot be filled in.
+/// Returns the variables of a template; empty if it is invalid.
 pub(super) fn of_template(template: &str) -> Vec<Parameter> {
     let Ok(template) = UriTemplate::parse(template) else { return Vec::new() };
     let parameter = |variable: TemplateVariable| Parameter {

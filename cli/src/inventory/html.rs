@@ -24,7 +24,7 @@ pub(crate) fn page(servers: &[Server]) -> String {
         page.server(server);
     }
     let (script, style) = (asset(SCRIPT), asset(STYLE));
-    // A text of a stranger cannot end the element that it is data of, and commands no runner of GitHub's.
+    // Untrusted text must not end the element of the data, and must not contain commands of a GitHub runner.
     let texts = Value::from(page.texts).to_string().replace('<', "\\u003c").replace("##[", "##\\u005b");
     let links = servers.iter().map(|server| format!("<li><a href=\"#{0}\">{0}</a></li>", escaped(&server.name)));
     format!(
@@ -55,12 +55,12 @@ fn asset(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// By it a browser knows an asset for ours.
+/// Returns the hash by which a browser accepts an asset.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(mcp_bindgen_model::sha256(text.as_bytes())))
 }
 
-/// Returns a stranger's text in markup, between tags or in quotes: it begins and ends nothing, and hides nothing.
+/// Escapes untrusted text for markup, between tags or in quotes.
 fn escaped(text: &str) -> String {
     let text = lines_printable(text);
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
@@ -82,12 +82,12 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// Returns a stranger's name, which turns the direction of no other text.
+/// Escapes an untrusted name, and isolates its text direction.
 fn name(text: &str) -> String {
     format!("<bdi>{}</bdi>", escaped(&text.replace('\n', "\\n")))
 }
 
-/// Part of a link: everything but letters, digits, `-`, `.` and `_` by its bytes.
+/// Encodes a part of a link: all bytes except letters, digits, `-`, `.` and `_`.
 fn part(text: &str) -> String {
     let mut part = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -113,8 +113,8 @@ impl Page {
         self.html.push('\n');
     }
 
-    /// Returns the id, or one like it where a server has two of one name. Those of the page itself begin with `_`, as
-    /// no server's name does.
+    /// Returns the id, or a similar one if it is taken. Ids of the page itself begin with `_`, which no server name
+    /// does.
     fn id(&mut self, wanted: String) -> String {
         let mut id = wanted.clone();
         let mut count = 1;
@@ -159,7 +159,7 @@ impl Page {
         self.add("</section>");
     }
 
-    /// The beginning of a card, by which it is found and linked.
+    /// Writes the beginning of a card, with the texts for the search and the link.
     fn head(&mut self, server: &str, place: &str, wire: &str, about: &About, tags: &[(String, bool)]) {
         self.texts.push(found_by(server, wire, about));
         let id = self.id(format!("{}{place}/{}", part(server), part(wire)));

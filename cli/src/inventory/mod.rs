@@ -63,7 +63,7 @@ pub(crate) struct Tool {
     pub(crate) annotations: Option<Value>,
     /// `true` if the configuration requires approval of its calls.
     pub(crate) approve: bool,
-    /// A description of the structured result, where the server declares it.
+    /// A description of the structured result, if the server declares it.
     pub(crate) answers: Option<String>,
     /// The code, if requested.
     pub(crate) code: Option<Code>,
@@ -121,7 +121,7 @@ pub(crate) struct Given<'a> {
 }
 
 impl Server {
-    /// Creates the inventory of a server. Nothing is read and nothing asked: it follows from what is given alone.
+    /// Creates the inventory of a server, only from its arguments.
     pub(crate) fn new(given: Given<'_>, planned: &PlannedBindings<'_>) -> Self {
         let Given { snapshot, options, since, .. } = &given;
         let bindings = planned.tools();
@@ -172,7 +172,7 @@ impl Server {
         self.calls_itself.as_deref().map(&shown).into_iter().chain(protocol).collect()
     }
 
-    /// `12 tools, 1 left out, 2 prompts`.
+    /// Formats the counts: `12 tools, 1 left out, 2 prompts`.
     pub(crate) fn counts(&self) -> String {
         let offers = |listed| self.offers.iter().filter(|offer| offer.binding.listed == listed).count();
         let mut counts = vec![counted(self.tools.len(), "tool")];
@@ -243,7 +243,7 @@ impl Given<'_> {
 }
 
 impl Tool {
-    /// Returns the server's own words in annotations, a stranger's claims: `says read-only`.
+    /// Returns the server's claims in annotations, which are untrusted: `says read-only`.
     pub(crate) fn says(&self) -> Vec<String> {
         let hint = |hint: Hint| self.annotations.as_ref().and_then(|hints| hints.get(hint.wire())?.as_bool());
         let word = |of: Hint| {
@@ -268,7 +268,7 @@ impl Tool {
         Some(format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default()))
     }
 
-    /// Describes the view of the tool, and what the server says in the place of its texts.
+    /// Describes the view of the tool, and the server's original texts.
     pub(crate) fn view(&self) -> Vec<String> {
         let Some(viewed) = &self.binding.viewed else { return Vec::new() };
         let view = &viewed.view;
@@ -291,7 +291,7 @@ impl Tool {
         lines
     }
 
-    /// Returns the types inside of parameters and result, by what they are inside of.
+    /// Returns the types inside the parameters and the result.
     pub(crate) fn inner_types(&self) -> impl Iterator<Item = (&'static str, &[String])> {
         let inner = [("params", &self.binding.params_inner_types), ("result", &self.binding.output_inner_types)];
         inner.into_iter().filter(|(_, types)| !types.is_empty()).map(|(part, types)| (part, types.as_slice()))

@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 /// Objects deeper inside are left empty.
 const DEEPEST: usize = 6;
 
-/// `mcp-bindgen call github create_issue --args '{"title":"TITLE"}'`.
+/// Returns a command such as `mcp-bindgen call github create_issue --args '{"title":"TITLE"}'`.
 pub(super) fn command(server: &str, tool: &str, input: &Document<'_>) -> String {
     let value = Sample { shapes: &input.shapes }.shape(input.root, "VALUE", 0);
     let arguments = match &value {
         Value::Object(object) if object.is_empty() => String::new(),
         value => format!(" --args {}", quoted(&value.to_string())),
     };
-    // Behind `--` a name that begins with a dash is no option.
+    // After `--` a name that begins with a dash is not an option.
     if tool.starts_with('-') {
         return format!("mcp-bindgen call{arguments} -- {server} {}", quoted(tool));
     }

@@ -43,7 +43,7 @@ struct Table {
 }
 
 impl Table {
-    /// The name, and behind or below it the binding.
+    /// Formats the name, with the binding after or below it.
     fn head(&self, name: &str, bound: &str, name_width: usize, lines: &mut Vec<String>) {
         let pad = " ".repeat(name_width.saturating_sub(name.width()));
         let whole = format!("{name}{pad}  {bound}");
@@ -93,7 +93,7 @@ impl Table {
         self.said(&about.said().map(sentence).unwrap_or_default())
     }
 
-    /// `title (string, required): The title of the issue`.
+    /// Formats a parameter: `title (string, required): The title of the issue`.
     fn parameter(&self, parameter: &Parameter) -> Vec<String> {
         let Parameter { name, kind, required, description } = parameter;
         let required = if *required { ", required" } else { "" };
@@ -103,7 +103,7 @@ impl Table {
         wrapped(&text, self.columns, INDENT + 2, INDENT + 4)
     }
 
-    /// Describes the server itself, where there is more than its tools.
+    /// Describes the server itself, if there is more than its tools.
     fn server(&self, server: &Server) -> Vec<String> {
         let itself = server.itself(printable);
         let itself = if itself.is_empty() { String::new() } else { format!(" ({})", itself.join(", ")) };

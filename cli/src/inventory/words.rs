@@ -81,7 +81,7 @@ impl Words<'_> {
         }
     }
 
-    /// Several of them.
+    /// Returns the plural form.
     fn many(&self, slot: Slot, depth: usize, chain: usize) -> String {
         let words = self.slot(slot, depth + 1, chain);
         match words.as_str() {
@@ -92,7 +92,7 @@ impl Words<'_> {
         }
     }
 
-    /// `object {owner, repo, labels?}`.
+    /// Formats an object such as `object {owner, repo, labels?}`.
     fn object(&self, object: &StructShape, depth: usize, chain: usize) -> String {
         if depth >= DEEPEST || object.fields.is_empty() {
             return "object".to_owned();

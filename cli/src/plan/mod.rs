@@ -15,7 +15,7 @@ use crate::project::leads_nowhere;
 /// A snapshot as it lies on disk: its text may be anything.
 pub(crate) struct SnapshotFile {
     pub(crate) path: PathBuf,
-    /// None where there is no file.
+    /// The text, or `None` if there is no file.
     pub(crate) text: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl SnapshotFile {
         self.path.display().to_string()
     }
 
-    /// Returns its contents, where they can be understood.
+    /// Returns the snapshot, if it is valid.
     pub(crate) fn known(&self) -> Option<Snapshot> {
         self.text.as_deref().and_then(|text| Snapshot::parse(text).ok())
     }
@@ -75,7 +75,7 @@ pub(crate) enum Step {
     Create,
     /// It cannot be read.
     Replace(FileError),
-    /// It is not what the server says.
+    /// The snapshot differs from the server.
     Update { changes: Vec<Change> },
 }
 
@@ -103,7 +103,7 @@ impl Plan {
         Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), live })
     }
 
-    /// Compares the file line by line with what is written, under these names of both sides; long lists take their time.
+    /// Compares the file with the new text, under these names of both sides. For long lists this is slow.
     pub(crate) fn diff(&self, file: &SnapshotFile, [old, new]: [String; 2]) -> Option<String> {
         let text = file.text.as_deref().filter(|_| matches!(self.step, Step::Update { .. }))?;
         Some(diff(text, &old, &self.live.to_text(), &new))
@@ -124,7 +124,7 @@ impl Plan {
         }
     }
 
-    /// How a check that finds this plan ends.
+    /// Returns the exit code of a check with this plan.
     pub(crate) fn exit(&self) -> Exit {
         if matches!(self.step, Step::Keep) { Exit::Done } else { Exit::OutOfDate }
     }

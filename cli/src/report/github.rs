@@ -34,8 +34,9 @@ enum Place<'a> {
     Fault(&'a Fault),
 }
 
-/// One line each, the worst first: `::error file=mcp/github.json,line=212,title=..::..`. One for each tool of a server, or for all
-/// that changed in the same way, and of each level as many as are shown, the last of which counts the rest.
+/// Formats annotations, the worst first: `::error file=mcp/github.json,line=212,title=..::..`. There is one for each
+/// tool, or one for all tools with the same change. Each level has as many as GitHub shows, and the last one counts the
+/// rest.
 pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
     let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
     let mut places = Places::default();
@@ -57,7 +58,7 @@ pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
     lines
 }
 
-/// Why there is nothing to annotate.
+/// Formats the annotation of a failed check.
 pub(crate) fn failure_annotation(message: &str) -> String {
     annotation(ERROR, None, None, "mcp-bindgen", message)
 }

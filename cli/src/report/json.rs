@@ -55,7 +55,7 @@ pub(crate) fn change(change: &Change) -> Value {
     joined(json, present([("signatures", signatures), ("accepted", accepted)]))
 }
 
-/// `{"sent": ARGUMENTS}`, or `{"answered": RESULT}`.
+/// Formats `{"sent": ARGUMENTS}` or `{"answered": RESULT}`.
 fn witness(witness: &Witness) -> Value {
     match witness {
         Witness::Sent(value) => json!({ "sent": value }),

@@ -91,7 +91,7 @@ fn table(entries: &[Entry]) -> String {
     text
 }
 
-/// Writes the section of one server, with tables of at most so many characters.
+/// Writes the section of one server, with tables of at most `room` characters.
 fn section(entry: &Entry, room: usize) -> String {
     let mut text = String::new();
     let faults: Vec<&Fault> = entry.error.iter().chain(&entry.faults).chain(&entry.misfits).collect();
@@ -130,7 +130,7 @@ fn section(entry: &Entry, room: usize) -> String {
     text
 }
 
-/// Returns a table of changes in so many characters: it ends between two rows, and counts what has no room.
+/// Formats a table of changes with at most `room` characters: it ends between two rows, and counts the omitted ones.
 fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String {
     if changes.is_empty() {
         return String::new();

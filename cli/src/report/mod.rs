@@ -27,7 +27,7 @@ pub(crate) struct Entry {
     /// Why nothing could be found out.
     pub(crate) error: Option<Fault>,
     pub(crate) changes: Vec<Change>,
-    /// The differences line by line, where somebody reads them.
+    /// The text diff, if it is shown.
     pub(crate) diff: Option<String>,
     /// The parts of the configuration and the overrides that fit the snapshot, and no longer the server.
     pub(crate) misfits: Vec<Fault>,
@@ -120,7 +120,7 @@ impl Entry {
     }
 }
 
-/// `3 servers checked: 1 up to date, 1 out of date, 1 failed`.
+/// Formats a summary: `3 servers checked: 1 up to date, 1 out of date, 1 failed`.
 pub(crate) fn summary(entries: &[Entry]) -> String {
     // Those that are no more were not asked.
     let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.status != Status::Removed).collect();
@@ -139,12 +139,12 @@ pub(crate) fn summary(entries: &[Entry]) -> String {
     format!("{} checked: {}", counted(entries.len(), "server"), said.join(", "))
 }
 
-/// `1 server`, `2 servers`.
+/// Formats `1 server` or `2 servers`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// `2 breaking, 1 compatible`; empty where nothing changed.
+/// Formats `2 breaking, 1 compatible`; empty without changes.
 pub(crate) fn classes(changes: &[Change]) -> String {
     let count = |class| changes.iter().filter(|change| change.class == class).count();
     let counts = Class::ALL.into_iter().chain([Class::Accepted]).map(|class| (count(class), class.name()));
@@ -182,7 +182,7 @@ impl Since {
         !self.is_new && !self.is_gone && self.changes.is_empty()
     }
 
-    /// `new`, `2 breaking`, or `no difference`.
+    /// Formats `new`, `2 breaking`, or `no difference`.
     pub(crate) fn in_words(&self) -> String {
         match self.is_new {
             true => "new".to_owned(),

@@ -1,5 +1,5 @@
-//! Documentation out of strangers' text. It stays readable, and can become neither code, nor a test, nor a link, nor
-//! markup, nor a trick with invisible characters.
+//! Documentation from untrusted text. It stays readable, and cannot become code, a test, a link, markup, or a trick
+//! with invisible characters.
 
 use mcp_bindgen_schema::{SchemaId, Schemas, lookup};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
@@ -47,7 +47,7 @@ fn line_literal(line: &str) -> Literal {
 }
 
 impl Docs {
-    /// With paragraphs of ours after the rest.
+    /// Appends paragraphs of the generator.
     pub(super) fn and(mut self, paragraphs: &[String]) -> Self {
         for paragraph in paragraphs {
             if !self.lines.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn literal(text: &str) -> Docs {
     lines(vec![code(text)])
 }
 
-/// Text as inline code.
+/// Formats text as inline code.
 pub(crate) fn code(text: &str) -> String {
     let text: String = text.chars().map(|char| if char == '`' { '\'' } else { char }).collect();
     let text: String =

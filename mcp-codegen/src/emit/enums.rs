@@ -9,7 +9,7 @@ use crate::names::{self, Enumeration, ident};
 use crate::plan::Standard;
 use mcp_bindgen_schema::{Shape, ShapeId, Slot};
 
-/// The variant of an open enumeration that holds what the schema does not list.
+/// The variant of an open enumeration for unlisted values.
 const OTHER: &str = "Other";
 
 impl TypeEmitter<'_, '_> {
@@ -17,7 +17,7 @@ impl TypeEmitter<'_, '_> {
         let private = self.private;
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
-        // A constant stays one: it tells branches apart.
+        // A constant is never open, because it distinguishes branches.
         let is_open = self.schema.is_answered(id) && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
         let variants = variants(&wires, if is_open { Enumeration::Open } else { Enumeration::Closed });
@@ -112,7 +112,7 @@ fn always(wires: &[&str]) -> Vec<String> {
     }
 }
 
-/// The names are the server's: they may all begin alike.
+/// Returns attributes for lints, because the server's names may share a prefix.
 pub(super) fn lints(variants: usize) -> TokenStream {
     if variants > 2 { quote!(#[allow(clippy::enum_variant_names)]) } else { TokenStream::new() }
 }

@@ -28,7 +28,7 @@ use mcp_bindgen_schema::{Shape, ShapeId};
 /// The context for emitting the types of one schema.
 pub(crate) struct TypeEmitter<'e, 's> {
     pub(crate) schema: &'e SchemaPlan<'s>,
-    /// The types of another backend that stand in the place of the schema's own.
+    /// The types of another backend, in place of the generated ones.
     pub(crate) replacement: Option<&'e Replacement>,
     pub(crate) private: &'e TokenStream,
     /// The documentation of the root type.
@@ -36,7 +36,7 @@ pub(crate) struct TypeEmitter<'e, 's> {
 }
 
 impl TypeEmitter<'_, '_> {
-    /// Every named type of the schema.
+    /// Emits every named type of the schema.
     pub(crate) fn types(&self, tokens: &mut TokenStream) {
         if let Some(replacement) = self.replacement {
             tokens.extend(self.replaced(replacement));

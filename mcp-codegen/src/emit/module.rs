@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::rules::Switches;
 use crate::typify::Replaced;
 
-/// The version of what generated code asks of the library: `__format!` in the runtime knows it.
+/// The version of the library's interface for generated code, which `__format!` in the runtime checks.
 const FORMAT: u32 = 4;
 
 pub(crate) fn module(

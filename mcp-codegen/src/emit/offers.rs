@@ -10,7 +10,7 @@ use crate::plan::{Offer, OfferIdents, Plan, PromptPlan, SchemaPlan, TemplatePlan
 use mcp_bindgen_schema::Role;
 use mcp_bindgen_schema::diagnostics::Reporter;
 
-/// Everything of prompts and resource templates; nothing where there are none.
+/// Emits the items of prompts and resource templates, if there are any.
 pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens: &mut TokenStream) {
     let (krate, client) = (&options.crate_path, ident(&plan.client_type));
     let mut list = |constant: TokenStream, capability: &str, specs: Vec<TokenStream>, methods: Vec<TokenStream>| {
@@ -42,7 +42,7 @@ pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens:
 }
 
 impl Offer<'_> {
-    /// The type of what it takes.
+    /// Emits the type of the parameters.
     fn params(&self, what: String, options: &Options, tokens: &mut TokenStream) {
         let mut lines = vec![what];
         if !self.said.is_empty() {

@@ -9,7 +9,7 @@ pub(crate) fn fault(error: &syn::Error) -> TokenStream {
     quote!([(); { #errors }])
 }
 
-/// Returns the fault of another stand-in in the same place.
+/// Returns the path of the fault of another stand-in in the same module.
 pub(crate) fn fault_of(module: &Ident) -> TokenStream {
     quote!(super::#module::__Fault)
 }

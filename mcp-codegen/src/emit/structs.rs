@@ -98,8 +98,8 @@ impl TypeEmitter<'_, '_> {
         tokens
     }
 
-    /// `new`, with the required properties in the order of `required`; constants need no argument. Or `builder`, where
-    /// each is set by its name, and the builder.
+    /// Emits `new`, with the required properties in the order of `required`; constants need no argument. Alternatively
+    /// emits `builder`, which sets each property by name.
     fn constructor(
         &self,
         id: ShapeId,

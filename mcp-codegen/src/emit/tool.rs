@@ -92,7 +92,7 @@ impl ToolPlan<'_> {
         output.replace(' ', "").replace(',', ", ").replace(", )", ",)")
     }
 
-    /// Returns the type of the output, and how it is made of a result.
+    /// Returns the type of the output, and the code that decodes it from a result.
     fn decoding(&self, replaced: &Replaced, private: &TokenStream) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
@@ -112,7 +112,7 @@ impl ToolPlan<'_> {
         }
     }
 
-    /// Returns the only field of the wrapper that FastMCP, or the official Python SDK, puts around a result that is no
+    /// Returns the only field of the wrapper that FastMCP, or the official Python SDK, adds to a result that is not an
     /// object.
     fn wrapped(&self) -> Option<(String, Slot)> {
         let schema = self.output.as_ref()?;
@@ -202,7 +202,7 @@ impl ToolPlan<'_> {
     }
 }
 
-/// JSON text as a literal: raw where that reads as it is, which is nearly always.
+/// Formats JSON text as a literal, which is raw if possible.
 fn json_literal(value: &Value) -> Literal {
     let text = value.to_string();
     let fence = "#".repeat(1 + longest_fence(&text));

@@ -59,7 +59,7 @@ impl TypeEmitter<'_, '_> {
         if slot.nullable { quote!(Option<#shape>) } else { shape }
     }
 
-    /// Returns the type of a value inside `holder`, boxed where the holder would contain itself.
+    /// Returns the type of a value inside `holder`, boxed if the holder would contain itself.
     pub(super) fn held_type(&self, holder: ShapeId, held: ShapeId) -> TokenStream {
         let shape = self.shape_type(held);
         if self.schema.is_boxed(holder, held) { quote!(Box<#shape>) } else { shape }
@@ -88,7 +88,7 @@ impl TypeEmitter<'_, '_> {
         self.schema.asked_derives(id, &[&[Standard::Eq, Standard::Hash], has].concat())
     }
 
-    /// Returns a type with one public field, for a value that has no name by itself.
+    /// Emits a type with one public field, for a value without a named type.
     pub(super) fn newtype(&self, id: ShapeId, inner: Slot) -> TokenStream {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
@@ -108,7 +108,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// Returns a string, a number or a list that cannot be anything but what its schema allows.
+    /// Emits a newtype for a string, a number or a list that only holds valid values.
     pub(super) fn checked(&self, id: ShapeId, checks: &Value) -> TokenStream {
         let (private, name) = (self.private, self.name(id));
         let docs = self.type_doc(id, &[]);

@@ -11,7 +11,7 @@ use mcp_bindgen_schema::{Presence, Shape, ShapeId, TagKey, UnionShape};
 
 /// The contents of the variant for branches that the schema does not list.
 const OTHER_HOLDS: &str = "Value";
-/// From so many keys on that tell branches apart, they are an index.
+/// The number of distinguishing keys from which an index is used.
 const MANY_KEYS: usize = 4;
 
 impl TypeEmitter<'_, '_> {
@@ -55,7 +55,7 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// `From` for every branch that holds what no other does, and not the union itself.
+    /// Emits `From` for every branch whose type no other branch has and that is not the union itself.
     fn conversions(&self, id: ShapeId, union: &UnionShape, variants: &[Ident]) -> TokenStream {
         let name = self.name(id);
         let payloads: Vec<TokenStream> = union.branches.iter().map(|branch| self.shape_type(branch.shape)).collect();
@@ -114,7 +114,7 @@ impl TypeEmitter<'_, '_> {
         quote!(#private::__untagged_union!(#name { #branches } #index #rest);)
     }
 
-    /// Returns the keys that tell the branches of a union apart, where they are many.
+    /// Returns the index of a union's distinguishing keys, if it has many branches.
     fn index(&self, branches: &[&Shape]) -> TokenStream {
         let asked: Vec<Vec<Key<'_>>> = branches.iter().map(|branch| self.required_keys(branch)).collect();
         let mut counts: HashMap<Key<'_>, usize> = HashMap::new();

@@ -13,7 +13,7 @@ use super::build::{self, Build};
 use super::kept::Kept;
 use super::{Door, place};
 
-/// How long asking may take where the server's configuration does not say.
+/// The default time for asking, if the server's configuration sets none.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The extra time of the first who asks, until the others hear of it.
 const GRACE: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub(crate) struct Captured {
 }
 
 impl Asking {
-    /// `None` where nothing is built: an editor expands macros in a process of its own.
+    /// Returns `None` outside a build: an editor expands macros in its own process.
     pub(super) fn of(door: Door) -> Option<Self> {
         let (folder, out_dir): (PathBuf, Option<PathBuf>) = match door {
             #[cfg(feature = "build-script")]
@@ -104,7 +104,7 @@ impl Asking {
     }
 }
 
-/// How the server is reached: as at run time and by the command line, `MCP_SERVERS` comes before the file.
+/// Returns the configuration of the server: as at run time and on the command line, `MCP_SERVERS` precedes the file.
 fn configured(config: &Config, name: &str) -> Result<ServerConfig, String> {
     if let Ok(text) = std::env::var(SERVERS_VARIABLE) {
         let named = Config::from_env_json(&text).map_err(|error| error.to_string())?;
@@ -119,8 +119,8 @@ fn options(patience: Duration) -> ClientOptions {
     ClientOptions::new().connect_timeout(patience)
 }
 
-/// Tells one question from another about a server of the same name. Placeholders stand for secrets: their values are the
-/// same for the whole of a build.
+/// Returns the identity of a question about a server. Placeholders represent secrets, whose values do not change during
+/// a build.
 fn identity(config: &Config, server: &ServerConfig, known: Option<&Snapshot>) -> String {
     let capabilities = known.and_then(|known| known.client_capabilities.as_ref());
     let folder = server.folder.as_ref().map(|folder| folder.to_string_lossy());
@@ -138,8 +138,8 @@ fn keep_copy(path: &Path, text: &str) -> Result<(), String> {
     write_private(path, text.as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Asks, on a thread of its own: this may be inside a runtime of somebody else's. `keep` has the answer before the
-/// connection is closed, which may take longer than the others of the build should wait.
+/// Asks on a separate thread, because the caller may be inside another runtime. `keep` receives the answer before the
+/// connection is closed, because closing may take longer than others should wait.
 fn answer_of(
     client: Client,
     patience: Duration,
@@ -172,7 +172,7 @@ fn answer_of(
     }
 }
 
-/// Without waiting for what was left behind, as the look-up of a host's name may take minutes and cannot be ended.
+/// Runs a future without waiting for leftover work: a host look-up may take minutes and cannot be cancelled.
 fn on_a_runtime<T>(asking: impl Future<Output = T>) -> std::io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(asking);

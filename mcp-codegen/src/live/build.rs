@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Files older than this may be of another build, where nothing tells builds apart.
+/// The age from which a file may belong to another build, if builds cannot be distinguished.
 const SHORT: Duration = Duration::from_secs(60);
 /// The number of a process may come again.
 const LONG: Duration = Duration::from_secs(3600);
@@ -16,7 +16,7 @@ pub(super) enum Build {
     /// The build of the parent process.
     #[cfg_attr(any(target_os = "linux", not(unix)), allow(dead_code))]
     Parent(u32),
-    /// Nothing tells: a server of a compiler cache started this process, or the platform has no names for parents.
+    /// The build is unknown: a compiler cache's server started this process, or the platform cannot identify parents.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ impl Build {
         }
     }
 
-    /// Returns `true` if what a build of this name did so long ago was done by this one.
+    /// Returns `true` if a record of this name and age belongs to this build.
     pub(super) fn did(&self, name: &str, age: Duration) -> bool {
         let in_time = match self {
             Self::Cargo(_) => true,

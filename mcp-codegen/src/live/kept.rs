@@ -32,10 +32,10 @@ impl Kept {
         Self { folder, build }
     }
 
-    /// Waits for a question to be this process's. `None` where somebody else still is at it in the end.
+    /// Waits for the lock on a question. Returns `None` if another process still holds it in the end.
     ///
     /// # Errors
-    /// Fails if nothing can be kept in the folder.
+    /// Fails if the folder is not writable.
     pub(super) fn take(&self, stem: &str, patience: Duration) -> Result<Option<Question<'_>>, FileError> {
         let path = self.folder.join(format!("{stem}.lock"));
         let wrong = |error: std::io::Error| FileError::new(format!("failed to store it: {error}")).in_file(&path);

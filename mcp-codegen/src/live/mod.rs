@@ -77,7 +77,7 @@ struct Surroundings {
     asked: String,
     /// docs.rs builds without a network.
     is_docs_rs: bool,
-    /// An editor wants to know what the code means, and does so at every key.
+    /// `true` in an editor, which expands macros at every key.
     is_editor: bool,
 }
 
@@ -142,7 +142,7 @@ impl Live {
         cfg!(feature = "live") && self.allowed
     }
 
-    /// Returns the way without a snapshot, where there is one.
+    /// Returns the suggestion to build without a snapshot, if possible.
     pub(crate) fn or_ask(&self, server: &str) -> String {
         match (self.allowed, cfg!(feature = "live")) {
             (false, _) => String::new(),
@@ -187,7 +187,7 @@ impl Live {
     }
 }
 
-/// Returns `true` if cargo has fetched the crate from a repository, for somebody else, who sees no warning of it.
+/// Returns `true` if cargo fetched the crate from a repository: its user sees no warnings.
 fn is_checked_out(manifest_dir: &Path) -> bool {
     manifest_dir.ancestors().any(|folder| folder.join(".cargo-ok").is_file())
 }

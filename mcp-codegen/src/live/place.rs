@@ -42,7 +42,7 @@ pub(super) fn of_rustc(arguments: impl IntoIterator<Item = String>) -> Option<Pa
     Some(profiles.or(out_dir.as_deref())?.join(FOLDER))
 }
 
-/// Cargo puts the arguments, one a line, into a file where the system would not take them all.
+/// Reads arguments from a file, one per line; cargo uses one if the arguments are too long.
 fn from_file(argument: String) -> Vec<String> {
     let text = argument.strip_prefix('@').and_then(|file| std::fs::read_to_string(file).ok());
     text.map_or_else(|| vec![argument], |text| text.lines().map(str::to_owned).collect())

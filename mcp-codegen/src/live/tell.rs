@@ -60,7 +60,7 @@ fn at(shown: &Path) -> String {
     format!(" --> {}", shown.display())
 }
 
-/// Text of a stranger, line by line.
+/// Makes untrusted text printable, line by line.
 fn printable_lines(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }

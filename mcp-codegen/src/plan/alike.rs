@@ -42,7 +42,7 @@ impl TypeAt {
     }
 }
 
-/// The types of a plan by what they are.
+/// The types of a plan, grouped by structure.
 #[derive(Debug)]
 pub(super) struct AlikeTypes {
     alike: Alike,

@@ -45,7 +45,7 @@ struct Found<'p> {
 }
 
 impl Plan<'_> {
-    /// Returns the shapes that stand in several places. `every` names the tools of the snapshot.
+    /// Returns the shapes that occur in several places. `every` lists the tools of the snapshot.
     pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
         let alike = AlikeTypes::new(&self.tools);
         let names = self.shared_names(&alike, options, every);
@@ -201,12 +201,12 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
     places
 }
 
-/// The shortest first: what is in parameters before what is in results.
+/// Ranks places by length, so that parameters precede results.
 fn rank(text: &str) -> (usize, &str) {
     (text.chars().count(), text)
 }
 
-/// `Entity` of `Entities`. English has more plurals than these; it is a suggestion.
+/// Returns `Entity` for `Entities`. English has more plurals than these; it is only a suggestion.
 fn singular(name: &str) -> String {
     let rest = |ending: &str| name.strip_suffix(ending).filter(|rest| !rest.is_empty());
     if let Some(rest) = rest("ies").filter(|rest| rest.len() > 1) {

@@ -9,11 +9,11 @@ use crate::names::{Identity, Wanted, renamed_types};
 
 /// The end of a builder's name.
 pub(super) const BUILDER: &str = "Builder";
-/// A builder has a type parameter for each required property, and a method with all of them for each: of more than so many
-/// the struct itself is written, field by field.
+/// The maximum number of required properties of a builder, which has a type parameter for each and a method for each
+/// with all of them. Larger structs are written field by field.
 const MOST_REQUIRED: usize = 32;
 
-/// Names the builders of tools' types.
+/// Names the builders of the types of tools.
 pub(super) fn name(tools: &mut [ToolPlan<'_>], own: &[&str]) {
     let mut built: Vec<(usize, Role, ShapeId, String, Identity)> = Vec::new();
     for (place, tool) in tools.iter().enumerate() {

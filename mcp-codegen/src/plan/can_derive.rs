@@ -37,7 +37,7 @@ pub(super) fn faults(rules: &[Rule], tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
 }
 
 impl SchemaPlan<'_> {
-    /// Returns the derives of the user for a type beside what it `has`, after a comma each.
+    /// Returns the user's derives for a type besides those in `has`, each followed by a comma.
     pub(crate) fn asked_derives(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
         let standard = self.derives.standard.iter().filter(|derive| !has.contains(derive));
         let standard = standard.filter(|derive| self.can_derive(id, **derive)).map(|derive| derive.tokens());
@@ -74,7 +74,8 @@ impl SchemaPlan<'_> {
         true
     }
 
-    /// JSON values have no order, and of a user's type nothing is known; a tagged union from the server holds one for branches that the schema does not list.
+    /// Returns `true` for types without known traits: JSON values and user types. A tagged union from the server also
+    /// holds such a value, for unlisted branches.
     fn is_untyped(&self, id: ShapeId) -> bool {
         match self.document.shapes.get(id) {
             Shape::Anything | Shape::AnyOf(_) | Shape::FreeMap | Shape::Opaque => true,
@@ -88,7 +89,7 @@ impl SchemaPlan<'_> {
         let shape = self.document.shapes.get(id);
         match shape {
             Shape::Text | Shape::List(_) | Shape::Map(_) | Shape::Prefixed(..) => true,
-            // One that is open holds what it does not list.
+            // An open enumeration holds unlisted values.
             Shape::TextEnum(values) => self.is_answered(id) && values.len() > 1,
             Shape::Struct(object) => {
                 matches!(object.unknown, Unknown::Keep(_)) || shape.inline().into_iter().any(boxes)

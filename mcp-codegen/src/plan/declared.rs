@@ -12,9 +12,9 @@ pub(super) static FREE_FORM: LazyLock<Value> =
 /// The parts that a server declares otherwise than the bindings have them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Declared<'s> {
-    /// The server's `inputSchema`, where the bindings have another.
+    /// The server's `inputSchema`, if the bindings have another.
     pub(crate) input: Option<&'s Value>,
-    /// The server's `outputSchema` or that it has none, where the bindings have another.
+    /// The server's `outputSchema`, or its absence, if the bindings have another.
     pub(crate) output: Option<Option<&'s Value>>,
     /// From how many results the `outputSchema` was learned.
     pub(crate) learned_from: Option<u64>,
@@ -43,7 +43,7 @@ impl<'s> Declared<'s> {
         }
     }
 
-    /// Returns the server's `inputSchema`, where the bindings have another: by an override or a view.
+    /// Returns the server's `inputSchema`, if an override or a view replaced it.
     pub(crate) fn input_schema(&self) -> Option<&'s Value> {
         self.input.or_else(|| {
             self.viewed.map(|viewed| viewed.before.as_object().and_then(input_schema).unwrap_or(&FREE_FORM))

@@ -44,7 +44,7 @@ impl Standard {
         named.map(|(_, standard)| standard)
     }
 
-    /// Independent of the names in the user's module.
+    /// Returns the full path, which is independent of the user's names.
     pub(super) fn tokens(self) -> TokenStream {
         match self {
             Self::Copy => quote!(::core::marker::Copy),
@@ -56,7 +56,7 @@ impl Standard {
         }
     }
 
-    /// Which types can have it, for people.
+    /// Describes the types that can have the derive.
     pub(super) fn needs(self) -> &'static str {
         match self {
             Self::Copy => "types with strings, lists, maps or untyped values cannot have it",

@@ -12,7 +12,7 @@ use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
 use crate::rust_path::RustPath;
 
-/// The types that stand in place of definitions.
+/// The user's types in place of definitions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExternTypes(Vec<ExternType>);
 
@@ -71,7 +71,7 @@ impl ExternTypes {
         document.shapes.ids().filter(is_opaque).filter_map(of_shape).collect()
     }
 
-    /// Returns the types that stand somewhere in these tools, each once.
+    /// Returns the types that these tools use, each once.
     pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<&TokenStream> {
         let mut used: Vec<&ExternType> = self.0.iter().filter(|found| found.stands_in(tools)).collect();
         used.sort_by_key(|found| found.path.to_string());

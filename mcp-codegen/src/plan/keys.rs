@@ -1,4 +1,4 @@
-//! Keys that tell the tools of a list apart, or its prompts, whatever their order.
+//! Keys that identify the tools or prompts of a list, regardless of their order.
 
 use std::collections::{BTreeMap, HashSet};
 

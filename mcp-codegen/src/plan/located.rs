@@ -79,7 +79,7 @@ fn no_place(place: &Place, lost: &Lost) -> Nowhere {
     }
 }
 
-/// Lists names, and at most so many.
+/// Lists at most `most` names.
 pub(super) fn listed(names: &[impl AsRef<str>], most: usize) -> String {
     let shown: Vec<String> = names.iter().take(most).map(|name| format!("`{}`", printable(name.as_ref()))).collect();
     format!("{}{}", shown.join(", "), if names.len() > most { ", .." } else { "" })

@@ -75,7 +75,7 @@ pub(crate) struct ToolPlan<'s> {
     /// Later places that hold the same tool again.
     pub(crate) repeats: Vec<usize>,
     pub(crate) wire: &'s str,
-    /// Its key, which no other tool has: the wire name, with more where another tool has the same.
+    /// The unique key of the tool: its wire name, with a suffix if another tool has the same.
     key: String,
     pub(crate) idents: ToolIdents,
     pub(crate) title: Option<&'s str>,
@@ -89,7 +89,7 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) output_schema: Option<&'s Value>,
     pub(crate) input: SchemaPlan<'s>,
     pub(crate) output: Option<SchemaPlan<'s>>,
-    /// The server's own schemas, where overrides changed them.
+    /// The server's own schemas, if overrides changed them.
     pub(crate) declared: Declared<'s>,
 }
 
@@ -275,7 +275,7 @@ fn offers_beside<'s>(
     (prompts, templates)
 }
 
-/// Names every type of every tool, in one scope.
+/// Names all types of all tools in one scope.
 fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], sharing: &Sharing, diagnostics: &mut Diagnostics) {
     let (named, names) = (sharing.named(), sharing.names(tools));
     let every = || tools.iter().enumerate().flat_map(|(at, tool)| tool.schemas().map(move |schema| (at, tool, schema)));

@@ -31,7 +31,7 @@ pub(crate) struct Offer<'s> {
     pub(crate) said: Vec<String>,
     /// Its description, in a sentence.
     pub(crate) summary: Option<String>,
-    /// The schema of an object with what it takes.
+    /// The schema of an object with the parameters.
     pub(crate) schema: Value,
 }
 
@@ -89,7 +89,7 @@ impl<'s> Offer<'s> {
     }
 }
 
-/// Returns an item with its name, or what is wrong with it.
+/// Returns an item with its name, or diagnostics.
 fn named(listed: Listed, code: Code, index: usize, item: &Value) -> Result<(&str, &Map<String, Value>), Diagnostics> {
     let name = item.as_object().and_then(|map| Some((map.get("name")?.as_str()?, map)));
     name.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
@@ -134,7 +134,7 @@ pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> V
     prompts
 }
 
-/// Returns the arguments of a prompt; none where they are no list.
+/// Returns the arguments of a prompt, or `None` if they are not a list.
 fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<Vec<PromptArgument<'s>>> {
     let list = match prompt.get("arguments") {
         None | Some(Value::Null) => return Some(Vec::new()),
@@ -239,11 +239,11 @@ pub(super) struct Taken<'t> {
     pub(super) prefix: Option<&'t str>,
     /// The methods of tools.
     pub(super) methods: HashSet<&'t str>,
-    /// All types, and what the module has beside them.
+    /// All types, and the other names of the module.
     pub(super) types: HashSet<&'t str>,
 }
 
-/// Names the offers of one list: tools keep their names.
+/// Names the offers of one list; names of tools take precedence.
 pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics: &mut Diagnostics) {
     let Some(listed) = offers.first().map(|offer| offer.listed) else { return };
     let (word, suffix, longer) = match listed {

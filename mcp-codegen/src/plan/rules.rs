@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::place::Place;
 use crate::rules::{Rule, RuleFault};
 
-/// Returns the rules of `extern` and `shared`, which are about the generator's own types.
+/// Returns the rules of `extern` and `shared`, which only affect the generator's own types.
 pub(super) fn of_types(options: &Options) -> (&[Rule], &[Rule]) {
     match options.server.types {
         Types::Native => (&options.rules.extern_types, &options.rules.shared),
@@ -131,7 +131,7 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
             }
         }
     }
-    // Names may be exchanged, so what is taken is known when all are given.
+    // Names may be swapped, so conflicts are checked after all renames.
     for FieldRename { rule, name, fields } in &renames {
         let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
         if let Some(wire) = fields.iter().find_map(taken) {

@@ -29,7 +29,7 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) is_described: bool,
     /// The derives of the user for every type.
     pub(super) derives: Rc<Derives>,
-    /// The strings and numbers that are types of their own, with a schema of what they check.
+    /// The strings and numbers that become newtypes, with the schemas that they check.
     pub(crate) checks: BTreeMap<ShapeId, Value>,
     /// The names of builders, by the struct that they make.
     pub(crate) builders: HashMap<ShapeId, String>,
@@ -111,8 +111,7 @@ impl<'s> SchemaPlan<'s> {
         self.uses.get(&id).map_or(self.document.role == Role::Output, |uses| uses.answered)
     }
 
-    /// Returns `true` if a type that declares all its properties refuses others: not where a server says them all the
-    /// same.
+    /// Returns `true` if a closed type refuses unknown properties. Values from a server are read leniently.
     pub(crate) fn is_strict(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| !uses.lenient)
     }
@@ -137,7 +136,7 @@ impl<'s> SchemaPlan<'s> {
         self.extern_types.keys()
     }
 
-    /// Makes structs keep what they would otherwise pass over.
+    /// Makes structs keep unknown properties that they would ignore.
     pub(super) fn keep_unknown(&mut self) {
         let strict: HashSet<ShapeId> = self.document.shapes.ids().filter(|id| self.is_strict(*id)).collect();
         self.document.keep_unknown(|id| strict.contains(&id));
@@ -157,7 +156,7 @@ impl<'s> SchemaPlan<'s> {
         }
     }
 
-    /// Makes a type stand for its like elsewhere, which has its values go these ways, and makes it box these shapes.
+    /// Replaces equal types by this one, which then has all their uses and boxes.
     pub(super) fn share(&mut self, id: ShapeId, uses: Uses, boxed: &[ShapeId]) {
         self.uses.insert(id, uses);
         self.boxed.extend(boxed.iter().map(|held| (id, *held)));

@@ -25,7 +25,7 @@ pub(super) struct Wish<'w> {
     pub(super) own: &'w [&'w str],
 }
 
-/// The types that stand for several of a plan.
+/// The types that replace several types of a plan.
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
     groups: Vec<Group>,
@@ -103,7 +103,7 @@ impl Sharing {
         self.groups.iter().filter(|group| group.is_named).map(|group| group.kept).collect()
     }
 
-    /// Their names.
+    /// Returns the names of the shared types.
     pub(super) fn names(&self, tools: &[ToolPlan<'_>]) -> Vec<String> {
         self.groups.iter().filter(|group| group.is_named).filter_map(|group| group.name(tools)).collect()
     }
@@ -264,7 +264,7 @@ fn what(shape: &Shape) -> &'static str {
     }
 }
 
-/// A name that rustc takes without a word.
+/// Returns `true` for a type name that causes no lint of rustc.
 pub(super) fn is_type_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.chars().all(|char| char.is_ascii_alphanumeric())
@@ -345,7 +345,7 @@ fn nested_types(
     best.into_iter().map(|(class, (_, at, nested))| (class, (at, nested))).collect()
 }
 
-/// Which of the shapes that a shared type holds directly it has to box: those that hold its like.
+/// Returns the shapes that a shared type must box: those that contain an equal type.
 fn boxed(schema: &SchemaPlan<'_>, alike: &AlikeTypes, holder: TypeAt) -> Vec<ShapeId> {
     let shapes = &schema.document.shapes;
     let class = |shape: ShapeId| alike.class(TypeAt { shape, ..holder });

@@ -58,8 +58,7 @@ impl ToolIdents {
     }
 }
 
-/// Returns the prefixed name of each tool, by the keys that tell them apart. Tools that only macro or build script
-/// leave out count.
+/// Returns the prefixed name of each tool, by key. Tools that only the macro or build script excludes count.
 pub(super) fn prefixed(snapshot: &Snapshot, options: &Options, keys: &[&str], given: &[Option<String>]) -> Vec<String> {
     let mut names = PrefixedNames::clone(&options.beside);
     let renames = keys.iter().zip(given).filter_map(|(key, given)| Some((*key, given.as_deref()?)));

@@ -105,8 +105,8 @@ fn stand_in(
     project.stand_in(input.overlay.path.as_deref(), &options, &fault)
 }
 
-/// Leaves the tools that the patterns of the macro ask for. A pattern that does nothing is a fault of every server, unless
-/// one cannot be read: it may be about that one.
+/// Applies the patterns of the macro to the tools. A pattern without a match is a fault of every server, unless one
+/// server is unreadable: the pattern may be for that one.
 fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
     if sources.iter().all(Result::is_ok)
         && let Err(error) = check_patterns(sources, input)
@@ -219,7 +219,7 @@ pub(super) fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
     )
 }
 
-/// The same where the variable that asks for live servers changes.
+/// Rebuilds the crate if the variable for live servers changes.
 pub(super) fn track_variable(project: &Project) -> Option<TokenStream> {
     project.depends_on_variable().then(|| {
         quote!(

@@ -28,7 +28,7 @@ const OPTIONS: [&str; 15] = [
     "tools", "exclude", "mod", "prefix", "path", "crate", "types", "unknown", "derive", "rename", "extern", "shared",
     SETTERS, NAMED, CHECKED,
 ];
-/// The options that are about one server's tools, and cannot be set for several.
+/// The options for the tools of one server, which cannot be set for several.
 const OF_ONE_SERVER: [&str; 5] = ["mod", "path", "rename", "extern", "shared"];
 
 impl Parse for MacroInput {

@@ -162,7 +162,8 @@ impl Project {
     /// given path, a live build lists the server's tools instead.
     ///
     /// # Errors
-    /// Fails if there is no such server, no snapshot, or not one that can be read; if its overrides do not fit.
+    /// Fails if the server or its snapshot does not exist, if the snapshot is unreadable, or if its overrides do not
+    /// match.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
         if !mcp_bindgen_model::is_server_name(server) {
             let message = format!("invalid server name `{}`", mcp_bindgen_model::printable(server));
@@ -220,7 +221,7 @@ impl Project {
         Overrides::beside(relative(&self.manifest_dir, snapshot))
     }
 
-    /// The same as the overrides beside the snapshot's file and the views of the configuration have it.
+    /// Applies the overrides beside the snapshot's file, and the views of the configuration.
     fn overridden(&self, mut source: Source) -> Result<Source, FileError> {
         let named = |error| shown_from(&self.manifest_dir, error);
         source.overrides = Overrides::load_beside(&source.path).map_err(named)?;
@@ -287,10 +288,10 @@ impl Source {
         Err(shown_from(&project.manifest_dir, idle.error(message, &self.shown)))
     }
 
-    /// The rules of the configuration that cannot hold.
+    /// Checks the rules of the configuration.
     ///
     /// # Errors
-    /// Fails if there are any.
+    /// Fails if a rule is invalid.
     fn check_rules(&self, project: &Project) -> Result<(), FileError> {
         let first = Bindings::faults(&self.snapshot, &self.options).into_iter().find(RuleFault::is_configured);
         first.map_or(Ok(()), |fault| Err(shown_from(&project.manifest_dir, fault.error)))
@@ -369,7 +370,7 @@ impl Source {
     }
 }
 
-/// The error of a pattern that somebody gave for several servers: it is one where none of them has a tool for it.
+/// Fails if a pattern for several servers matches no tool of any of them.
 pub(crate) fn check_pattern<'s>(pattern: &str, sources: impl IntoIterator<Item = &'s Source>) -> Result<(), FileError> {
     let mut first = None;
     for source in sources {
@@ -384,7 +385,7 @@ pub(crate) fn check_pattern<'s>(pattern: &str, sources: impl IntoIterator<Item =
     first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
 }
 
-/// The error of a pattern that somebody gave to leave out tools of several servers, and that none of them has.
+/// Fails if an exclude pattern for several servers matches no tool of any of them.
 pub(crate) fn check_excluded<'s>(
     pattern: &str,
     sources: impl IntoIterator<Item = &'s Source>,
@@ -399,7 +400,7 @@ pub(crate) fn check_excluded<'s>(
     first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
 }
 
-/// The error of a backend that is not built in.
+/// Fails if a backend is not built in.
 pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError> {
     if types == Types::Native || cfg!(feature = "typify") {
         return Ok(());
@@ -408,7 +409,7 @@ pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError>
         .with_help("enable it for mcp-bindgen (macro) or mcp-bindgen-codegen (build script), or remove `types`"))
 }
 
-/// A door tells of one fault at a time; the command line tells of all.
+/// Returns the first error, because a macro or build script reports one at a time; the command line reports all.
 fn first(faults: Vec<FileError>) -> FileError {
     faults.into_iter().next().unwrap_or_else(|| FileError::new("the overrides do not fit"))
 }

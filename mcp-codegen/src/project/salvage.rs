@@ -24,8 +24,8 @@ impl Project {
         config.map_or_else(|| Options::new(server), |server| Options::for_crate(&server, &self.manifest_dir))
     }
 
-    /// Returns the module of a server at fault, with the names of its tools that the snapshot, its overrides and the
-    /// options tell.
+    /// Returns the module of a faulty server, with the tool names that are known from the snapshot, its overrides and
+    /// the options.
     pub(super) fn stand_in(&self, path: Option<&str>, options: &Options, fault: &TokenStream) -> TokenStream {
         let path = self.snapshot_path(&options.server.name, path);
         let text = text_of(&path);
@@ -65,7 +65,7 @@ fn tool<'s>(snapshot: &'s mut Snapshot, name: &str) -> Option<&'s mut serde_json
     snapshot.tools.get_mut(place)?.as_object_mut()
 }
 
-/// How often the bytes of a broken text are read, at most: a whole entry once more than the text around it.
+/// The limit on reads of a broken text's bytes: an entry is read once more than the text around it.
 const READINGS: usize = 4;
 
 /// Returns the tools, prompts and resource templates in a broken text that are whole, and by name the tools that may be

@@ -114,7 +114,7 @@ impl TemplateFile {
         Ok(Self { literal: literal.span(), path, shown, text })
     }
 
-    /// All of them, at the literal.
+    /// Combines all faults into an error at the literal.
     fn errors(&self, faults: &[Fault]) -> syn::Error {
         let errors = faults.iter().map(|fault| {
             let shown = located(fault, Path::new(&self.shown), &self.text);
@@ -209,7 +209,7 @@ impl Sources {
         })
     }
 
-    /// Returns the diagnostics of the tools that are called, where the configuration makes errors of them.
+    /// Fails with diagnostics of called tools that the configuration denies.
     fn check_denied(&self, project: &Project, checked: &Checked<'_>, place: Span) -> syn::Result<()> {
         let servers: Vec<&Source> = self.read.values().collect();
         check_each(&servers, |source| {

@@ -18,7 +18,7 @@ pub struct KnownServer<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) options: &'s Options,
     plan: Plan<'s>,
-    /// The wire names of all tools, those left out too, by their names with prefixes: once somebody asks.
+    /// The wire names of all tools, including excluded ones, by their prefixed names; built on first use.
     everything: OnceLock<BTreeMap<String, String>>,
 }
 
@@ -200,7 +200,7 @@ impl Checked<'_> {
     }
 }
 
-/// That a tool may be one of a server that could not be looked at.
+/// Adds that a tool may belong to an unreadable server.
 fn unlooked_at(action: &Action, unread: &[&str]) -> String {
     match (&action.target, unread) {
         (Target::Prefixed(_), [_, ..]) => {

@@ -58,7 +58,7 @@ pub(crate) fn module(module: &Module<'_>) -> TokenStream {
     }
 }
 
-/// The names that the module of every template has.
+/// Returns the names in the module of every template.
 pub(crate) fn names() -> TokenStream {
     quote! {
         pub const TEMPLATE: &str = "";
@@ -86,7 +86,7 @@ fn callers<'c>(servers: &'c [UsedServer<'c>]) -> Vec<Caller<'c>> {
 }
 
 impl Caller<'_> {
-    /// The server with those of its tools that the template calls, as the snapshot has them.
+    /// Returns the specification of the server, with the tools that the template calls.
     fn spec(&self, krate: &TokenStream) -> TokenStream {
         let (constant, server) = (&self.constant, self.server);
         let spec = server_spec(server.known.snapshot, server.known.options);
@@ -103,7 +103,7 @@ impl Caller<'_> {
     }
 }
 
-/// The identifiers of the variables, in their order.
+/// Returns the identifiers of the variables, in their order.
 fn field_idents(fields: &[Field]) -> Vec<Ident> {
     let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
     identifiers(Style::Snake, &names, &[], "var").iter().map(|name| ident(name)).collect()

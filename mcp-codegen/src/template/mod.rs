@@ -45,7 +45,7 @@ impl Script {
     /// Parses a template.
     ///
     /// # Errors
-    /// The faults of the text by itself, in its order: at most twenty.
+    /// Fails with the faults of the text itself, in its order: at most twenty.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let template = Template::parse(text)?;
         let wanted = syntax::undeclared(&template).map_err(sorted)?;
@@ -63,7 +63,7 @@ impl Script {
         self.wanted.get(variable).is_some_and(|wanted| wanted.is_optional)
     }
 
-    /// Returns the servers that actions name, each with the position where it is first named.
+    /// Returns the servers that actions name, each with its first position.
     #[must_use]
     pub fn servers(&self) -> Vec<(&str, Place)> {
         let mut servers: Vec<(&str, Place)> = Vec::new();
@@ -144,7 +144,7 @@ impl Script {
     }
 }
 
-/// In the order of the text.
+/// Sorts faults in the order of the text.
 fn sorted(mut faults: Vec<Fault>) -> Vec<Fault> {
     faults.sort_by_key(|fault| fault.place);
     faults

@@ -6,7 +6,7 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_template::{Fault, MOST_FAULTS, PieceKind, Place, Segment, Template, Wanted};
 use minijinja::{Environment, Error};
 
-/// Returns the variables that a template uses and does not give itself, or what is wrong with its minijinja.
+/// Returns the variables that a template uses but does not set, or the faults of its minijinja code.
 pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>, Vec<Fault>> {
     let environment = Environment::new();
     let mut faults = Vec::new();
@@ -63,7 +63,7 @@ impl Source {
 }
 
 impl Source {
-    /// Creates a segment; what is wrong with expressions of slots is added to the faults.
+    /// Creates a segment, and adds faults in the expressions of slots.
     fn of(segment: &Segment, environment: &Environment<'_>, faults: &mut Vec<Fault>) -> Self {
         let mut source = Self::default();
         for piece in &segment.pieces {

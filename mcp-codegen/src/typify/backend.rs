@@ -60,7 +60,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     format!("it panics: {}", first_line(text.unwrap_or("(no message)")))
 }
 
-/// typify prints whole schemas into its messages.
+/// Returns the first line of a message, because typify prints whole schemas into its messages.
 fn first_line(text: &str) -> String {
     const MOST: usize = 120;
     let line = text.lines().next().unwrap_or_default();

@@ -24,7 +24,7 @@ use crate::plan::{Plan, ToolPlan};
 /// The types of one schema, by typify.
 #[derive(Debug)]
 pub(crate) struct Replacement {
-    /// The module that they stand in.
+    /// The module of the types.
     pub(crate) module: Ident,
     pub(crate) items: TokenStream,
     /// The name of the root's type in the module.
@@ -33,7 +33,7 @@ pub(crate) struct Replacement {
     pub(crate) wrapped: Option<TokenStream>,
 }
 
-/// The types of a tool that stand in the place of the generator's own.
+/// The types of a tool in place of the generator's own.
 #[derive(Debug, Default)]
 pub(crate) struct Replaced {
     pub(crate) input: Option<Replacement>,

@@ -233,7 +233,7 @@ fn matters(key: &str) -> bool {
         || [BEYOND_TYPIFY, ASSERTIONS, &UNIONS].iter().any(|keywords| keywords.contains(&key))
 }
 
-/// typify takes enums of strings, perhaps with `null`, and panics where it finds no two names for two values.
+/// Checks an enum. typify takes enums of strings and `null`, and panics if two values have no distinct names.
 fn check_enum(values: &[Value]) -> Result<(), String> {
     let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
     if texts.len() + values.iter().filter(|value| value.is_null()).count() < values.len() {

@@ -40,7 +40,7 @@ pub(super) fn check(definitions: &Definitions) -> Result<(), String> {
 
 struct Reference {
     to: String,
-    /// The value itself is what the reference leads to, not something inside it.
+    /// `true` if the reference leads to the value itself, not to a part of it.
     bare: bool,
 }
 
@@ -98,7 +98,7 @@ impl References {
     }
 }
 
-/// How deep the types of a schema nest; recursion counts once.
+/// Returns the depth of a schema's types; recursion counts once.
 fn levels<'d>(schema: &'d Value, definitions: &'d Definitions, known: &mut HashMap<&'d str, usize>) -> usize {
     let Value::Object(map) = schema else { return 1 };
     if let Some(name) = map.get("$ref").and_then(definition) {
@@ -120,8 +120,8 @@ fn inside(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     named.chain(listed).chain(map.get("items")).chain(map.get("additionalProperties"))
 }
 
-/// The cost of merging schemas: `allOf` multiplies what unions add, and copies what it refers to. Only for documents
-/// without cycles.
+/// The cost of merging schemas: `allOf` multiplies the branches of unions, and copies the targets of references. It is
+/// only for documents without cycles.
 struct Merging<'d> {
     definitions: &'d Definitions,
     known: HashMap<&'d str, Weight>,

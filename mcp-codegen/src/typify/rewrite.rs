@@ -17,7 +17,7 @@ use crate::names::STANDARD;
 /// Names that typify's code, or a derive in it, takes from the prelude, beside those that our code takes too.
 const MORE_STANDARD: &str = "AsRef Iterator ToString TryFrom TryInto";
 
-/// Reads typify's code, and fails where names in it clash.
+/// Parses typify's code, and fails if names in it clash.
 pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
     let file: File = syn::parse2(tokens).map_err(|error| format!("its code does not parse: {error}"))?;
     let mut names = HashSet::new();
@@ -41,7 +41,7 @@ pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
     Ok(file)
 }
 
-/// Makes the code stand on the library alone.
+/// Makes the code depend on the library only.
 pub(super) fn rewrite(file: &mut File, root: &Ident, private: &TokenStream) -> Result<(), String> {
     let library: Path = syn::parse2(private.clone()).map_err(|_| "the library's path is not a path")?;
     let serde = quote!(#library::serde).to_string().replace(' ', "");
@@ -52,7 +52,7 @@ pub(super) fn rewrite(file: &mut File, root: &Ident, private: &TokenStream) -> R
             _ => continue,
         };
         if name == root {
-            // Its documentation is where it is exported.
+            // The documentation is on the exported item.
             attributes.retain(|attribute| !attribute.path().is_ident("doc"));
         }
         attributes.push(syn::parse_quote!(#[serde(crate = #serde)]));
@@ -81,7 +81,7 @@ pub(super) fn module(file: &File, root: &Ident, facts: &Facts, private: &TokenSt
     }
 }
 
-/// For callers without an implicit one.
+/// Returns the imports for crates without an implicit prelude.
 fn prelude() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
@@ -98,7 +98,7 @@ impl Rewriting {
         ["serde", "serde_json", "regress"].iter().any(|name| first.ident == name)
     }
 
-    /// `<T as Trait>::item` counts the segments of the trait's path.
+    /// Adjusts `<T as Trait>::item`, which counts the segments of the trait's path.
     fn keep_trait(&self, qualified: Option<&mut QSelf>, path: &Path) {
         if let (Some(qualified), Some(_)) = (qualified.filter(|qualified| qualified.position > 0), self.moved(path)) {
             qualified.position += self.library.segments.len();
@@ -154,7 +154,7 @@ impl VisitMut for Rewriting {
 }
 
 impl Rewriting {
-    /// `serde` takes the paths of functions as text.
+    /// Rewrites paths in strings, which `serde` uses for functions.
     fn paths_in_text(&self, tokens: TokenStream) -> TokenStream {
         let mut key = None;
         let mut rewritten = TokenStream::new();
@@ -178,7 +178,7 @@ impl Rewriting {
     }
 }
 
-/// Documentation, an attribute for each line; anything else as it is.
+/// Splits documentation into an attribute for each line; other attributes stay.
 fn lines(attribute: Attribute) -> Vec<Attribute> {
     let text = match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {

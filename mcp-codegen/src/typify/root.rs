@@ -9,7 +9,7 @@ use syn::{Attribute, Field, Fields, File, Item, LitStr, Type};
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
 
-/// The root type, where it is a struct.
+/// The root type, if it is a struct.
 pub(super) struct Facts {
     fields: Option<Vec<Member>>,
     /// The types of the module.
@@ -20,7 +20,7 @@ struct Member {
     wire: String,
     name: Ident,
     ty: Type,
-    /// The place among the required properties; `None` where the field can be left out.
+    /// The index among the required properties; `None` if the field is optional.
     required: Option<usize>,
 }
 
@@ -85,7 +85,7 @@ impl SerdeOptions {
 }
 
 impl Facts {
-    /// `new`, with the required properties in the order of `required`.
+    /// Emits `new`, with the required properties in the order of `required`.
     pub(super) fn constructor(&self, root: &Ident) -> TokenStream {
         let Some(fields) = &self.fields else { return TokenStream::new() };
         let mut required: Vec<&Member> = fields.iter().filter(|field| field.required.is_some()).collect();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::prepare::{Definitions, reduced};
 
-/// Fails where two different schemas of a prepared document would get one name.
+/// Fails if two different schemas of a prepared document would have the same name.
 pub(super) fn check(definitions: &Definitions) -> Result<(), String> {
     let mut names = Names(HashMap::new());
     for (name, definition) in definitions {

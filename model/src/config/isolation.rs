@@ -1,4 +1,4 @@
-//! The table `isolation`. It is ours in every kind of file, so an unknown key in it is always an error.
+//! The table `isolation`. It is this project's in every kind of file, so an unknown key in it is always an error.
 
 use serde_json::{Map, Value};
 

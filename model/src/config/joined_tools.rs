@@ -1,4 +1,4 @@
-//! Reads `[tools]`: tools that stand for like tools of several servers.
+//! Reads `[tools]`: tools in place of similar tools of several servers.
 
 use super::keys;
 use super::node::Node;

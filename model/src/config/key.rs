@@ -47,7 +47,7 @@ pub(crate) enum Form {
     RuleMap(fn() -> Vec<&'static str>),
     /// Values of any type by names.
     ValueMap,
-    /// One of the words, or texts.
+    /// One of the words, or strings.
     WordsOrTexts(fn() -> Vec<&'static str>),
     /// One of the words, or a table.
     WordsOrTable(fn() -> Vec<&'static str>, &'static [Key]),

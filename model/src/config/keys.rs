@@ -78,7 +78,7 @@ table! {
         pub isolation: Option<Isolation> => "isolation", "",
             "`isolation` of child processes whose servers set none"
             .page("#isolation");
-        /// The places where the values of `${NAME}` are looked up, unless a server sets its own.
+        /// The sources of values for `${NAME}`, unless a server sets its own.
         pub secret_stores: Vec<SecretStore> => "secrets", "[\"env\"]",
             "`secrets` of servers that set none"
             .page("#secrets");
@@ -245,7 +245,7 @@ table! {
         pub isolation: Option<Isolation> => "isolation", "",
             "what the child can access"
             .child().page("#isolation");
-        /// The places where the values of `${NAME}` are looked up, in order; empty for the environment alone.
+        /// The sources of values for `${NAME}`, in order; empty for the environment alone.
         pub secret_stores: Vec<SecretStore> => "secrets", "of `[defaults]`",
             "where `${NAME}` is looked up, in order: `\"env\"`, `\"keyring\"` and `\"dotenv:PATH\"`"
             .page("#secrets");
@@ -344,7 +344,7 @@ pub fn config_keys() -> Vec<String> {
         let path = format!("{prefix}{}", key.name);
         match key.form {
             Form::TableMap(keys) => keys.iter().flat_map(|key| below(&format!("{path}.*."), key)).collect(),
-            // They are shown where a server sets them.
+            // They are listed for servers.
             Form::Table(_) if prefix == "defaults." => vec![path],
             Form::Table(keys) if prefix.is_empty() => {
                 keys.iter().flat_map(|key| below(&format!("{path}."), key)).collect()

@@ -68,7 +68,7 @@ pub struct Config {
     pub defaults: Defaults,
     /// The servers by name.
     pub servers: BTreeMap<String, ServerConfig>,
-    /// The tools that stand for like tools of several servers, by name.
+    /// The tools that replace similar tools of several servers, by name.
     pub joined: BTreeMap<String, JoinedTool>,
     /// The servers and tools that callers see through a proxy; `None` if all see everything.
     pub access: Option<Access>,

@@ -12,7 +12,7 @@ use crate::secrets::quoted;
 use crate::side_by_side::in_order;
 use crate::text::line_and_column;
 
-/// A value and where it begins.
+/// A value with its position.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,
@@ -23,7 +23,7 @@ pub(crate) struct Node {
 pub(crate) enum Kind {
     Null,
     Bool(bool),
-    /// None where JSON has no such number.
+    /// A number, or `None` if JSON cannot represent it.
     Number(Option<Number>),
     Date,
     Text(String),
@@ -45,7 +45,7 @@ impl Node {
         if let Kind::List(elements) = &self.kind { elements } else { &[] }
     }
 
-    /// Names the type of the value for errors.
+    /// Returns the name of the value's type for errors.
     pub(crate) fn what(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",

@@ -10,7 +10,7 @@ use crate::secrets::quoted;
 use crate::words::Words;
 use crate::{ConfigPlace, FileError, is_server_name, nearest};
 
-/// Reads one file; collects what is worth a warning.
+/// Reads one file, and collects warnings.
 pub(crate) struct Reader<'a> {
     pub(super) source: SourceText<'a>,
     /// `true` if unknown and useless keys are errors: in files of this project, but not in those of other programs.
@@ -74,7 +74,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// JSON lets a key stand twice; it is an error where we read it, and the business of others elsewhere.
+    /// Checks that no key is repeated. JSON allows repeated keys, so they are only an error in parts that this program
+    /// reads.
     fn each_once<'n>(&self, entries: &'n [Entry]) -> Result<&'n [Entry], FileError> {
         let mut seen = HashSet::new();
         match entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
@@ -151,7 +152,7 @@ impl<'a> Reader<'a> {
         Err(self.error(node.at, message).with_help(suggestion(word, names, "expected")))
     }
 
-    /// A key that is not among the known ones is an error, before anything else can read it.
+    /// Rejects an unknown key before it is read.
     pub(super) fn check_key(&self, entry: &Entry, place: &str, known: &[Key]) -> Result<(), FileError> {
         if has(known, &entry.key) { Ok(()) } else { Err(self.unknown_key(entry, place, known)) }
     }

@@ -1,4 +1,5 @@
-//! The table `[servers.x.rust]`. It is ours in every kind of file, so an unknown key in it is always an error.
+//! The table `[servers.x.rust]`. It is this project's in every kind of file, so an unknown key in it is always an
+//! error.
 
 use serde_json::Value;
 

@@ -16,7 +16,7 @@ use crate::{FileError, nearest};
 
 /// The keys that say how a server is reached: one of them, and only one.
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
-/// The keys that demand something of a server: they are no passing keys of another program's file, where nothing can be demanded.
+/// The keys that restrict a server. They are not ignored in files of other programs, which cannot express them.
 const DEMANDS: [&str; 4] = ["isolation", "hosted", "ca", "client_cert"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl<'n> Table<'n> {
         self.entries.iter().copied().find(|entry| entry.key == key)
     }
 
-    /// Reads the value of a key where it is there.
+    /// Reads the value of a key, if it is present.
     fn read<T>(
         &self,
         key: &str,

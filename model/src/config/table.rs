@@ -52,7 +52,7 @@ pub(crate) trait Table: Sized {
     /// Returns the values of the fields by key, without defaults.
     fn members(&self) -> Map<String, Value>;
 
-    /// Sets the fields that restrict calls to those of `other`, where they have their default.
+    /// Copies the fields of `other` that restrict calls, if they have their default here.
     fn inherit_demands(&mut self, other: &Self);
 
     /// Replaces the texts of the fields; `field` returns the place of a key.

@@ -1,5 +1,5 @@
-//! Reads `view` of a server: the tables `[servers.x.view.TOOL]`. They are ours in every kind of file, so an unknown key in
-//! them is always an error.
+//! Reads `view` of a server: the tables `[servers.x.view.TOOL]`. They are this project's in every kind of file, so an
+//! unknown key in them is always an error.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use crate::pointer_segment;
 pub(super) enum Misfit {
     /// It speaks of a name, as of a property, that is not there; these are.
     Gone { name: String, known: Vec<String> },
-    /// It removes what is not there.
+    /// It removes a value that does not exist.
     NothingToRemove,
 }
 

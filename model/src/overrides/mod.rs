@@ -166,7 +166,7 @@ fn tool_pointer(tool: &str) -> String {
     format!("/tools/{}", pointer_segment(tool))
 }
 
-/// Names the subject of an error: a tool, and a place in it.
+/// Formats the subject of an error: a tool, and a position in it.
 fn inside(tool: &str, pointer: &str) -> String {
     let tool = printable(tool);
     if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {}", printable(pointer)) }

@@ -35,7 +35,7 @@ impl Overrides {
     }
 }
 
-/// The keys that were there keep their places.
+/// Sorts members in the order of `known`; new ones follow.
 fn in_the_order_of(known: &Value, mut said: Map<String, Value>) -> Value {
     let kept = known.as_object().into_iter().flat_map(Map::keys);
     let mut ordered: Map<String, Value> = kept.filter_map(|key| Some((key.clone(), said.shift_remove(key)?))).collect();

@@ -32,8 +32,8 @@ pub(super) fn is_quoted(script: &str) -> bool {
     quotes.open.is_some()
 }
 
-/// Returns the value that a text begins with, without the quotes around it. In a script it ends with its word;
-/// elsewhere where an option or another pair follows, because a blank alone may be part of it.
+/// Returns the value at the start of a text, without surrounding quotes. In a script it ends with its word. Elsewhere
+/// it ends before an option or another pair, because it may contain blanks.
 pub(super) fn of(text: &str, is_script: bool) -> Range<usize> {
     let mut quotes = Quotes::default();
     let end = text.char_indices().find(|(at, c)| {

@@ -24,7 +24,7 @@ const SECRET_ENDINGS: [&str; 3] = ["TOKEN", "SECRET", "SESSID"];
 const PUBLIC_KEYS: &str = "\
     BOARD CACHE CITATION COLUMN DEDUPE FIELD FOREIGN GROUP HOT IDEMPOTENCY INDEX ISSUE LOOKUP MAP OBJECT ORDER \
     PARTITION PRIMARY PROJECT PUBLIC RANGE REGISTRY ROUTING ROW SECTION SHORTCUT SORT SPACE UNIQUE WEBSOCKET";
-/// A key that ends so tells where the secret is, or what kind it is, not the secret.
+/// Words at the end of keys that describe the place or the kind of a secret, not the secret.
 const HARMLESS_ENDS: &str = "\
     ADDRESS ALG ALGORITHM AUDIENCE BACKEND BROWSER DATABASE DB DIR DIRECTORY DISABLED DOMAIN EMAIL ENABLED ENDPOINT \
     ENV FIELD FILE FILES FOLDER FORMAT HEADER HEADERS HOST ID IDS ISSUER LABEL LEVEL LOCATION MANAGER METHOD MODE \
@@ -43,7 +43,7 @@ const ROOTS: &str = "\
     /Users/ /Volumes/ /app/ /config/ /data/ /dev/ /etc/ /home/ /mnt/ /opt/ /private/ /root/ /run/ /srv/ /tmp/ /usr/ \
     /var/";
 
-/// Classifies a key by its name; `None` where no secret is kept under it.
+/// Classifies a key by its name, or returns `None` if its value is not secret.
 pub(super) fn kind(key: &str) -> Option<Key> {
     let words = words(key);
     let (first, last) = (words.first()?.as_str(), words.last()?.as_str());
@@ -121,7 +121,7 @@ fn words(key: &str) -> Vec<String> {
         .collect()
 }
 
-/// `%5F` as `_`: all that matters is that it separates words.
+/// Replaces escapes like `%5F` by `_`, which separates words.
 fn without_escapes(key: &str) -> String {
     let mut parts = key.split('%');
     let mut decoded = parts.next().unwrap_or_default().to_owned();

@@ -59,7 +59,7 @@ impl fmt::Debug for ConfigField<'_> {
 }
 
 impl ConfigField<'_> {
-    /// Returns `true` if placeholders stand for something there.
+    /// Returns `true` if placeholders are expanded there.
     pub(crate) fn is_expanded(self) -> bool {
         !matches!(self, Self::Name(_) | Self::Note(_))
     }
@@ -106,12 +106,12 @@ struct Candidate {
 /// The byte that replaces every byte of a placeholder while a text is scanned.
 const MASK: char = '\0';
 
-/// How much is taken for a secret where that is not certain.
+/// The extent of a secret whose end is uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// Everything that may belong to the secret: hiding too much is safe.
     Widest,
-    /// The value alone, with nothing of the text around it: what takes its place has to mean the same.
+    /// The value only, without the text around it: the rest must keep its meaning.
     Exact,
 }
 
@@ -120,8 +120,7 @@ pub(crate) fn find(place: ConfigField<'_>, text: &str) -> Vec<Secret> {
     find_within(place, text, Reach::Widest)
 }
 
-/// Returns a text with something else in the places of its secrets and of nothing more, so that it still means what it
-/// meant.
+/// Replaces exactly the secrets of a text, so that the rest keeps its meaning.
 pub(crate) fn replace_exactly(
     place: ConfigField<'_>,
     text: &str,
@@ -141,7 +140,7 @@ fn find_within(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Secret> 
     secrets_of(&masked, &placeholders, &candidates, &|key, default| !find(ConfigField::Env(key), default).is_empty())
 }
 
-/// Everything that a text spells out, secret or not; an authentication scheme excepted.
+/// Returns all literal parts of a text, secret or not, except for an authentication scheme.
 pub(crate) fn find_literals(key: &str, text: &str) -> Vec<Secret> {
     let placeholders = placeholder::find(text);
     let masked = mask(text, &placeholders);

@@ -14,7 +14,7 @@ struct Found<'t> {
     /// `true` if the key is a flag: `--token`.
     is_flag: bool,
     in_quotes: bool,
-    /// The character before it, which decides where its value ends.
+    /// The character before the key, which decides how its value ends.
     before: Option<char>,
 }
 
@@ -81,7 +81,7 @@ fn key_before(text: &str, separator: usize) -> Option<Found<'_>> {
     Some(Found { key: key.trim_start_matches(['-', '.']), is_flag: key.starts_with('-'), in_quotes, before })
 }
 
-/// `token:latest`, `auth.example.com:8080`, `/run/token:/run/token`.
+/// Returns `true` for places such as `token:latest`, `auth.example.com:8080`, `/run/token:/run/token`.
 fn names_a_place(found: &Found<'_>, kind: Key, value: &str) -> bool {
     let is_version = value == "latest"
         || (value.contains('.') && value.trim_start_matches('v').bytes().all(|b| b.is_ascii_digit() || b == b'.'));
@@ -147,7 +147,7 @@ fn closing(rest: &str, slashes: &str, quote: char) -> Option<usize> {
     })
 }
 
-/// A comma ends a value where another key follows.
+/// Returns the end of a value in a list: a comma ends it if another key follows.
 fn end_in_list(value: &str) -> usize {
     let comma = value.match_indices(',').map(|(at, _)| at).find(|at| {
         let rest = value.get(at + 1..).unwrap_or_default().trim_start();

@@ -73,7 +73,7 @@ impl Scan<'_> {
     /// Takes a part of the text as the value of a key.
     pub(super) fn keyed(&mut self, key: &str, range: Range<usize>) {
         let (Some(kind), Some(value)) = (key::kind(key), self.text.get(range.clone())) else { return };
-        // In the value of `AUTH`, and where parts are placeholders, only members are looked at.
+        // In the value of `AUTH`, or with placeholders, only members are searched.
         let has_members = value.trim_start().starts_with(['{', '[']);
         if has_members && (value.contains(MASK) || kind == Key::SecretOrWord) {
             return;
@@ -116,7 +116,7 @@ impl Scan<'_> {
         }
     }
 
-    /// `user:password@host`.
+    /// Finds a login of the form `user:password@host`.
     fn bare_login(&mut self) {
         let Some((login, host)) = self.text.rsplit_once('@') else { return };
         let Some((user, password)) = login.split_once(':') else { return };
@@ -126,7 +126,7 @@ impl Scan<'_> {
         }
     }
 
-    /// `--token abc` in a command line that is one text.
+    /// Finds flags like `--token abc` in a command line that is one text.
     fn flags(&mut self) {
         let mut flag = None;
         let mut program = "";
@@ -154,7 +154,7 @@ impl Scan<'_> {
         }
     }
 
-    /// `Bearer abc`.
+    /// Finds credentials like `Bearer abc`.
     fn schemes(&mut self, key: &str) {
         let text = self.text;
         for range in words(text) {

@@ -10,7 +10,7 @@ const TOKEN_STARTS: &str = "\
     ya29. sk_live_ sk_test_ rk_live_ rk_test_ whsec_ shpat_ shpss_ shpca_ dop_v1_ hvs. hvb. lin_api_ lin_oauth_ \
     ATATT3 figd_ figu_ sntrys_ sntryu_ tskey- AGE-SECRET-KEY- ntn_ PMAK- GOCSPX- sbp_ apify_api_ sk-ant- sk-proj- \
     sk-or- lsv2_ ctx7sk- nvapi- sq0atp- eyJ";
-/// A token where what follows is random enough; a name of something else otherwise.
+/// Prefixes of tokens if the rest is random enough, and otherwise of other names.
 const PERHAPS_TOKEN_STARTS: &str =
     "sk- hf_ npm_ pypi- secret_ r8_ gsk_ tvly- pplx- xai- fc- dapi key- SG. pat_ api_ mcp_";
 const SHORTEST_TOKEN: usize = 16;
@@ -45,7 +45,7 @@ pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
     found
 }
 
-/// How much of what looks like a token is a name and the sign behind it, and the rest its value.
+/// Returns the length of the name and its separator at the start of a token-like text.
 fn name_of_value(token: &str) -> usize {
     match token.split_once('=') {
         Some((name, value)) if !value.trim_end_matches('=').is_empty() && !has_random_part(name) => name.len() + 1,
@@ -53,7 +53,7 @@ fn name_of_value(token: &str) -> usize {
     }
 }
 
-/// Private keys in PEM.
+/// Finds private keys in PEM.
 pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
     const BEGIN: &str = "-----BEGIN ";
     const END: &str = "-----END ";
@@ -72,7 +72,7 @@ pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// `user:password` in base64.
+/// Finds `user:password` in base64.
 pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -19,7 +19,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the user and the password in front of a host; gives where the host begins.
+    /// Finds the user and the password before a host, and returns the offset of the host.
     fn user(&mut self, start: usize, rest: &str, url: &str, is_web: bool) -> usize {
         let authority = url.get(..url.find(['/', '?', '#']).unwrap_or(url.len())).unwrap_or_default();
         let is_port = |port: &str| port.bytes().all(|b| b.is_ascii_digit() || b == MASK as u8);

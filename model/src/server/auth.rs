@@ -67,7 +67,7 @@ impl AuthConfig {
         self
     }
 
-    /// Returns what is wrong with the settings together, if anything: the key, the fact, and what to do.
+    /// Returns a conflict between the settings, if any: the key, the fact, and the next step.
     pub(crate) fn problem(&self) -> Option<(&'static str, &'static str, &'static str)> {
         match self {
             Self { client_secret: Some(_), issuer: None, .. } => Some((
@@ -106,7 +106,7 @@ setters! {
     }
 }
 
-/// Without the secret, also where its placeholder has been replaced.
+/// Omits the secret, even after its placeholder was replaced.
 impl fmt::Debug for AuthConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = self.clone();

@@ -124,21 +124,21 @@ impl ServerConfig {
         self
     }
 
-    /// Only uses resources whose URI matches one of these globs.
+    /// Limits the resources to those whose URI matches one of these globs.
     #[must_use]
     pub fn resources<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.resources.get_or_insert_default().extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Only uses prompts that match one of these globs.
+    /// Limits the prompts to those that match one of these globs.
     #[must_use]
     pub fn prompts<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.prompts.get_or_insert_default().extend(globs.into_iter().map(Into::into));
         self
     }
 
-    /// Lets the sessions of a proxy share one connection, because the server keeps nothing of them.
+    /// Lets the sessions of a proxy share one connection, because the server keeps no state for them.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.shared = true;

@@ -143,7 +143,7 @@ impl DriftRules {
         self.accept.iter().find(|accepted| !accepted.is_expired(today) && accepted.covers(kind, tool, pointer))
     }
 
-    /// Returns `true` if nothing is accepted and every rule has its usual class.
+    /// Returns `true` if there are no accepted changes and no changed classes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.accept.is_empty() && self.class.is_empty()

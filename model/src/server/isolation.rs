@@ -69,8 +69,8 @@ impl Isolation {
         self.no_network || !self.domains.is_empty()
     }
 
-    /// Adds folders and files that it may read. It can then access nothing else but the system's programs and
-    /// libraries, its own program, and what it may [`write`](Self::write).
+    /// Adds readable folders and files. The server can then access only these, the system's programs and libraries, its
+    /// own program, and the paths of [`write`](Self::write).
     #[must_use]
     pub fn read<S: Into<String>>(mut self, folders: impl IntoIterator<Item = S>) -> Self {
         self.read.get_or_insert_default().extend(folders.into_iter().map(Into::into));

@@ -4,8 +4,8 @@ use super::Transport;
 use crate::config::ServerConfig;
 
 impl ServerConfig {
-    /// Returns what is wrong with one of `ca`, `client_cert`, `proxy` and `auth`, as the rest of a sentence that begins
-    /// with the key. Placeholders that are not expanded yet are left alone.
+    /// Returns the problem of one of `ca`, `client_cert`, `proxy` and `auth`, as the rest of a sentence that begins
+    /// with the key. Unexpanded placeholders are not checked.
     ///
     /// ```
     /// use mcp_bindgen_model::ServerConfig;

@@ -61,7 +61,7 @@ impl ServerConfig {
 }
 
 impl Isolation {
-    /// The same for a server whose relative folders are not relative to this one.
+    /// Resolves relative folders against another base folder.
     pub(super) fn led_from(mut self, folder: Option<&Path>) -> Self {
         if let Some(base) = folder {
             let shown = self.folders_mut().filter(|shown| !shown.starts_with("${") && is_relative_folder(shown));
@@ -71,23 +71,23 @@ impl Isolation {
     }
 }
 
-/// A name without a separator is looked for on `PATH`.
+/// Returns `true` for a relative path of a program; a name without a separator is searched on `PATH`.
 fn is_relative_program(command: &str) -> bool {
     command.contains(['/', '\\']) && is_relative(command)
 }
 
-/// The same on every platform: what is generated must not depend on it.
+/// Returns `true` for a relative path, on every platform alike, because generated code must not depend on it.
 fn is_relative(path: &str) -> bool {
     let drive = path.get(1..2) == Some(":") && path.starts_with(|c: char| c.is_ascii_alphabetic());
     !drive && !path.starts_with(['/', '\\'])
 }
 
-/// PEM is no path.
+/// Returns `true` for a relative path of a file; PEM is not a path.
 fn is_relative_file(text: &str) -> bool {
     !super::network::is_pem(text) && is_relative_folder(text)
 }
 
-/// `~` is the home folder, wherever the file is.
+/// Returns `true` for a relative path of a folder; `~` is the home folder everywhere.
 fn is_relative_folder(path: &str) -> bool {
     path != "~" && !path.starts_with("~/") && is_relative(path)
 }

@@ -46,7 +46,7 @@ impl Rate {
         self.calls
     }
 
-    /// Returns the time in which there may be so many.
+    /// Returns the period in which that many calls are allowed.
     #[must_use]
     pub fn period(self) -> Duration {
         Duration::from_secs(self.parts().1)

@@ -1,8 +1,8 @@
-//! The places where the values of placeholders are looked up.
+//! The sources for values of placeholders.
 
 use std::fmt;
 
-/// A place where the value of `${NAME}` is looked up: `secrets` of a server or of `[defaults]`.
+/// A source for the values of `${NAME}`: `secrets` of a server or of `[defaults]`.
 ///
 /// ```
 /// use mcp_bindgen_model::{SecretStore, ServerConfig};

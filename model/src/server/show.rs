@@ -19,7 +19,7 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// A transport alone does not know what its values were before they were expanded, so it shows none.
+/// Prints no values, because a transport does not know its values before expansion.
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

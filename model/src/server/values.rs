@@ -6,8 +6,8 @@ use crate::config::{Change, Key, Reach, ServerConfig, Table, change_entries};
 use crate::placeholder::{self, Missing, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
-/// The prefix of the variables that stand for secrets in bindings. No other variable begins so, so that no
-/// variable that happens to be set is sent to a server.
+/// The prefix of variables for secrets in bindings. No other variable has this prefix, so no unrelated variable is sent
+/// to a server.
 pub(super) const LEFT_OUT: &str = "MCP_SECRET_";
 
 impl ServerConfig {
@@ -24,10 +24,10 @@ impl ServerConfig {
         })
     }
 
-    /// Like [`expand`](Self::expand), with placeholders of every kind.
+    /// Expands values like [`expand`](Self::expand), with placeholders of every kind.
     ///
     /// # Errors
-    /// Names what is not there, and the server that needs it.
+    /// Fails with the missing placeholder, and the server that needs it.
     pub fn expand_with(&self, lookup: impl Fn(&SecretRef) -> Option<String>) -> Result<Self, FileError> {
         let mut missing = None;
         let mut ready = self.map_texts(&mut |place, text| {
@@ -63,7 +63,7 @@ impl ServerConfig {
         found
     }
 
-    /// The configuration as somebody wrote it, before any placeholder was replaced.
+    /// Returns the original configuration, before placeholders were replaced.
     pub(super) fn written(&self) -> &Self {
         self.as_written.as_deref().unwrap_or(self)
     }
@@ -128,7 +128,7 @@ impl ServerConfig {
         })
     }
 
-    /// Like [`replace_secrets`](Self::replace_secrets), but replaces as little as possible: text before and after a
+    /// Replaces secrets like [`replace_secrets`](Self::replace_secrets), but as little as possible: text around a
     /// secret in a command line stays. In doubt, more is replaced, never less.
     ///
     /// ```
@@ -151,7 +151,7 @@ impl ServerConfig {
         });
     }
 
-    /// The configuration as it was written, with something else in the place of every secret in it.
+    /// Returns the original configuration with every secret replaced.
     pub(super) fn hide_secrets(&self, replacement: &mut dyn FnMut(ConfigField<'_>, &Secret) -> String) -> Self {
         self.replace_secrets(|place, _, secret| replacement(place, secret))
     }

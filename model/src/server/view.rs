@@ -176,7 +176,7 @@ impl View {
     }
 }
 
-/// Without the values: they are arguments of somebody's calls.
+/// Omits the values, because they are arguments of calls.
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("View")

@@ -17,7 +17,7 @@ use crate::random::random_id;
 /// How long a person may think about it.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
 const KEY_BYTES: usize = 32;
-/// The prefix that tells it from servers' states.
+/// The prefix that distinguishes this state from those of servers.
 const OURS: &str = "mcp-bindgen.1.";
 
 /// It looks like the proxy's own, and is not.
@@ -107,9 +107,9 @@ pub(crate) struct Claims {
     /// The digest of the server, tool and arguments of the pending call: an approval is valid for that call only.
     #[serde(rename = "call")]
     pub(crate) asked: Option<String>,
-    /// Likewise, of what was approved before: layers may ask about a call that each of them changes.
+    /// The digests of approved calls: each layer may change a call and ask about the changed one.
     pub(crate) approved: Vec<String>,
-    /// By which the state is known where it comes a second time.
+    /// The nonce, which identifies a state that is sent twice.
     pub(crate) nonce: String,
     /// In seconds of Unix time.
     expires: u64,

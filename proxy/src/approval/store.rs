@@ -64,8 +64,7 @@ struct Spent {
 }
 
 impl Spent {
-    /// Forgets what has expired, where there are twice as many as there were: each is looked at a few times, however many
-    /// come.
+    /// Removes expired entries once their number has doubled, so that each entry is visited only a few times.
     fn forget(&mut self) {
         if self.expiries.len() >= self.kept.saturating_mul(2).max(FEW) {
             let now = SystemTime::now();

@@ -54,8 +54,8 @@ impl HttpOptions {
         principal.map_err(|why| self.refused(request, why))
     }
 
-    /// For a request whose answer has no end of its own: waits until its token is no longer good. None where tokens are good
-    /// for ever.
+    /// Returns a future that waits until the token of a long-lived request becomes invalid, or `None` if tokens never
+    /// do.
     pub(super) fn revocation(&self, request: &Parts) -> Option<impl Future<Output = ()> + Send + 'static> {
         let is_lasting = request.method == Method::GET
             || request.headers.get(headers::METHOD).is_some_and(|method| method == "subscriptions/listen");
@@ -102,7 +102,7 @@ impl HttpOptions {
         }
     }
 
-    /// Returns the metadata of the protected resource (RFC 9728), where a request asks for it.
+    /// Returns the metadata of the protected resource (RFC 9728), if a request asks for it.
     pub(super) fn metadata(&self, request: &Parts) -> Option<Answer> {
         let path = request.uri.path().strip_prefix(METADATA).filter(|path| ["", &self.path].contains(path));
         let (issuer, scopes, audience) = path.and_then(|_| self.authentication.resource())?;

@@ -27,10 +27,10 @@ const RETRY: u64 = 3000;
 /// The body of a request, which comes from its client or from another instance.
 pub(super) type Payload = Either<Incoming, Full<Bytes>>;
 
-/// Reads a body of at most so many bytes, in at most this time.
+/// Reads a body of at most `limit` bytes, within a time.
 ///
 /// # Errors
-/// The answer to one that is longer, slower or broken.
+/// Fails with the response to a body that is too long, too slow or broken.
 pub(super) async fn read(body: Payload, limit: usize, within: Duration) -> Result<Bytes, Answer> {
     match tokio::time::timeout(within, Limited::new(body, limit).collect()).await {
         Ok(Ok(read)) => Ok(read.to_bytes()),
@@ -77,7 +77,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     json_text(status, body.into())
 }
 
-/// JSON that is text already.
+/// Returns a response with JSON text.
 pub(super) fn json_text(status: StatusCode, text: Bytes) -> Answer {
     let answer = with(status, Full::new(text).boxed_unsync());
     with_header(answer, header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
@@ -132,7 +132,7 @@ pub(super) fn until(answer: Answer, end: impl Future<Output = ()> + Send + 'stat
 
 /// Returns an event, as it is sent.
 fn event(event: &Event) -> Bytes {
-    // Only tells where to resume, if there is nothing in it.
+    // An event without data only sets the position for resuming.
     let text = event.data.as_ref().map(|data| String::from_utf8_lossy(&data.text).into_owned());
     let mut sse = Sse::default().data(text.unwrap_or_default());
     sse.id.clone_from(&event.id);
@@ -146,7 +146,7 @@ fn with(status: StatusCode, body: Body) -> Answer {
     answer
 }
 
-/// The same answer with another header.
+/// Adds a header to a response.
 pub(super) fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
     answer.headers_mut().insert(name, value);
     answer

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// An event of a stream.
 #[derive(Clone)]
 pub(super) struct Event {
-    /// Its id, where the stream can be resumed.
+    /// The id, if the stream can be resumed.
     pub(super) id: Option<String>,
-    /// The message; none in an event that only says where to resume.
+    /// The message; `None` in an event that only sets the position for resuming.
     pub(super) data: Option<Data>,
 }
 
@@ -65,7 +65,7 @@ impl Channel {
         Self { events, next: 0, unread: 0, listener: None, finished: None, is_resumable, changed }
     }
 
-    /// Adds an event of a stream with this number; without a message it only says where to resume.
+    /// Adds an event of a stream with this number; without a message it only sets the position for resuming.
     pub(super) fn push(&mut self, data: Option<Data>, number: Option<u64>) {
         if self.finished.is_some() {
             return;
@@ -91,7 +91,7 @@ impl Channel {
         self.unread = self.unread.min(self.events.len());
     }
 
-    /// Ends the stream: its listener gets what is there.
+    /// Ends the stream: its listener receives the remaining events.
     pub(super) fn finish(&mut self) {
         self.finished.get_or_insert_with(Instant::now);
         self.changed.notify_waiters();
@@ -138,7 +138,7 @@ impl Channel {
         }
     }
 
-    /// Returns `true` if a listener has so much to read that no more notifications are added.
+    /// Returns `true` if a listener is too far behind for more notifications.
     pub(super) fn is_full(&self) -> bool {
         self.listener.is_some() && self.unread >= MOST_UNREAD && self.finished.is_none()
     }
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a stream with so many events, and the ids of what a listener gets of it at once.
+    /// Returns a stream with that many events, and the ids that a listener receives at once.
     fn channel(events: usize) -> Channel {
         let mut channel = Channel::new(true);
         for _ in 0..events {

@@ -150,7 +150,7 @@ async fn accept(listener: TcpListener, handler: Arc<Handler>, closing: Cancellat
 /// Connections without a request so far, in the order of arrival.
 type Strangers = Arc<Mutex<BTreeMap<u64, CancellationToken>>>;
 
-/// One of them; none any more once it asks or ends.
+/// A connection without a request. It leaves the list when it sends one or ends.
 struct Stranger {
     number: u64,
     strangers: Strangers,

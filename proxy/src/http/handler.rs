@@ -35,7 +35,7 @@ use crate::context::{Visit, is_modern};
 use crate::shared::Shared;
 use crate::shares::{Share, Shares};
 
-/// The JSON values of all requests that are under way: what they hold is memory.
+/// The limit on the JSON values of all pending requests, which use memory.
 const MOST_VALUES_AT_ONCE: usize = 4 * MOST_VALUES;
 
 /// The time after which a pending answer becomes a stream. Before that, the answer can still set the HTTP status; a
@@ -64,7 +64,7 @@ pub(super) struct Handler {
     /// The requests of principals.
     shares: Shares,
     pub(super) sessions: Sessions,
-    /// The other instances, where there are any.
+    /// The other instances, if there are any.
     #[cfg(feature = "redis")]
     pub(super) replicas: Option<Arc<Replicas>>,
     /// Streams without an end of their own end.
@@ -139,7 +139,7 @@ impl Handler {
         })
     }
 
-    /// Adds to a caller what the request says of it.
+    /// Adds the information of the request to a caller.
     fn caller(&self, parts: &Parts, mut caller: Caller, address: Option<IpAddr>) -> Caller {
         caller.address = address;
         let id = parts.headers.get(headers::SESSION).and_then(|id| id.to_str().ok());
@@ -171,7 +171,7 @@ impl Handler {
         self.here(&parts.method, headers, caller, body, (permit, share)).await
     }
 
-    /// Answers a request of which nothing is held elsewhere.
+    /// Answers a request for which no other instance holds state.
     pub(super) async fn here(
         &self,
         method: &Method,
@@ -244,7 +244,7 @@ impl Handler {
         }
     }
 
-    /// Holds a request of 2026-07-28 to what its headers say.
+    /// Checks that the headers of a 2026-07-28 request match its body.
     async fn compare(&self, headers: &HeaderMap, message: &Value, caller: &Caller) -> Result<(), Answer> {
         let agree = |schema: Option<&Map<String, Value>>| headers::agree(headers, message, schema);
         let agreed = match headers::called_tool(message) {
@@ -254,8 +254,8 @@ impl Handler {
         agreed.map_err(|problem| headers::mismatch(headers::request_id(message), problem))
     }
 
-    /// Answers a request without a session (2026-07-28): as JSON where there is nothing but the answer, and as a stream of events
-    /// otherwise. It ends when its client goes away, which is how clients of this era cancel.
+    /// Answers a request without a session (2026-07-28): as JSON if there is only the response, and otherwise as a
+    /// stream of events. It ends when its client disconnects, which is how clients of this era cancel.
     async fn alone(&self, (id, request): (RequestId, Value), visit: Visit) -> Result<Answer, Answer> {
         let opened = Streams::open(&self.proxy, self.closing.clone(), false);
         let (streams, receiving) = opened.map_err(|_| failed("the request cannot be answered"))?;
@@ -339,7 +339,7 @@ impl Handler {
             Some(last) => here.streams.resumed(last),
             None => Some(here.streams.own()),
         };
-        // An error would have browsers ask the same again, for ever.
+        // After an error, browsers would repeat the request forever.
         let messages = iter(listener).flat_map(|listener| listener.events().boxed());
         Ok(events(messages, self.closing.clone(), (here, held)))
     }
@@ -382,7 +382,7 @@ fn needed_session(headers: &HeaderMap) -> Result<SessionId, Answer> {
     session(headers)?.ok_or_else(|| text(StatusCode::BAD_REQUEST, "Bad Request: no Mcp-Session-Id"))
 }
 
-/// Without what comes after it: `application/json; charset=utf-8`.
+/// Returns the media type without parameters, such as those of `application/json; charset=utf-8`.
 fn media_type(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }

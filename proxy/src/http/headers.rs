@@ -22,15 +22,15 @@ const ARGUMENT: &str = "mcp-param-";
 pub(super) enum Era {
     /// In a session that `initialize` began: up to 2025-11-25.
     Sessions,
-    /// In requests that say of themselves what they need: 2026-07-28 and later.
+    /// Requests that carry their own context: 2026-07-28 and later.
     Requests,
 }
 
 impl Era {
-    /// The era of a message.
+    /// Returns the era of a message.
     ///
     /// # Errors
-    /// The answer to one whose header and body disagree, or that lacks what its version demands.
+    /// Fails with the response to a message whose header and body disagree, or that lacks a required header.
     pub(super) fn of(message: &Value, headers: &HeaderMap) -> Result<Self, Answer> {
         let method = message.get("method").and_then(Value::as_str);
         let id = request_id(message);
@@ -50,7 +50,7 @@ impl Era {
             };
         }
         if id.is_none() || method.is_none() {
-            // Notifications and answers say nothing of themselves.
+            // Notifications and responses do not carry a version.
             return match header {
                 Some(version) if is_modern(version) => Ok(Self::Requests),
                 header => known(header, None),
@@ -154,7 +154,7 @@ fn arguments_agree(headers: &HeaderMap, properties: Option<&Value>, values: Opti
     Ok(())
 }
 
-/// Returns a header's value, where it is there once and is text.
+/// Returns a header's value, if it occurs once and is text.
 pub(super) fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -164,7 +164,7 @@ pub(super) fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a s
     }
 }
 
-/// The same, where what no header can hold is wrapped: `=?base64?..?=`.
+/// Returns a header's value, and decodes the form for other characters: `=?base64?..?=`.
 fn decoded(headers: &HeaderMap, name: &str) -> Result<Option<String>, String> {
     let Some(value) = one(headers, name)? else { return Ok(None) };
     let Some(wrapped) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {

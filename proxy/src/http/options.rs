@@ -54,7 +54,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Returns how many sessions there may be if each may start so many child processes.
+    /// Returns the maximum number of sessions if each may start `children` child processes.
     pub(super) fn sessions_with(&self, children: usize) -> usize {
         self.sessions.min(self.children.checked_div(children).unwrap_or(usize::MAX).max(1))
     }
@@ -184,8 +184,8 @@ impl HttpOptions {
         self
     }
 
-    /// Limits the sessions of clients up to 2025-11-25; 1024 by default. A further one replaces the session that was
-    /// idle longest, and is rejected (503) if none is idle.
+    /// Limits the sessions of clients up to 2025-11-25; 1024 by default. A further session replaces the longest idle
+    /// one, and is rejected (503) if none is idle.
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.limits.sessions = sessions;
         self

@@ -43,7 +43,7 @@ impl Host {
         self.name == "localhost" || self.address().is_some_and(|address| address.to_canonical().is_loopback())
     }
 
-    /// Returns the address, where it is no name. No name of a stranger can lead here then.
+    /// Returns the address, if the host is not a name. No foreign name can resolve to this proxy then.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.name.parse().ok()
     }

@@ -3,7 +3,7 @@
 use rmcp::model::RequestId;
 use serde_json::Value;
 
-/// A longer id or method is no request's.
+/// The maximum length of an id or method.
 const LONGEST_NAME: usize = 512;
 
 /// A message of a client.
@@ -14,7 +14,7 @@ pub(super) enum Posted {
 }
 
 impl Posted {
-    /// Tells what kind of JSON-RPC message it is; none if it is no such message.
+    /// Classifies a JSON-RPC message, or returns `None` for other values.
     pub(super) fn of(message: Value) -> Option<Self> {
         let fields = message.as_object()?;
         if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {

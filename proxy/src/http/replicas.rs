@@ -1,6 +1,6 @@
-//! Sessions of clients over several instances. A session is held by one instance: others forward its requests there, through
-//! the shared state, so that answers, cancellations, progress and streams are all where their call is. The session of a dead
-//! instance goes on with another one if no server keeps anything of it, and else has ended.
+//! Sessions of clients over several instances. One instance holds a session, and others forward its requests there
+//! through the shared state. Thus responses, cancellations, progress and streams are all on the instance of their call.
+//! If an instance dies, another one continues its session if no server keeps state for it; otherwise the session ends.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
@@ -23,7 +23,7 @@ use crate::list_changes::Kind;
 use crate::lock::lock;
 use crate::redis::{KnownChanges, RedisState, RedisStateError, SessionRecord};
 
-/// The record of a session outlives the time after which the session ends by itself by so much.
+/// The time by which the record of a session outlives its idle timeout.
 const MARGIN: Duration = Duration::from_secs(60);
 /// The number of remembered requests.
 const MOST_SEEN: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
@@ -96,7 +96,7 @@ pub(super) struct Replicas {
     pub(super) awaited: Mutex<HashMap<u64, mpsc::Sender<Frame>>>,
     /// The requests of other instances that are worked on here.
     working: Mutex<HashMap<(String, u64), AbortHandle>>,
-    /// The requests of other instances that came, the latest ones: none is worked on twice.
+    /// The latest requests of other instances, so that none is handled twice.
     seen: Mutex<LruCache<(String, u64), ()>>,
     /// The sessions that are held here.
     records: Mutex<HashMap<SessionId, SessionRecord>>,

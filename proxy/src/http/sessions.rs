@@ -47,7 +47,7 @@ struct Session {
     streams: Arc<Streams>,
     /// How many requests and streams of its client are open.
     present: Arc<watch::Sender<usize>>,
-    /// When somebody last came.
+    /// The time of the last use.
     used: Instant,
     ending: CancellationToken,
     /// The principal that began the session; no other may use it.
@@ -56,7 +56,7 @@ struct Session {
     share: Arc<Mutex<Option<Share>>>,
 }
 
-/// Somebody is there: the session does not end by itself while this is held.
+/// A client in the session, which does not end from idleness while this is held.
 pub(super) struct Presence {
     pub(super) streams: Arc<Streams>,
     present: Arc<watch::Sender<usize>>,
@@ -114,7 +114,7 @@ impl Sessions {
                 false => Some(longest_idle(&open, None).ok_or_else(full)?),
             };
             open.insert(id.clone(), session.clone());
-            // It is no session any more, before anybody else looks.
+            // The session is removed at once, so that no other request finds it.
             idle.and_then(|id| open.remove_entry(&id))
         };
         if let Some((other, session)) = idle {
@@ -163,7 +163,7 @@ impl Sessions {
         self.shares.take(principal)
     }
 
-    /// Counts a client as there, where it has such a session. One of another principal is as good as none.
+    /// Counts a client as present, if the session exists. A session of another principal counts as missing.
     pub(super) fn present(&self, id: &SessionId, caller: &Caller) -> Option<Presence> {
         let mut open = lock(&self.open);
         let session = open.get_mut(id).filter(|session| session.principal == caller.principal)?;
@@ -194,7 +194,7 @@ impl Sessions {
         true
     }
 
-    /// Closes a session that is no longer among the open ones.
+    /// Closes a session that was removed from the open ones.
     fn close(&self, id: SessionId, session: &Session) {
         session.ending.cancel();
         // A single instance has no listeners.

@@ -41,7 +41,7 @@ pub(super) struct Streams {
 }
 
 struct State {
-    /// The streams of requests, by their numbers; under `None` the stream of what belongs to no request.
+    /// The streams of requests, by number; `None` is the stream of messages outside any request.
     channels: BTreeMap<Option<u64>, Channel>,
     /// The pending requests: the streams of their answers, and their callers. They keep their permits even without
     /// listeners.
@@ -85,8 +85,8 @@ impl Streams {
         Ok((streams, receiving))
     }
 
-    /// Takes a request, and gives the stream of what it is answered.
-    /// Cancel safe: dropped before it is taken, it is not.
+    /// Accepts a request, and returns the stream of its response. Cancel safe: a future that is dropped early accepts
+    /// nothing.
     pub(super) async fn request(
         self: &Arc<Self>,
         id: RequestId,
@@ -128,13 +128,13 @@ impl Streams {
         self.arriving.send(message).await.is_ok()
     }
 
-    /// Returns the stream of what belongs to no request. Of several listeners one at a time gets it.
+    /// Returns the stream of messages outside any request. Only one of several listeners receives it.
     pub(super) fn own(self: &Arc<Self>) -> Listener {
         let own = lock(&self.state).listener();
         Listener::new(self, None, own)
     }
 
-    /// Returns the rest of a stream that broke off after an event; none where there is no such.
+    /// Returns the rest of a stream after an event, or `None` if it is unknown.
     pub(super) fn resumed(self: &Arc<Self>, last: &str) -> Option<Listener> {
         let mut state = lock(&self.state);
         let (index, number) = match last.split_once('/') {
@@ -220,7 +220,7 @@ impl State {
         Some(self.under_way.get(about?)?.0)
     }
 
-    /// Forgets the oldest of the streams that have ended: clients come back soon for what they lost, or not at all.
+    /// Drops the oldest finished streams, because clients resume soon or not at all.
     fn forget_finished(&mut self) {
         let (mut streams, mut bytes) = (0, 0);
         let finished = self.channels.iter().rev().filter(|(_, channel)| channel.is_abandoned());
@@ -300,7 +300,7 @@ impl Listener {
         Self { streams: streams.clone(), number, own, has_begun: false }
     }
 
-    /// Returns the next event; none once the stream has ended, or somebody else has taken it over. Cancel safe.
+    /// Returns the next event, or `None` once the stream has ended or another listener has taken over. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let changed = {

@@ -86,7 +86,7 @@ impl CallLog {
     /// Checks a log, and returns the number of its lines.
     ///
     /// # Errors
-    /// Names the first line that is not what was written, or does not follow the line before it.
+    /// Fails with the first line that was changed, or that does not follow the line before it.
     pub fn verify(path: impl AsRef<Path>) -> Result<usize, CallLogError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| CallLogError::new(path, None, error.to_string()))?;
@@ -143,7 +143,7 @@ impl CallLog {
 }
 
 impl Open {
-    /// Writes what is pending.
+    /// Writes the pending lines.
     fn flush(&mut self) {
         while !self.pending.is_empty() {
             match self.file.write(&self.pending) {

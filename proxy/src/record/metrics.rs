@@ -11,7 +11,7 @@ use prometheus::{
 /// Upper bounds of durations, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 
-/// The names of the gauges, with what they count.
+/// The names of the gauges, with their descriptions.
 const GAUGES: [(&str, &str); 4] = [
     ("mcp_proxy_sessions", "Open sessions of clients"),
     ("mcp_proxy_children", "Connected child processes"),

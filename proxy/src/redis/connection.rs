@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const CLUSTER: &str = "+cluster://";
 
-/// A connection that is opened again by itself.
+/// A connection that reopens automatically.
 pub(super) enum Connection {
     Single { client: Box<Client>, manager: ConnectionManager },
     Cluster { client: Box<ClusterClient>, connection: ClusterConnection },
@@ -85,7 +85,7 @@ impl Waiting {
     }
 }
 
-// No command is sent again by itself: a message that comes twice would make two calls.
+// Commands are not retried automatically: a message that arrives twice would make two calls.
 fn cluster(url: &str, patience: Duration) -> Result<ClusterClient, RedisStateError> {
     let builder = ClusterClientBuilder::new([url]).retries(0).connection_timeout(PATIENCE).response_timeout(patience);
     builder.build().map_err(|_| RedisStateError::new("the URL is not valid"))

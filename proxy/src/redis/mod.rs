@@ -50,8 +50,8 @@ return 0";
 /// The state that several instances of a proxy share, in Redis or Valkey: used approvals, sessions, rates, and messages
 /// between instances. Clones are the same instance.
 ///
-/// While the store cannot be reached, calls that need it fail with an error that says so, and others go on. It is
-/// connected again by itself.
+/// While the store is unreachable, calls that need it fail with an error that names it, and others continue. It
+/// reconnects automatically.
 ///
 /// ```no_run
 /// use mcp_bindgen_model::ServerConfig;
@@ -73,7 +73,7 @@ struct Instance {
     /// Tells this instance from others, and from itself before a restart.
     id: String,
     connection: Connection,
-    /// Tells turns of a rate at one time apart.
+    /// Distinguishes turns of a rate at the same time.
     turns: AtomicU64,
 }
 

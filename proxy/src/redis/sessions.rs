@@ -21,7 +21,7 @@ pub(crate) struct SessionRecord {
     pub(crate) principal: Option<String>,
     /// The request that began it.
     pub(crate) initialize: Value,
-    /// Requests whose effect lasts, such as subscriptions, by what they are about.
+    /// Requests with a lasting effect, such as subscriptions, by their subject.
     pub(crate) lasting: Vec<(String, Value)>,
     /// `true` if another instance can take over the session.
     pub(crate) can_move: bool,

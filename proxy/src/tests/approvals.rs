@@ -82,7 +82,7 @@ async fn client_without_elicitation_is_denied_with_the_reason() {
     assert!(server.heard("tools/call").is_empty());
 }
 
-/// A client without a session that passes on what it is asked.
+/// A client without a session that returns the questions that it receives.
 struct Asked(Client);
 
 impl Asked {
@@ -152,7 +152,7 @@ async fn approval_of_a_client_without_a_session_is_valid_at_any_instance() {
         );
     }
     assert_eq!(server.heard("tools/call").len(), 1);
-    // And nothing of the proxy's own reached the server.
+    // The server also received nothing of the proxy's own state.
     let params = &server.heard("tools/call")[0]["params"];
     assert!(params.get("requestState").is_none() && params.get("inputResponses").is_none(), "{params}");
 }
@@ -162,7 +162,7 @@ async fn approval_is_valid_for_one_call_and_cannot_be_forged() {
     let server = files();
     let proxy = governed(&server);
     let client = Asked::of(&proxy);
-    // For other arguments it is no approval: they are asked about.
+    // For other arguments the approval is invalid, and the client is asked again.
     let state = client.state(json!({ "path": "a" })).await;
     let other = client.call(json!({ "path": "b" }), answered(&state, yes())).await.expect("a result");
     assert!(other.needs_input(), "{other:?}");

@@ -1,4 +1,4 @@
-//! Calls: what goes along, what is reported, what ends them.
+//! Tests of calls: their metadata, their progress, and their end.
 
 use mcp_bindgen_runtime::CallOptions;
 use tokio::task::JoinSet;

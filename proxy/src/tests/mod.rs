@@ -48,12 +48,12 @@ pub(super) fn client(proxy: &Proxy, options: ClientOptions) -> Client {
     Client::over_with_options("proxy", read, write, options)
 }
 
-/// One that has a session.
+/// Returns a client with a session.
 pub(super) fn legacy(proxy: &Proxy) -> Client {
     client(proxy, ClientOptions::new())
 }
 
-/// One that has none.
+/// Returns a client without a session.
 pub(super) fn modern(proxy: &Proxy) -> Client {
     client(proxy, ClientOptions::new().protocol_version(MODERN))
 }
@@ -92,7 +92,7 @@ impl Out {
 
 type Answers = dyn Fn(&Server, &Value, &Out) + Send + Sync;
 
-/// A server by hand: it answers what everybody does, and the test the rest.
+/// A test server: it answers the usual requests, and the test answers the rest.
 #[derive(Clone)]
 pub(super) struct Server {
     pub(super) name: &'static str,
@@ -132,7 +132,7 @@ impl Server {
         }
     }
 
-    /// One that says its name and what it got.
+    /// Creates a server that returns its name and its input.
     pub(super) fn echo(name: &'static str, tools: &[&str]) -> Self {
         Self::new(name, tools, move |_, request, out| {
             out.text(request, &format!("{name}: {} {}", request["params"]["name"], request["params"]["arguments"]));
@@ -143,12 +143,12 @@ impl Server {
         Self { era: MODERN, ..self }
     }
 
-    /// One that never says anything.
+    /// Makes the server silent.
     pub(super) fn silent(self) -> Self {
         Self { era: "silent", ..self }
     }
 
-    /// One that cannot list its tools the first time.
+    /// Makes the first listing of tools fail.
     pub(super) fn late(self) -> Self {
         self.refusals.store(1, Ordering::SeqCst);
         self

@@ -214,7 +214,7 @@ async fn prompt_list_changes_are_announced() {
         server.tools.lock().unwrap().truncate(1);
         let mut told = client.notifications();
         assert_eq!(soon(client.list_prompts_raw()).await.expect("a list").len(), 1);
-        // Until it is heard of what one has without a session.
+        // Wait until the first notification for clients without a session has passed.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let changed = json!({ "method": "notifications/prompts/list_changed" });
         // The same list: no change.

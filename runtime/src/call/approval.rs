@@ -25,7 +25,7 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// The arguments as JSON.
     pub arguments: Map<String, Value>,
-    /// The tool's hints in the bindings: hints of a stranger, not promises.
+    /// The tool's hints in the bindings: untrusted hints, not promises.
     pub annotations: Annotations,
     /// The reason of the rule that demands the approval, if it has one.
     pub reason: Option<String>,

@@ -27,7 +27,7 @@ pub struct Caller {
     pub scopes: Vec<String>,
     /// The entries of `[access]` that are for the principal.
     pub access: Vec<String>,
-    /// Tells the sessions of clients apart. It is not the session's id, which is a secret of the client.
+    /// Distinguishes the sessions of clients. It is not the session's id, which is a secret of the client.
     pub session: Option<String>,
     /// The name and version of the client program, by its own account.
     pub client: Option<String>,
@@ -61,8 +61,8 @@ impl Caller {
         Some(std::iter::once(principal).chain(self.access.iter().map(String::as_str)).collect())
     }
 
-    /// Returns a text that tells this caller from others: by the session, else the principal, else the address and the
-    /// client program.
+    /// Returns a text that identifies this caller: by the session, else the principal, else the address and the client
+    /// program.
     #[must_use]
     pub fn key(&self) -> String {
         match (&self.session, &self.principal) {

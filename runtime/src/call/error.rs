@@ -470,11 +470,11 @@ pub enum ConnectErrorKind {
     Spawn,
     /// The connection could not be opened, or was lost.
     Transport,
-    /// The server asks for authorization.
+    /// The server requires authorization.
     Auth,
     /// No answer came in time.
     Timeout,
-    /// The server answered, but not as the protocol says.
+    /// The server's answer violates the protocol.
     Protocol,
     /// The client was shut down.
     ShutDown,

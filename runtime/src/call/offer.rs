@@ -65,7 +65,7 @@ impl Offer {
         self.client.as_deref().and_then(<dyn Any + Send + Sync>::downcast_ref)
     }
 
-    /// Returns the client for which no stack asks yet.
+    /// Returns the client, if no stack governs it.
     pub(crate) fn ungoverned<C: Any>(&self) -> Option<&C> {
         self.client().filter(|_| !self.is_governed)
     }

@@ -105,7 +105,7 @@ struct Way {
     observer: Option<Weak<dyn Any + Send + Sync>>,
     limit: Limit,
     within: Vec<usize>,
-    /// The call as a layer had it approved.
+    /// The description of the call that a layer got approved.
     approved: Option<String>,
 }
 
@@ -207,12 +207,12 @@ impl Passage {
         }
     }
 
-    /// Notes that a layer had the call approved.
+    /// Records the description of the approved call.
     pub(crate) fn approve(&mut self, call: String) {
         self.way_mut().approved = Some(call);
     }
 
-    /// Returns `true` if a layer had this call approved: this tool, with these arguments.
+    /// Returns `true` if this call was approved: this tool, with these arguments.
     pub(crate) fn is_approved(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
         let approved = self.way().and_then(|way| way.approved.as_ref());
         approved.is_some_and(|approved| *approved == approved_call(tool, arguments))

@@ -63,7 +63,7 @@ impl ServerSpec {
     }
 }
 
-/// A server's description of a tool's behaviour (`annotations`). These are hints of a stranger, not promises.
+/// A server's description of a tool's behaviour (`annotations`). These are untrusted hints, not promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Annotations {
@@ -130,7 +130,7 @@ pub struct ToolSpec {
     pub output_schema: Option<&'static str>,
     /// Hints about behaviour.
     pub annotations: Annotations,
-    /// The server's declarations, where overrides or a view changed them.
+    /// The server's declarations, if overrides or a view changed them.
     declared: Declared,
 }
 
@@ -212,9 +212,9 @@ impl ToolSpec {
         description(description: &'static str): description = Some(description);
         /// Sets `outputSchema`, as JSON text.
         output_schema(schema: &'static str): output_schema = Some(schema);
-        /// Sets the `inputSchema` that the server declares, where overrides changed it.
+        /// Sets the `inputSchema` that the server declares, if overrides changed it.
         with_declared_input_schema(schema: &'static str): declared.input = Some(schema);
-        /// Sets the `outputSchema` that the server declares, or that it declares none, where overrides changed it.
+        /// Sets the `outputSchema` that the server declares, or its absence, if overrides changed it.
         with_declared_output_schema(schema: Option<&'static str>): declared.output = Some(schema);
         /// Sets `readOnlyHint`.
         read_only(hint: bool): annotations.read_only = Some(hint);

@@ -36,7 +36,7 @@ impl CallTool for Client {
         let mut call = self.viewed(call)?;
         call.passage.forget_if_over();
         let observer = &self.supervisor.status.observer;
-        // A stack around this client tells of the call as a whole.
+        // A stack around this client reports the call as a whole.
         if call.passage.is_observed_by(observer) {
             return self.try_once(call, false).await;
         }
@@ -136,7 +136,7 @@ impl Client {
             );
             return Err(self.invalid(what, message));
         }
-        // The configured time counts from when the connection is there.
+        // The configured time starts when the connection is open.
         Ok((connection, given.unwrap_or_else(|| self.patience()).until(limit.end)))
     }
 
@@ -167,7 +167,7 @@ impl Client {
         CallError::invalid_arguments(self.name(), what, "", message)
     }
 
-    /// Makes a call, as a span of its own.
+    /// Makes a call in a separate span.
     async fn try_once(&self, mut call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
         let attempt = Try::begin(&self.supervisor.status.observer, &call, is_all);
         let made = async {
@@ -228,7 +228,7 @@ impl Client {
         #[cfg(feature = "http")]
         learn_headers(connection, call)?;
         let outcome = connection.ask(ask, &call.options, patience).await;
-        // The server refused it before it did anything; its list says which headers it wants.
+        // The server refused it before acting on it; its list declares the required headers.
         #[cfg(feature = "http")]
         if !ask.is_answered && outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
             let listed = tokio::select! {

@@ -279,8 +279,8 @@ async fn idle(opened: &Opened, after: Option<Duration>) {
     }
 }
 
-/// Asks the server now and then whether it is there, until it does not answer. Calls have their own limits, and a server
-/// that is busy with one need not answer anything else.
+/// Pings the server periodically, until it does not answer. Calls have their own limits, and during a call a busy
+/// server need not answer.
 async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Duration) {
     let Some(every) = every else { return pending().await };
     loop {

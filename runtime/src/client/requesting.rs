@@ -10,8 +10,8 @@ use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
 use crate::{CallError, CallOptions, Dispatched};
 
-/// The methods that may be requested: they list, read, complete, or choose notifications. Calls of tools are governed, and have
-/// a door of its own; handshakes, tasks and streams are the client's.
+/// The methods that may be requested: they list, read, complete, or select notifications. Calls of tools are governed,
+/// and have a separate method; handshakes, tasks and streams belong to the client.
 const METHODS: &str = "\
     completion/complete, logging/setLevel, ping, prompts/get, prompts/list, resources/directory/read, \
     resources/list, resources/read, resources/subscribe, resources/templates/list, resources/unsubscribe, \

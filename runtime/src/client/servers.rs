@@ -67,10 +67,10 @@ impl Servers {
         Ok(Self::from_config_with(Config::load(path.as_ref())?, options))
     }
 
-    /// Creates the servers of the environment variable `MCP_SERVERS`; none if it is not set.
+    /// Creates the servers of the environment variable `MCP_SERVERS`; empty if it is not set.
     ///
     /// # Errors
-    /// Fails if its JSON is wrong.
+    /// Fails if its JSON is invalid.
     pub fn from_env() -> Result<Self, FileError> {
         Self::from_env_with(ClientOptions::default())
     }

@@ -112,7 +112,7 @@ impl Supervisor {
                 }
                 Ok(Progress::Failed(failed)) => return Err(failed.error),
                 Ok(Progress::Opening | Progress::Ended) => {}
-                // Not closed by anybody, it went with the runtime that it was in.
+                // The connection was not closed, but ended with its runtime.
                 Err(_) if !has_begun_again && self.is_current(kept.number) => has_begun_again = true,
                 Err(_) if lock(&self.slot).is_shut_down => return Err(self.shut_down_error()),
                 Err(_) => return Err(self.error(Kind::Transport, "the client was closed while it was connecting")),
@@ -254,7 +254,7 @@ impl Supervisor {
 mod tests {
     use super::*;
 
-    /// Returns a keeper that never ends by itself.
+    /// Returns a keeper that never ends.
     fn stuck(number: u64) -> Kept {
         let (orders, _) = mpsc::unbounded_channel();
         let (sender, progress) = watch::channel(Progress::Ended);

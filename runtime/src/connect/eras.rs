@@ -47,9 +47,8 @@ struct FailedAttempt {
     may_take: Option<HandshakeMethod>,
 }
 
-/// Connects to a server, within `patience` in all.
-/// Dropped before the end: its process is killed and its requests are given up. A user who was asked to authorize can
-/// still do so.
+/// Connects to a server, within `patience` in total. If the future is dropped, its process is killed and its requests
+/// are given up. A user can still finish a pending authorization.
 pub(crate) async fn establish(
     (config, options): (&ServerConfig, &ClientOptions),
     (notices, starts): (&Arc<Notices>, &StartLimit),

@@ -3,7 +3,7 @@
 //! Sections "Lifecycle" of 2025-11-25 and "Versioning" of 2026-07-28.
 //!
 //! Dropping `begin` gives up its request (`make`, `initialize`, `try_initialize`, `discover` and `ask` are parts of
-//! it); `HandshakeState` says how far it came. The session cannot be used then: the server may have begun it.
+//! it); `HandshakeState` shows its progress. The session cannot be used then: the server may have begun it.
 
 use std::pin::pin;
 use std::sync::Mutex;
@@ -81,7 +81,7 @@ impl HandshakeState {
 pub(crate) struct ClientInfo {
     pub(crate) name: Implementation,
     pub(crate) capabilities: ClientCapabilities,
-    /// The version that `initialize` asks for.
+    /// The requested version of `initialize`.
     pub(crate) version: ProtocolVersion,
 }
 
@@ -89,7 +89,7 @@ impl ClientInfo {
     /// Returns the `_meta` of requests without a handshake.
     pub(crate) fn stamp(&self, version: ProtocolVersion) -> RequestMetaObject {
         let mut capabilities = self.capabilities.clone();
-        // Every client polls tasks to their end; a server makes none for one that does not say so.
+        // Every client polls tasks to their end; a server only creates tasks for clients that declare this.
         capabilities.extensions.get_or_insert_default().entry(TASKS_EXTENSION_ID.to_owned()).or_default();
         RequestMetaObject::with_client_context(version, self.name.clone(), capabilities)
     }

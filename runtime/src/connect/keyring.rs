@@ -24,7 +24,7 @@ pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
     answer.map_err(|error| unreadable(&error))
 }
 
-/// Returns an entry, whether it is there or not. A program may have chosen another store for all that it keeps.
+/// Returns an entry, which may not exist. A program may have set another default store.
 pub(crate) fn entry(service: &str, user: &str) -> keyring_core::Result<Entry> {
     keyring_core::get_default_store().map_or_else(native, Ok)?.build(service, user, None)
 }

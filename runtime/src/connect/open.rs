@@ -79,7 +79,7 @@ impl Link {
 
 /// Why no transport could be opened.
 pub(crate) enum OpenError {
-    /// The server could not be started, or the configuration does not say how to reach it.
+    /// The server could not be started, or the configuration has no transport.
     Start(Kind, String),
     /// The server could not be reached, or refused.
     #[cfg(feature = "http")]

@@ -376,7 +376,7 @@ impl ClientOptions {
         configured.or(self.connect_timeout).unwrap_or(DEFAULT_CONNECT_TIMEOUT)
     }
 
-    /// Returns the time of a call without a timeout of its own.
+    /// Returns the default time limits of a call.
     pub(crate) fn call_patience(&self, configured: Option<Duration>) -> Patience {
         let timeout = self.call_timeout(configured);
         let total = self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL));
@@ -396,7 +396,7 @@ impl ClientOptions {
         capabilities
     }
 
-    /// Authorizes requests to the server, if the program or the configuration asks for it.
+    /// Returns the authorizer of requests to the server, if the program or the configuration sets one.
     #[cfg(feature = "auth")]
     pub(crate) fn authorizer(
         &self,
@@ -413,8 +413,8 @@ impl ClientOptions {
         Ok(Some(oauth.session(url, config.auth.as_ref(), network)?))
     }
 
-    /// Prepares the authorization that a configuration asks for and the program has not set: with the tokens that
-    /// `mcp-bindgen auth login` keeps for this user.
+    /// Prepares the configured authorization, unless the program has set one. It uses the tokens that `mcp-bindgen auth
+    /// login` stores for this user.
     #[cfg(feature = "auth")]
     pub(crate) fn authorize_as_configured(&mut self, config: &ServerConfig) {
         if config.auth.is_some() {

@@ -138,7 +138,7 @@ impl Connection {
         Ok(answers)
     }
 
-    /// Returns the result of a task, when it is there. A call that is given up cancels its task.
+    /// Waits for the result of a task. If the call is given up, the task is cancelled.
     async fn finished(&self, mut task: Value, options: &CallOptions, mut time: Time) -> Result<Value, RequestError> {
         let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
             return Err(RequestError::invalid("the server created a task without `taskId`"));
@@ -195,7 +195,7 @@ fn unanswered(asked: Value, answered: &mut Map<String, Value>) -> Option<Value> 
     (!asked.is_empty()).then_some(Value::Object(asked))
 }
 
-/// Waits as long as the server wants before it is asked again.
+/// Waits for the server's poll interval.
 async fn pause(task: &Value, options: &CallOptions, patience: Patience) -> Result<(), RequestError> {
     let wanted = task.get("pollIntervalMs").and_then(Value::as_u64).map_or(POLL, Duration::from_millis);
     let pause = tokio::time::sleep(wanted.max(SHORTEST_POLL));

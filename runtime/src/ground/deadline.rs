@@ -54,7 +54,7 @@ impl Deadline {
 /// How long a request may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// When it ends if there is neither an answer nor a sign of progress.
+    /// The deadline without an answer or a progress report.
     pub(crate) first: Deadline,
     /// How long it may go on after a sign of progress.
     pub(crate) timeout: Duration,

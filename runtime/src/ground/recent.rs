@@ -9,7 +9,8 @@ use lru::LruCache;
 use mcp_bindgen_model::Rate;
 use tokio::time::Instant;
 
-/// Keeps so many entries, the ones that were used last. Its memory grows with them: `LruCache::new` takes all of it at once.
+/// Creates a cache of the most recently used entries. Its memory grows with them, while `LruCache::new` allocates all
+/// of it at once.
 pub(crate) fn recent<K: Hash + Eq, V>(most: NonZeroUsize) -> LruCache<K, V> {
     let mut entries = LruCache::unbounded();
     entries.resize(most);

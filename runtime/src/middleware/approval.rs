@@ -14,11 +14,10 @@ use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;
 
-/// Asks for approval of calls: once for each call, however often it is tried. Only a yes approves. If the answer is
-/// no or too late, or the handler panics, the call ends with [`CallError::Denied`]. Concurrent calls are asked about
-/// concurrently.
+/// Asks for approval of calls: once for each call, regardless of its attempts. If the answer is negative or too late,
+/// or the handler panics, the call ends with [`CallError::Denied`]. Concurrent calls are asked about concurrently.
 ///
-/// A yes also counts for `approve` of the server's configuration.
+/// An approval also counts for `approve` of the server's configuration.
 /// [`ClientOptions::on_approval`](crate::ClientOptions::on_approval) only handles calls that no layer approved.
 ///
 /// ```

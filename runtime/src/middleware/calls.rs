@@ -24,8 +24,8 @@ use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 pub struct Calls<S>(S);
 
 impl<S> Calls<S> {
-    /// Calls tools through a service whose clones share state. An error of the service that is not a [`CallError`]
-    /// says nothing about the server: it becomes [`CallError::OutcomeUnknown`].
+    /// Calls tools through a service whose clones share state. An error of the service that is not a [`CallError`] has
+    /// no information about the server: it becomes [`CallError::OutcomeUnknown`].
     pub fn through(service: S) -> Self
     where
         S: Service<ToolCall, Response = ToolResult, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync,

@@ -156,7 +156,7 @@ impl Policy {
         Self { patience, ..self }
     }
 
-    /// Returns `true` if it may allow a call of this tool, as far as the name says.
+    /// Returns `true` if the policy may allow a call of this tool, judging by the name.
     pub(super) fn admits(&self, tool: &str) -> bool {
         match &self.rule {
             Rule::Allow(globs) => globs.name(tool),

@@ -10,8 +10,8 @@ use crate::call::wait;
 use crate::ground::limiter::Limiter;
 use crate::{CallError, ToolCall, ToolResult};
 
-/// Limits the attempts of calls in a time; further ones wait for their turn, in the time of the call. Clones count
-/// together. `limit` of a server's configuration limits the calls of its clients by itself.
+/// Limits the attempts of calls in a time. Further ones wait for their turn, within the time of the call. Clones count
+/// together. `limit` of a server's configuration separately limits the calls of its clients.
 ///
 /// ```
 /// use mcp_bindgen_model::{Rate, ServerConfig};
@@ -26,7 +26,7 @@ use crate::{CallError, ToolCall, ToolResult};
 pub struct RateLimit(Arc<Limiter>);
 
 impl RateLimit {
-    /// Creates a limit of its own.
+    /// Creates a separate limit.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self(Arc::new(Limiter::new(rate)))

@@ -173,7 +173,7 @@ fn may_pass(error: &CallError) -> bool {
     }
 }
 
-/// Marks the error of the last of several tries, where an earlier one may have reached the tool.
+/// Marks the error of the last attempt, because an earlier one may have reached the tool.
 fn after_others(error: &mut CallError) {
     match error {
         CallError::Timeout { dispatched, .. } | CallError::Cancelled { dispatched, .. } => {

@@ -92,7 +92,7 @@ impl<C: CallTool + 'static> Stack<C> {
     }
 
     /// Limits a whole call, including approvals, waiting for other calls, all attempts and the pauses between them. A
-    /// call that exceeds it ends with [`CallError::Timeout`], which says whether the server may have received it.
+    /// call that exceeds it ends with [`CallError::Timeout`], which shows whether the server may have received it.
     /// Timeouts of the call and of the configuration still apply.
     pub fn total_cap(self, cap: Duration) -> Self {
         self.with(|layers| layers.total_cap = Some(TotalCap::shortest(cap, layers.total_cap)))

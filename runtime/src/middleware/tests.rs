@@ -77,7 +77,7 @@ async fn calls_through_a_service_reach_the_service() {
 
 #[tokio::test(start_paused = true)]
 async fn timeout_from_below_after_the_end_of_a_limit_is_that_of_the_limit() {
-    /// A client that takes a moment to say that nothing was sent.
+    /// A client that takes a moment to report that nothing was sent.
     struct Late;
 
     impl CallTool for Late {

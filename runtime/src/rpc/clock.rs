@@ -34,8 +34,8 @@ impl Open {
     }
 }
 
-/// The questions that may belong to a request, and how long they may hold it up in all: a server that asks again and again
-/// must not stretch it without end.
+/// The questions that may belong to a request, with a limit on their total delay: a server that asks again and again
+/// must not extend it forever.
 pub(crate) struct Questions {
     open: watch::Receiver<Open>,
     /// The number of the last question before the request; the request ignores questions up to it.

@@ -136,7 +136,7 @@ pub(crate) enum Unanswered {
     Unknown,
     /// The program declined.
     Declined,
-    /// The server has asked too often.
+    /// The server exceeded its limit.
     TooMany,
     /// The program's own error: code and message.
     Error(i32, String),
@@ -224,7 +224,7 @@ impl Handlers {
     /// Runs a handler within its time; dropping the future aborts it.
     async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
         let answer = answer.clone();
-        // On a task of its own: a handler that panics, at once or later, takes neither the call nor the connection with it.
+        // The handler runs on a separate task, so that its panic does not end the call or the connection.
         let mut tasks = JoinSet::new();
         let (sender, answered) = oneshot::channel();
         tasks.spawn(task(async move {

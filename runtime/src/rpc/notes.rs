@@ -37,7 +37,7 @@ impl Notes {
         &self.redactor
     }
 
-    /// Returns a stranger's text as a message shows it.
+    /// Returns untrusted text for a message.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.redactor.shown(text, LONGEST_MESSAGE)
     }

@@ -176,7 +176,7 @@ impl Questions {
     /// Notes that an answer is on its way.
     pub(super) fn send(&mut self, size: usize, mut sending: Sending) {
         self.on_their_way += 1;
-        // Most have left already. The task that waits for another one asks again, and is woken then.
+        // Most have left already. The task that waits for another one polls again, and is woken then.
         if let Some(outcome) = sending.as_mut().now_or_never() {
             return self.sent(size, outcome.is_ok());
         }

@@ -31,7 +31,7 @@ pub struct Session {
     pub(crate) ledger: Arc<Ledger>,
     sender: Arc<dyn Sender>,
     background: Arc<Background>,
-    /// The `_meta` of every request, in protocol versions without a handshake; none where requests go out as they are.
+    /// The `_meta` of every request, in protocol versions without a handshake; `None` if requests are sent unchanged.
     stamp: Option<Arc<RequestMetaObject>>,
 }
 

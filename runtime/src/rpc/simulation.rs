@@ -56,7 +56,7 @@ impl Chance {
         usize::try_from(self.next() % u64::try_from(n.max(1)).unwrap_or(1)).unwrap_or_default()
     }
 
-    /// `true` once in so many times.
+    /// Returns `true` once in `n` times on average.
     pub(super) fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -163,7 +163,7 @@ impl Simulation {
     }
 }
 
-/// Runs the interleaving of a seed, and says what happened.
+/// Runs the interleaving of a seed, and adds its results to `sums`.
 fn simulate(runtime: &Runtime, seed: u64, sums: &mut Sums) {
     runtime.block_on(async {
         let mut chance = Chance(seed);

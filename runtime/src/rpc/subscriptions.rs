@@ -39,16 +39,16 @@ pub(crate) enum Standing {
     Refused(Refusal),
 }
 
-/// Why a server does not tell of a resource.
+/// The reason why a server does not report changes of a resource.
 #[derive(Clone)]
 pub(crate) enum Refusal {
-    /// It tells of others, or of none.
+    /// The server reports changes of other resources only, or none.
     NotOffered,
     Failed(RequestError),
 }
 
 impl Subscriptions {
-    /// Watches a resource, until [`unwatch`](Self::unwatch). Of one that was refused the server is asked again.
+    /// Watches a resource until [`unwatch`](Self::unwatch). A refused subscription is requested again.
     pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<News> {
         let mut watched = lock(&self.watched);
         let entry =

@@ -29,7 +29,7 @@ pub(crate) enum State {
     Writing { end: Option<u64> },
     /// It has left.
     Written { end: Option<u64> },
-    /// Its response is there.
+    /// The response has arrived.
     Answered,
     /// The caller does not wait any more.
     GivenUp(Dispatched),

@@ -188,7 +188,7 @@ fn as_the_server(error: CallError) -> CallError {
     }
 }
 
-/// Waits for the answer as long as the call says.
+/// Waits for the answer within the time of the call.
 async fn within(call: &ToolCall, mut answering: ServiceFuture) -> Result<ToolResult, CallError> {
     // A result that is ready needs no clock, which a test without a runtime lacks.
     if let Some(outcome) = answering.as_mut().now_or_never() {

@@ -57,7 +57,7 @@ pub(crate) enum Draft {
     D7,
     D2019,
     D2020,
-    /// Any other: 2020-12, and what is left of older ones.
+    /// Any other value: 2020-12, with keywords of older versions.
     Unsaid,
 }
 
@@ -75,7 +75,7 @@ impl Draft {
         drafts.iter().find(|(name, _)| dialect.contains(name)).map_or(Self::Unsaid, |(_, draft)| *draft)
     }
 
-    /// Up to draft 7, keywords beside `$ref` are ignored, and `$id: "#here"` is an anchor.
+    /// Returns `true` up to draft 7, in which keywords beside `$ref` are ignored and `$id: "#here"` is an anchor.
     pub(crate) fn ref_stands_alone(self) -> bool {
         self <= Self::D7
     }
@@ -156,7 +156,7 @@ impl<'a> Bundle<'a> {
         let target = self.resolve(from, reference);
         let (_, anchor) = uri::split(reference);
         match (&target, self.dynamic_anchors.get(anchor)) {
-            // Another schema of the same anchor may stand in for it.
+            // Another schema with the same anchor may replace it.
             (Target::Here(pointer), Some(places)) if places.contains(pointer) && places.len() > 1 => None,
             _ => Some(target),
         }
@@ -217,7 +217,7 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// Indexes what a schema calls itself, and gives the base URI that holds inside it.
+    /// Indexes the names of a schema, and returns its base URI.
     fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &Arc<str>) -> Arc<str> {
         let text = |key: &str| lookup(map, key).and_then(Value::as_str);
         let mut base = Arc::clone(base);

@@ -5,7 +5,7 @@ pub(super) fn split(reference: &str) -> (&str, &str) {
     reference.split_once('#').unwrap_or((reference, ""))
 }
 
-/// Decodes percent escapes; `None` where they are malformed or do not give UTF-8.
+/// Decodes percent escapes; returns `None` if they are malformed or not UTF-8.
 pub(super) fn decode(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();

@@ -27,7 +27,7 @@ struct Reading<'p> {
 /// A part of a pattern: its size, and whether it may be repeated.
 type Part = (usize, bool);
 
-/// A member of a class: its size, and the character, where it is one.
+/// The size of a class, and its character if there is only one.
 type Member = (usize, Option<char>);
 
 impl Reading<'_> {
@@ -75,7 +75,7 @@ impl Reading<'_> {
         self.takes(')').then_some(size.max(1))
     }
 
-    /// How often the part before is written out.
+    /// Returns how often the previous part is repeated.
     fn repeated(&mut self, can_repeat: bool) -> Option<usize> {
         let times = match self.characters.peek() {
             Some('*' | '+' | '?') => {

@@ -21,7 +21,7 @@ use crate::texts::text_or_json;
 /// Places, and unions in unions, nest at most this deep.
 const DEEPEST: usize = 64;
 
-/// The question whether what the server may answer now is read by the types of before.
+/// A check whether the old types read every possible answer of the server.
 pub(super) struct Answers<'v> {
     /// The schema of the server's answers now.
     now: &'v Version<'v>,
@@ -158,7 +158,7 @@ impl<'v> Answers<'v> {
         failure::of_both_booleans(failures)
     }
 
-    /// Integers without a bound are what a type without one takes.
+    /// Checks integers; without bounds, the default integer type must hold them.
     fn integers(&mut self, case: &Case, least: i128, most: i128) -> Vec<Failure> {
         let (low, high) = case.integers(self.now);
         let (implied_low, implied_high) =
@@ -283,7 +283,7 @@ impl<'v> Answers<'v> {
         failure::of_alternatives(tried, kind, whole).unwrap_or_else(|failure| vec![failure])
     }
 
-    /// Which branch reads an object hangs on one property; tags that no branch has are read as they come.
+    /// Checks a tagged union: one property selects the branch, and unlisted tags are read as plain values.
     fn tagged(&mut self, case: &Case, tag: &str, union: &UnionShape, depth: usize) -> Vec<Failure> {
         let Some(asked) = case.property(self.now, tag, &mut self.patterns) else {
             return vec![self.sampler.missing(case, tag, true)];

@@ -16,7 +16,7 @@ use crate::number::is_integral;
 /// The maximum number of distinguished cases.
 const MOST_CASES: usize = 128;
 
-/// All cases together have about so many schemas at the most.
+/// The approximate limit on schemas of all cases together.
 const MOST_SCHEMAS: usize = 32_768;
 
 /// The budget for distinguishing cases in a document; the rest stays undistinguished.
@@ -104,7 +104,7 @@ impl Partial {
         }
     }
 
-    /// Returns the cases of a choice that are possible; this one where it says what one of them adds.
+    /// Returns the possible cases of a choice, or this case if one of them adds nothing.
     fn chosen(&self, version: &Version<'_>, choice: &Choice) -> Vec<Self> {
         let mut chosen: Vec<Self> = Vec::new();
         for way in choice {
@@ -158,7 +158,7 @@ impl Case {
         self.kinds(version) == Kinds::OBJECT && self.required(version).iter().any(is_impossible)
     }
 
-    /// Returns the values, where they are listed.
+    /// Returns the values, if they are listed.
     pub(super) fn values(&self, version: &Version<'_>) -> Option<Vec<Value>> {
         let mut listing = self.0.iter().filter(|id| version.node(**id).allowed.is_some());
         let kinds = self.kinds(version);
@@ -169,7 +169,7 @@ impl Case {
         Some(first.filter(is_value).cloned().collect())
     }
 
-    /// Returns the values of a kind, where they are listed or few.
+    /// Returns the values of a kind, if they are listed or few.
     pub(super) fn listed(&self, version: &Version<'_>, kind: Kinds, patterns: &mut Patterns) -> Option<Vec<Value>> {
         let values = match kind {
             Kinds::NULL => Some(vec![Value::Null]),
@@ -191,7 +191,7 @@ impl Case {
         self.assertions(version).flat_map(|asserted| &asserted.maximum)
     }
 
-    /// Returns the least and the greatest integer, where there are bounds.
+    /// Returns the minimum and the maximum integer, if they are bounded.
     pub(super) fn integers(&self, version: &Version<'_>) -> (Option<i128>, Option<i128>) {
         (self.minimum(version).map(Limit::least).max(), self.maximum(version).map(Limit::greatest).min())
     }
@@ -221,7 +221,7 @@ impl Case {
         keys
     }
 
-    /// Returns the schemas for the value of a property; `None` where there can be none.
+    /// Returns the schemas for the value of a property, or `None` if the property is forbidden.
     pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Option<Conjunction> {
         let mut asked = Conjunction::new();
         for id in &self.0 {
@@ -253,7 +253,7 @@ impl Case {
         patterns.map(asked).collect()
     }
 
-    /// Returns the schemas for an item; `None` where there can be none.
+    /// Returns the schemas for an item, or `None` if the item is forbidden.
     pub(super) fn item(&self, version: &Version<'_>, index: usize) -> Option<Conjunction> {
         let item = |id: &SchemaId| {
             let node = version.node(*id);

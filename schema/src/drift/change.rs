@@ -204,13 +204,13 @@ pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the number of changes that [`told`] leaves out.
+/// Returns the number of changes that [`told`] omits.
 #[must_use]
 pub fn untold(changes: &[Change], at_most: usize) -> usize {
     grouped(changes).iter().skip(at_most).map(Vec::len).sum()
 }
 
-/// Two columns: what it means, and what it is.
+/// Prints two columns: the class, and the change.
 impl fmt::Display for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tool = if self.tool.is_empty() { "server".to_owned() } else { printable(&self.tool) };

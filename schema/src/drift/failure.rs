@@ -22,7 +22,7 @@ pub(super) enum Reason {
     Typed(Kinds),
     /// A listed value.
     Value(Value),
-    /// Texts or numbers beyond what is listed.
+    /// Strings or numbers that are not listed.
     Unlisted,
     /// The demand of a keyword.
     Keyword(&'static str),
@@ -41,7 +41,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// That a value fails: by itself, or as the kind that it alone makes up.
+    /// Returns the reason for a failing value: the value, or its kind if it is the only value of that kind.
     pub(super) fn of_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Kind(Kinds::NULL),
@@ -49,7 +49,7 @@ impl Reason {
         }
     }
 
-    /// Both reasons as one, where that says the same.
+    /// Merges two reasons, if the result means the same.
     fn with(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::Kind(kinds), Self::Kind(more)) => Some(Self::Kind(*kinds | *more)),
@@ -58,7 +58,7 @@ impl Reason {
     }
 }
 
-/// Says of a place that took every kind of values which kinds are left, where many are gone.
+/// Names the remaining kinds of an untyped place, if most kinds are lost.
 pub(super) fn of_untyped(failures: &mut [Failure], taken: impl Iterator<Item = Kinds>) {
     const MANY: usize = 4;
     if taken.fold(Kinds::NONE, |all, kinds| all | kinds) != Kinds::ALL {
@@ -83,7 +83,7 @@ impl Failure {
         Self { steps: Vec::new(), reason, candidates }
     }
 
-    /// At a place below: `candidates` are made of the values that fail there.
+    /// Moves the failure to a place below: `candidates` builds values from those that fail there.
     pub(super) fn below(mut self, steps: &[&str], candidates: impl FnMut(&Value) -> Vec<Value>) -> Self {
         self.steps.extend(steps.iter().rev().map(|step| (*step).to_owned()));
         let mut wrapped: Vec<Value> = Vec::new();
@@ -137,7 +137,7 @@ pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Fa
     }
 }
 
-/// The values that fail are put together for so many alternatives.
+/// The maximum number of alternatives whose failing values are combined.
 const MOST_TOGETHER: usize = 16;
 /// The maximum number of failing values of one alternative that are combined.
 const MOST_EACH: usize = 4;
@@ -159,8 +159,8 @@ fn together<'f>(mut each: impl Iterator<Item = impl Iterator<Item = &'f Value>>)
     all.into_iter().map(Value::Object).collect()
 }
 
-/// Picks the failures to report where no alternative takes all values of a kind: those of the one that is of the kind, if
-/// there is one. `whole` is a failure of all the values; as the error it also has those that fail one alternative.
+/// Selects the failures to report if no alternative takes all values of a kind. If only one alternative has that kind,
+/// its failures count. `whole` creates a failure of all values, with the values that fail one alternative.
 pub(super) fn of_alternatives(
     tried: Vec<Vec<Failure>>,
     kind: Kinds,

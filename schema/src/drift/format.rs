@@ -13,8 +13,8 @@ struct Format {
     most: usize,
 }
 
-/// Returns a format with a row of the table: its name, a sample, and then what is before, and after, a character and
-/// how many there are.
+/// Creates a row of the table of formats. It has a name, a sample, the texts before and after a repeated character, and
+/// the maximum count.
 const fn format(
     name: &'static str,
     sample: &'static str,
@@ -58,14 +58,15 @@ pub(super) fn sample(name: &str) -> Option<&'static str> {
     known(name).map(|format| format.sample)
 }
 
-/// Returns a text of a format with so many characters.
+/// Returns a text of a format with `length` characters.
 pub(super) fn of_length(name: &str, length: usize) -> Option<String> {
     let Format { before, fill, after, most, .. } = known(name)?;
     let count = length.checked_sub(before.len() + after.len()).filter(|count| (1..=*most).contains(count))?;
     Some(format!("{before}{}{after}", fill.to_string().repeat(count)))
 }
 
-/// Only what is sure: an empty text has none of these formats, and a sample has its own.
+/// Returns `true` or `false` only if that is certain: an empty text has none of these formats, and a sample has its
+/// own.
 pub(super) fn has(name: &str, text: &str) -> Option<bool> {
     let Some(format) = known(name) else { return Some(true) };
     let is_sure = text == format.sample || of_length(name, text.len()).as_deref() == Some(text);

@@ -26,7 +26,7 @@ pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Change>
     interface.found
 }
 
-/// Returns `true` where code that calls one tool compiles as calls of another.
+/// Returns `true` if code that calls one tool also compiles with another.
 pub(super) fn takes_calls(old: &Value, new: &Value) -> bool {
     let [old, new] = [old, new].map(|schema| Version::read(schema, Role::Input).document);
     match (old.shapes.get(old.root), new.shapes.get(new.root)) {
@@ -170,7 +170,7 @@ impl Interface<'_> {
                 (Presence::Required, Presence::Required) => {}
                 (Presence::Required, _) => self.source(&place, ChangeKind::FieldOptional, "optional now"),
                 (_, Presence::Required) => self.source(&place, ChangeKind::FieldRequired, "required now"),
-                // A nullable property without a default of `null` tells absent from `null`.
+                // A nullable property without a default of `null` distinguishes absent from `null`.
                 (left, right) if left != right && field.slot.nullable == now.slot.nullable => {
                     self.source(&place, ChangeKind::Absence, "absent and `null` are distinguished differently");
                 }
@@ -200,7 +200,7 @@ impl Interface<'_> {
         }
     }
 
-    /// Which fields are boxed: a type that leads back to its holder now is.
+    /// Compares boxed fields: a type that refers back to its holder is boxed.
     fn boxes(&mut self, (old, before): (ShapeId, &StructShape), (new, now): (ShapeId, &StructShape), pointer: &str) {
         if !self.old.has_boxes() && !self.new.has_boxes() {
             return;
@@ -348,7 +348,7 @@ impl Interface<'_> {
             }
         }
         let roles = [self.old.document.role, self.new.document.role];
-        // A tagged union from the server has a variant for what it does not list.
+        // A tagged union from the server has a variant for unlisted tags.
         let called = |is_new: bool, labels: &[&str]| {
             let (union, role) = if is_new { (new, roles[1]) } else { (old, roles[0]) };
             names::branches(labels, role == Role::Output && union.tag.is_some())
@@ -400,7 +400,7 @@ fn by_wire(object: &StructShape) -> HashMap<&str, &Field> {
     object.fields.iter().map(|field| (field.wire.as_str(), field)).collect()
 }
 
-/// Names the type of a shape in the words of JSON.
+/// Returns the JSON name of a shape's type.
 fn word(shape: &Shape) -> &'static str {
     match shape {
         Shape::Anything | Shape::AnyOf(_) => "any value",

@@ -33,15 +33,15 @@ impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
         Self { known: HashMap::new(), provisional: Vec::new(), open: 0, leans_on: NOTHING }
     }
 
-    /// Returns the verdict on a pair, where there is one.
+    /// Returns the verdict on a pair, if known.
     pub(super) fn get(&mut self, key: &K) -> Option<V> {
         let known = self.known.get(key)?;
         self.leans_on = self.leans_on.min(known.leans_on);
         Some(known.verdict.clone())
     }
 
-    /// Opens a pair. Until it is closed it counts as `fine`; `None` where it may lead back to itself about the same value, so
-    /// that no such assumption holds.
+    /// Opens a pair, which counts as `fine` until it is closed. `None` means that no assumption is valid, because the
+    /// pair may recur for the same value.
     pub(super) fn open(&mut self, key: &K, fine: Option<V>) -> Opened {
         if let Some(verdict) = fine {
             self.known.insert(key.clone(), Known { verdict, leans_on: self.open });

@@ -150,7 +150,7 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
     }
 }
 
-/// The tools that are called otherwise now.
+/// Adds the tools whose Rust names have changed.
 fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     let (before, now) = (names_of(&old.tools), names_of(&new.tools));
     if before == now {
@@ -177,7 +177,7 @@ fn renamed_tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     }));
 }
 
-/// Returns `true` if a server refuses every call of a tool that is no task.
+/// Returns `true` if a server only accepts calls of the tool as tasks.
 fn is_task(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }

@@ -43,7 +43,7 @@ pub(super) fn skill_changes(old: &[Value], new: &[Value], changes: &mut Vec<Chan
     }
 }
 
-/// Describes the change of a skill, by its files where they are listed.
+/// Describes the change of a skill, by its files if they are listed.
 fn changed_files(old: &Value, new: &Value) -> String {
     const MOST: usize = 5;
     let digests = |skill: &Value| -> BTreeMap<String, Value> {
@@ -62,7 +62,7 @@ fn changed_files(old: &Value, new: &Value) -> String {
     format!("has other content in {}", listed(files, MOST))
 }
 
-/// Those that are called otherwise in Rust now.
+/// Adds the offers whose Rust names have changed.
 fn renamed_offers(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     for (what, word, pointer, before, now) in [
         ("prompt", "prompt", "/prompts", &old.prompts, &new.prompts),

@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 const LARGEST: usize = 1 << 20;
 const LONGEST_SAMPLE: usize = 512;
 
-/// Patterns that were compiled; `None` where this is no pattern that can be decided in linear time.
+/// The compiled patterns; `None` for a pattern that cannot be matched in linear time.
 #[derive(Default)]
 pub(super) struct Patterns(HashMap<String, Option<Automaton>>);
 
@@ -49,7 +49,7 @@ impl Patterns {
     }
 }
 
-/// One way of matching, which is linear and small: what is matched are a few samples.
+/// Compiles a pattern for a linear and small matcher, because only a few samples are matched.
 pub(crate) fn compile(pattern: &str) -> Option<Automaton> {
     let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
     let spelled = ecma(pattern);
@@ -140,7 +140,7 @@ pub(super) fn is_everywhere(pattern: &str) -> bool {
     })
 }
 
-/// Adds a match: `more` rounds of what repeats, and of each class the first character or the last.
+/// Appends a match with `more` repetitions, and with the first or the last character of each class.
 fn write(hir: &Hir, text: &mut String, more: usize, is_last: bool) -> Option<()> {
     if text.len() > LONGEST_SAMPLE {
         return None;

@@ -33,8 +33,8 @@ impl Renamed<'_> {
     }
 }
 
-/// Returns the things of the old list that are called otherwise now, or are gone and left their name to another;
-/// `named` gives the name of each of a list, and `of` is what the things are: `"tool"`.
+/// Returns the renamed items of the old list, and removed items whose name now belongs to another. `named` returns the
+/// names of a list, and `of` is the kind of items: `"tool"`.
 pub(super) fn renamed<'w>(
     old: &[&'w str],
     new: &[&'w str],

@@ -35,7 +35,7 @@ impl Argument {
     }
 }
 
-/// Returns `true` where an expression may be of either type: literals of integers are of both kinds.
+/// Returns `true` if an expression may have either type: literals fit both integer types.
 pub(super) fn is_interchangeable(old: &str, new: &str) -> bool {
     old == new || old.replace("u64", "i64") == new.replace("u64", "i64")
 }
@@ -47,7 +47,7 @@ pub(super) struct Misread {
     pub(super) signatures: Signatures,
 }
 
-/// Returns `true` where calls with the old arguments compile with the new ones.
+/// Returns `true` if calls with the old arguments compile with the new ones.
 pub(super) fn takes_calls(old: &[Argument], new: &[Argument]) -> bool {
     let fits = |(before, now): (&Argument, &Argument)| {
         let twin = new.iter().find(|argument| argument.wire == before.wire);
@@ -175,7 +175,7 @@ impl<'d> Rust<'d> {
         }
     }
 
-    /// Returns the arguments of `new`; `None` where a type has no `new`.
+    /// Returns the arguments of `new`, or `None` if the type has no `new`.
     pub(super) fn arguments(&self, id: ShapeId, object: &StructShape) -> Option<Vec<Argument>> {
         let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
         let is_asked_for = |field: &Field| field.presence == Presence::Required && !self.is_constant(field.slot);

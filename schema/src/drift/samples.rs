@@ -38,7 +38,7 @@ pub(super) struct Sampler<'v> {
 
 /// Larger values prove nothing that smaller ones do not.
 const LARGEST_VALUE: usize = 2_000;
-/// When so much was judged, no more values are looked for.
+/// The work after which no more values are searched.
 const MOST_WORK: usize = 200_000;
 
 /// The number of other values that are tried for each property of an invalid object.
@@ -62,7 +62,7 @@ impl<'v> Sampler<'v> {
         }
     }
 
-    /// Values of a place, the smallest first; none where none is found.
+    /// Returns values of a place, the smallest first; empty if none is found.
     pub(super) fn values(&mut self, conjunction: &Conjunction) -> Rc<Vec<Value>> {
         if let Some(known) = self.known.get(conjunction) {
             return Rc::clone(known);
@@ -86,7 +86,7 @@ impl<'v> Sampler<'v> {
         values
     }
 
-    /// Values of a property; `None` where there can be none.
+    /// Returns values of a property, or `None` if it is forbidden.
     pub(super) fn property(&mut self, case: &Case, key: &str) -> Option<Rc<Vec<Value>>> {
         let asked = case.property(self.version, key, &mut self.patterns)?;
         Some(self.values(&asked))
@@ -104,7 +104,7 @@ impl<'v> Sampler<'v> {
         values
     }
 
-    /// Returns the largest object of a case with a property of its own, to be valid where the smallest is not.
+    /// Returns the largest object of a case with the given property. It may be valid if the smallest is not.
     pub(super) fn largest_with(&mut self, case: &Case, key: &str, value: &Value) -> Option<Value> {
         if !self.affords([value]) {
             return None;
@@ -218,7 +218,7 @@ impl<'v> Sampler<'v> {
             let examples = source.get("examples").and_then(Value::as_array).into_iter().flatten();
             texts.extend(examples.chain(source.get("default")).filter_map(Value::as_str).map(str::to_owned));
         }
-        // A proof holds for those who check formats too, where it can.
+        // If possible, a witness is also valid for validators that check formats.
         texts.sort_by_cached_key(|text| formats().any(|name| format::has(name, text) != Some(true)));
         texts.into_iter().map(Value::from).collect()
     }
@@ -239,7 +239,7 @@ impl<'v> Sampler<'v> {
         arrays
     }
 
-    /// Returns an array of that length, where that is not too long to prove anything.
+    /// Returns an array of that length, unless it is too long for a witness.
     pub(super) fn array_of(&mut self, case: &Case, length: u64) -> Option<Value> {
         let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITEMS)?;
         self.array(case, length, None)
@@ -328,8 +328,7 @@ impl<'v> Sampler<'v> {
         Some(object)
     }
 
-    /// Returns the object; where it breaks a condition that another value of one of its own properties keeps, with that
-    /// value.
+    /// Returns the object. If it violates a condition, another value for one of its properties is tried.
     fn satisfying(
         &mut self,
         case: &Case,

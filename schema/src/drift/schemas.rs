@@ -54,7 +54,7 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
     changes
 }
 
-/// Returns `true` if handlers return what is in a result, and not all of it.
+/// Returns `true` if handlers return only the content of a wrapper.
 fn is_unwrapped(schema: &Value, Version { document, .. }: &Version<'_>) -> bool {
     document.role == Role::Output && wrapper::wrapped_field(schema, document).is_some()
 }
@@ -107,7 +107,7 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
     for difference in interface::differences(&old.document, &new.document) {
         let pointer = format!("{root}{}", difference.pointer);
         let is_told = || changes.iter().any(|change| change.class == Class::Breaking && change.pointer == pointer);
-        // The compiler says nothing of a silent change, whatever else the place breaks.
+        // The compiler does not report a silent change, even if it reports other changes of the same place.
         if difference.class == Class::Silent || !is_told() {
             changes.push(Change { tool: tool.to_owned(), pointer, ..difference });
         }
@@ -130,7 +130,7 @@ struct Proof<'p> {
     old: &'p Version<'p>,
     new: &'p Version<'p>,
     patterns: Patterns,
-    /// A value that proves some failure, where one was looked for.
+    /// The witness of any failure, once it was searched.
     general: Option<Option<Value>>,
 }
 

@@ -8,7 +8,7 @@ use crate::{Document, Kinds};
 pub(super) enum Sent {
     /// Any JSON.
     Anything,
-    /// The values that these shapes print; `null` too, where `null` is set.
+    /// The values that these shapes print, and `null` if `null` is set.
     Shapes { shapes: Vec<ShapeId>, null: bool },
 }
 
@@ -24,7 +24,7 @@ impl Sent {
         *null || ids.iter().any(|shape| shapes.takes_null(Slot { shape: *shape, nullable: false }))
     }
 
-    /// Returns the types under a key; `None` where the key is never sent.
+    /// Returns the types under a key, or `None` if the key is never sent.
     pub(super) fn property(&self, shapes: &Shapes, key: &str) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
@@ -41,7 +41,7 @@ impl Sent {
         })
     }
 
-    /// Returns the types under keys that no schema declares; `None` where there are none.
+    /// Returns the types under undeclared keys, or `None` if there are none.
     pub(super) fn others(&self, shapes: &Shapes) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) => kept(object.unknown),

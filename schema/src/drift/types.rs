@@ -18,7 +18,7 @@ pub(super) struct Types<'s> {
     steps: usize,
 }
 
-/// Prints a value as the types of a document do; `None` where they do not read it.
+/// Prints a value like the types of a document, or returns `None` if they do not read it.
 pub(super) fn printed(document: &crate::Document<'_>, value: &Value) -> Option<Value> {
     printed_at(document, Slot { shape: document.root, nullable: false }, value)
 }
@@ -28,8 +28,7 @@ pub(super) fn printed_at(document: &crate::Document<'_>, slot: Slot, value: &Val
     Types { shapes: &document.shapes, role: document.role, steps: 0 }.slot(slot, value)
 }
 
-/// Returns `true` if an enumeration takes texts that it does not list: a constant stays one, for it tells branches
-/// apart.
+/// Returns `true` if an enumeration takes unlisted strings. A constant does not, because it distinguishes branches.
 pub(super) fn is_open(role: Role, values: &[String]) -> bool {
     role == Role::Output && values.len() > 1
 }

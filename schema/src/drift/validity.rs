@@ -54,7 +54,7 @@ pub(super) fn is_valid_with(
     Judge { version, patterns, steps: 0, formats, known: HashMap::new() }.schema(schema, value, 0)
 }
 
-/// False where one is false, true where all are true.
+/// Returns `false` if a verdict is `false`, `true` if all are `true`, and otherwise `None`.
 fn all(verdicts: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let mut all = Some(true);
     for verdict in verdicts {

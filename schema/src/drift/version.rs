@@ -11,7 +11,7 @@ use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId};
 use crate::number::{ByValue, hashed};
 use crate::{Document, Role};
 
-/// Schemas that hold together; none means anything.
+/// Schemas that all apply; an empty list allows anything.
 pub(super) type Conjunction = Vec<SchemaId>;
 
 pub(super) struct Version<'a> {
@@ -35,7 +35,7 @@ struct Index {
     allowed: HashMap<u64, Vec<usize>>,
 }
 
-/// Judging values costs at most so many steps in a document, and so many more for each of its schemas.
+/// The limit on steps for validating values in a document, plus a part for each of its schemas.
 const MOST_STEPS: usize = 100_000;
 const MOST_STEPS_EACH: usize = 400;
 
@@ -43,7 +43,8 @@ impl<'a> Version<'a> {
     pub(super) fn read(schema: &'a Value, role: Role) -> Self {
         let mut reporter = Reporter::new("", 0, "");
         let mut document = Document::read(schema, role, &mut reporter);
-        // Generated types send what they keep. Reading may leave it out: a type that keeps more refuses less.
+        // Generated types send all properties that they store. For reading this may be omitted: a type that stores more
+        // refuses less.
         if role == Role::Input {
             document.keep_declared();
         }
@@ -58,7 +59,7 @@ impl<'a> Version<'a> {
         Self { document, assertions, possible, root: SchemaId::ROOT, indexes, fingerprints, steps }
     }
 
-    /// After so many comparisons of places with another version, the rest is undecided.
+    /// Returns the limit on comparisons with another version, after which the rest is undecided.
     pub(super) fn most_comparisons(&self, other: &Version<'_>) -> usize {
         const MOST: usize = 20_000;
         const MOST_EACH: usize = 20;
@@ -136,7 +137,7 @@ impl<'a> Version<'a> {
         self.index(id).is_some_and(|index| index.required.contains(key))
     }
 
-    /// Returns `true` if a value is among those that a schema lists; true where it lists none.
+    /// Returns `true` if a schema lists a value, or lists no values at all.
     pub(super) fn lists(&self, id: SchemaId, value: &Value) -> bool {
         let Some(allowed) = &self.node(id).allowed else { return true };
         let Some(index) = self.index(id) else { return true };
@@ -212,7 +213,7 @@ fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
     asserted.dependent_required.extend(needed.into_iter().filter(|(_, needs)| !needs.is_empty()));
 }
 
-/// Which schemas have a value that ends: one that requires itself has none.
+/// Finds the schemas with a finite value: a schema that requires itself has none.
 fn possible(document: &Document<'_>, assertions: &[Assertions]) -> Vec<bool> {
     // Each round finds values that nest one deeper.
     const MOST_ROUNDS: usize = 64;
@@ -232,7 +233,7 @@ fn possible(document: &Document<'_>, assertions: &[Assertions]) -> Vec<bool> {
     vec![true; assertions.len()]
 }
 
-/// Returns `true` if a schema has a value, where it is known of the others.
+/// Returns `true` if a schema has a value, given the known schemas.
 fn has_value(document: &Document<'_>, possible: &[bool], id: SchemaId) -> bool {
     let node = document.schemas.get(id);
     let is_possible = |id: &SchemaId| possible.get(id.index()) != Some(&false);

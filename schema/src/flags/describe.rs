@@ -92,7 +92,7 @@ impl Flags {
     fn describe_below(&self, schemas: &Schemas<'_>, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
         let required = view.required(|_| None);
         let properties = view.properties();
-        // Among so many names, other forms of one are not looked for.
+        // With this many names, other forms of a name are not searched.
         let has_forms = properties.len() <= MOST_FLAGS;
         if !has_forms && !above.path.is_empty() {
             return;
@@ -103,7 +103,7 @@ impl Flags {
             path.push(name.to_owned());
             let is_required = above.is_required && required.contains(&name);
             let inner = place.view(&self.shapes);
-            // The exact name of another property may hide what is inside an object.
+            // The exact name of another property may hide a nested property.
             if path.len() > 1 && !self.leads_to(&path.join("."), &path) {
                 continue;
             }
@@ -127,7 +127,7 @@ impl Flags {
         }
     }
 
-    /// The flag for any key of a map.
+    /// Adds the flag for any key of a map.
     fn describe_map(&self, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
         let values: Option<Slot> = view.maps.first().copied();
         let Some(place) = values.map(Place::of).or_else(|| view.has(Kinds::OBJECT).then(Place::anything)) else {
@@ -194,7 +194,7 @@ impl Flags {
     }
 }
 
-/// Names the type of a value.
+/// Returns the placeholder for a value's type.
 fn word(view: &View<'_>) -> String {
     if view.is_anything() {
         return "VALUE".to_owned();

@@ -34,7 +34,7 @@ pub enum FlagFaultKind {
     Twice,
     /// A file, or the standard input, cannot be read.
     Unreadable,
-    /// An option of the program, where a property was expected.
+    /// An option of the program, in place of a property.
     Own,
     /// A required property was not given.
     Missing,

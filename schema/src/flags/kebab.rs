@@ -1,5 +1,5 @@
-/// Returns the form in which people write a name: lower case, words joined by `-`. `None` where it is the name itself,
-/// or where it holds what has no such form.
+/// Returns the kebab case of a name: lower case, words joined by `-`. Returns `None` if the name equals it, or has no
+/// such form.
 pub(super) fn kebab(name: &str) -> Option<String> {
     if !name.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-')) {
         return None;

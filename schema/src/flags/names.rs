@@ -45,7 +45,7 @@ impl Flags {
         }
     }
 
-    /// Returns the meaning of `--arg NAME=VALUE`: every name, also undeclared ones where the schema allows them.
+    /// Returns the meaning of `--arg NAME=VALUE`: every declared name, and undeclared names if the schema allows them.
     pub(super) fn argument(&self, name: &str, is_quoted: bool) -> Meaning {
         let root = self.root_view();
         if let Some(found) = self.property_of(&root, name) {
@@ -110,7 +110,7 @@ impl Flags {
         if path.is_empty() || rest.is_empty() {
             return None;
         }
-        // Keys of maps are anybody's: a dot goes on only where there is something to go on into.
+        // Keys of maps may contain dots, so a dot only selects a member if the value can have members.
         let place = if view.maps.is_empty() && !view.has(Kinds::OBJECT) && view.properties().is_empty() {
             view.undeclared()?
         } else {

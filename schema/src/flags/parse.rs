@@ -34,7 +34,7 @@ impl Flags {
     /// error.
     ///
     /// # Errors
-    /// All that is wrong with the words, and what is required and missing.
+    /// Fails with all faults of the words, and with missing required properties.
     pub fn parse(
         &self,
         words: &[String],
@@ -88,7 +88,7 @@ struct Parser<'p> {
     written: HashMap<Vec<String>, Written>,
     /// Places that more than one word is for.
     several: HashSet<Vec<String>>,
-    /// Places that somebody meant to give a value, whether that was one or not.
+    /// Places for which a value was given, valid or not.
     attempted: HashSet<Vec<String>>,
     faults: Vec<FlagFault>,
     stdin_is_read: bool,
@@ -131,7 +131,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `--arg NAME=VALUE`, where NAME may be a JSON string.
+    /// Handles `--arg NAME=VALUE`, in which NAME may be a JSON string.
     fn by_any_name(&mut self, text: &str) {
         let (name, given, is_quoted) = any_name(text);
         if given == Given::Nothing {
@@ -235,7 +235,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns a word, typed by its place; `@` reads a file where a string may stand.
+    /// Parses a word by its place; `@` reads a file if a string is allowed.
     fn value(&mut self, flag: &str, view: &View<'_>, text: &str, is_element: bool) -> Option<Value> {
         if view.has(Kinds::STRING)
             && let Some(name) = text.strip_prefix('@')
@@ -264,7 +264,7 @@ impl Parser<'_> {
         }
     }
 
-    /// JSON, or `@` and the file that it is in.
+    /// Parses JSON, or reads it from a file after `@`.
     fn json(&mut self, flag: &str, text: &str) -> Option<Value> {
         let read = match text.strip_prefix('@') {
             Some(name) => Some(self.file(flag, name, None)?),
@@ -324,7 +324,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Writes a value, unless another flag has written it, a part of it, or what it is a part of.
+    /// Assigns a value, unless another flag has set it, a part of it, or a value that contains it.
     fn assign(&mut self, flag: &str, found: &Found, value: Value, is_element: bool) {
         let path = &found.path;
         let before = self.written.get(path).copied();
@@ -367,7 +367,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Says what is required and not there, all through the arguments.
+    /// Adds faults for missing required properties, at all levels.
     fn missing(&mut self, place: &Place, value: &Value, path: &mut Vec<String>) {
         let Value::Object(members) = value else { return };
         let flags = self.flags;

@@ -88,7 +88,7 @@ impl Flags {
         Some(self.print_plain(&name, &place, value).unwrap_or_else(|| name.with_json(value)))
     }
 
-    /// Returns the flag `--NAME` of this property, if that is what the name means.
+    /// Returns the place of the flag `--NAME`, if the name selects this property.
     pub(super) fn flag_of(&self, name: &str, path: &[String]) -> Option<Place> {
         if name.is_empty() || name_and_value(name).1 != Given::Nothing || name.ends_with(':') || self.is_own(name) {
             return None;
@@ -113,7 +113,7 @@ impl Flags {
         None
     }
 
-    /// Returns the members of an object, each by dots; `None` where one of them has no plain form.
+    /// Prints the members of an object as dotted flags, or returns `None` if a member has no plain form.
     fn print_members(&self, above: &str, path: &[String], members: &Map<String, Value>) -> Option<Vec<String>> {
         if members.is_empty() {
             return None;
@@ -155,7 +155,7 @@ impl Flags {
                 (!words.is_empty() && !is_whole).then_some(words)
             }
             _ if view.repeats() => None,
-            // Shown for what it is.
+            // The whole value is printed as JSON.
             Value::Array(_) | Value::Object(_) => None,
             value => {
                 let text = text_of(&view, value)?;

@@ -12,14 +12,14 @@ use crate::texts::{listed, text_or_json};
 /// Shown of a list of values, at most.
 const MOST_VALUES: usize = 12;
 
-/// Why a word is no value of its place: what was expected, and what may have been meant.
+/// The error for an invalid word: the expected values, and suggestions.
 #[derive(Debug)]
 pub(super) struct Unfit {
     pub(super) expected: String,
     pub(super) help: Option<String>,
 }
 
-/// Types a word. The schema decides: a string stays as it was written, and what is no string is JSON, spelled exactly.
+/// Parses a word by the schema: a string is taken literally, and any other value must be exactly its JSON.
 pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
     let takes_text = view.takes_text(text);
     let has_others = [Kinds::BOOLEAN, Kinds::INTEGER, Kinds::NULL].into_iter().any(|kind| view.has(kind))
@@ -60,7 +60,7 @@ pub(super) fn whole_array(view: &View<'_>, shapes: &Shapes, text: &str) -> Optio
     (!is_element && may_be(view, shapes, &array)).then_some(array)
 }
 
-/// Returns `true` if a value may stand here, by its kind; of arrays also each element.
+/// Returns `true` if a value of this kind is allowed, and for an array also each element.
 fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
     match value {
         Value::Null => view.has(Kinds::NULL),
@@ -72,10 +72,10 @@ fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
     }
 }
 
-/// Returns `true` if a value that is no string may stand here, by its kind.
+/// Returns `true` if a value that is not a string is allowed, by its kind.
 fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
     match value {
-        // A text `null` is meant where a text may stand.
+        // If strings are allowed, `null` is a string.
         Value::Null => view.has(Kinds::NULL) && !takes_text,
         Value::Bool(_) => view.has(Kinds::BOOLEAN) || is_listed(view, value),
         Value::Number(number) => {
@@ -140,7 +140,7 @@ fn inexact_number(text: &str) -> Option<&str> {
 
 fn is_inexact(number: &str) -> bool {
     let is_whole = !number.contains(['.', 'e', 'E']);
-    // With numbers kept as text nothing is lost.
+    // With numbers stored as text, no digits are lost.
     let is_kept = serde_json::from_str::<Number>(number).is_ok_and(|read| read.to_string() == number);
     let holds = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() || is_kept;
     is_whole && !holds && number.parse::<f64>().is_ok_and(|double| format!("{double:.0}") != number)

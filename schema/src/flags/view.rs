@@ -1,4 +1,4 @@
-//! The shapes that a place allows, with unions taken apart.
+//! The shapes of a place, with unions split into their branches.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::kebab::kebab;
 use crate::normalize::Kinds;
 use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
-/// A place in a tool's arguments: any of these may stand there.
+/// A place in a tool's arguments, with the shapes of its possible values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) slots: Vec<Slot>,
@@ -48,14 +48,14 @@ impl Place {
 pub(super) struct Object<'s> {
     pub(super) shape: ShapeId,
     pub(super) declared: &'s StructShape,
-    /// The property that the union around it reads, and what it is here.
+    /// The tag property of the surrounding union, with its value here.
     pub(super) tag: Option<(&'s str, Value)>,
 }
 
-/// All that may stand at a place, kind by kind.
+/// All possible values of a place, by kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View<'s> {
-    /// The kinds of which any value may stand there, as far as types tell.
+    /// The kinds of which every value is allowed, as far as types show.
     kinds: Kinds,
     /// Single values, strings among them.
     pub(super) literals: Vec<Value>,
@@ -65,7 +65,7 @@ pub(super) struct View<'s> {
 }
 
 impl<'s> View<'s> {
-    /// Returns `true` if any value of these kinds may stand here, as far as types tell.
+    /// Returns `true` if any value of these kinds is allowed, as far as types show.
     pub(super) fn has(&self, kinds: Kinds) -> bool {
         self.kinds.has(kinds)
     }
@@ -115,18 +115,18 @@ impl<'s> View<'s> {
         self.kinds.intersects(Kinds::BOOLEAN | Kinds::NUMBER | Kinds::STRING) || !self.literals.is_empty()
     }
 
-    /// Returns `true` if every kind of value may stand here, as where a schema says nothing.
+    /// Returns `true` if every kind of value is allowed, as without a schema.
     pub(super) fn is_anything(&self) -> bool {
         self.has(Kinds::BOOLEAN | Kinds::NUMBER | Kinds::STRING) && self.is_array() && self.is_object()
     }
 
-    /// Returns `true` if arrays are all that may stand here, `null` aside: then each word is one element, or one is the
-    /// whole array.
+    /// Returns `true` if only arrays are allowed, apart from `null`. Then each word is one element, or a single word is
+    /// the whole array.
     pub(super) fn repeats(&self) -> bool {
         self.is_array() && !self.is_object() && !self.is_scalar()
     }
 
-    /// Returns `true` if `true` and `false` are all that may stand here, `null` aside: then there is no word.
+    /// Returns `true` if only `true` and `false` are allowed, apart from `null`. Then the flag takes no value.
     pub(super) fn is_switch(&self) -> bool {
         let others = self.kinds.intersects(Kinds::NUMBER | Kinds::STRING) || self.is_array() || self.is_object();
         !others
@@ -134,7 +134,7 @@ impl<'s> View<'s> {
             && self.literals.iter().all(Value::is_boolean)
     }
 
-    /// Returns `true` if a string may stand here: this one, or any where it is free.
+    /// Returns `true` if this string is allowed.
     pub(super) fn takes_text(&self, text: &str) -> bool {
         self.has(Kinds::STRING) || self.literals.iter().any(|literal| literal.as_str() == Some(text))
     }
@@ -195,7 +195,7 @@ impl<'s> View<'s> {
         named
     }
 
-    /// Returns the place of undeclared keys; `None` where there may be none.
+    /// Returns the place of undeclared keys, or `None` if they are forbidden.
     pub(super) fn undeclared(&self) -> Option<Place> {
         let mut place = Place { slots: self.maps.clone(), anything: self.has(Kinds::OBJECT), ..Place::default() };
         for object in &self.objects {

@@ -106,8 +106,8 @@ pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
     }
 }
 
-/// Returns the name in `NAME=VALUE` or `NAME:=JSON`, where it may be a JSON string, what follows it, and whether it is
-/// one.
+/// Splits `NAME=VALUE` or `NAME:=JSON`, in which the name may be a JSON string. Returns the name, the rest, and `true`
+/// for a JSON string.
 pub(super) fn any_name(text: &str) -> (Cow<'_, str>, Given<'_>, bool) {
     match quoted_name(text) {
         Some((name, rest)) => (name.into(), name_and_value(rest).1, true),
@@ -198,7 +198,7 @@ impl Flags {
         })
     }
 
-    /// Which property a word gives a value, and the value.
+    /// Returns the property that a word sets, with the value.
     fn given_by<'w>(&self, word: &Word<'w>) -> Option<(Meaning, Given<'w>)> {
         match word {
             Word::Flag { meaning, given, .. } => Some((meaning.clone(), *given)),

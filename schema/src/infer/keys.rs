@@ -21,7 +21,7 @@ fn is_uuid(key: &str) -> bool {
         && groups.iter().zip(UUID).all(|(group, length)| group.len() == length && is_hexadecimal(group))
 }
 
-/// A word of hexadecimal digits alone has no figures.
+/// Returns `true` for hexadecimal digits with at least one figure, which words do not have.
 fn is_hash(key: &str) -> bool {
     key.len() >= FEWEST_DIGITS && is_hexadecimal(key) && key.bytes().any(|byte| byte.is_ascii_digit())
 }
@@ -30,7 +30,7 @@ fn is_hexadecimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `2026-11-22`, with or without a time.
+/// Returns `true` for a date like `2026-11-22`, with or without a time.
 fn is_date(key: &str) -> bool {
     let mut bytes = key.bytes();
     "0000-00-00".bytes().all(|form| match bytes.next() {
@@ -39,7 +39,7 @@ fn is_date(key: &str) -> bool {
     }) && bytes.next().is_none_or(|next| !next.is_ascii_digit())
 }
 
-/// `@type` and `$ref` are words of formats.
+/// Returns `true` for a path or an address; `@type` and `$ref` are keywords of formats.
 fn is_path_or_address(key: &str) -> bool {
     key.contains('/') || key.char_indices().any(|(index, character)| character == '@' && index > 0)
 }

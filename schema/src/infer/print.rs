@@ -6,10 +6,10 @@ use super::sample::{DEEPEST, Field, Object, Sample};
 
 /// A schema with more places is cut below some level.
 const MOST_PLACES: usize = 2_000;
-/// Says of a place that nothing is known of it, and why.
+/// The description of a place about which nothing is known.
 pub(super) const ONLY_NULL: &str = "`null` in every result so far";
 const REQUIRED: &str = "required";
-/// Has what every object so far had, where that is too few to require it.
+/// The keyword for properties of every object so far, if there are too few objects to require them.
 pub(super) const IN_EVERY_RESULT: &str = "x-in-every-result";
 
 impl Sample {

@@ -15,7 +15,7 @@ impl Sample {
     }
 }
 
-/// Leaves out what it does not know.
+/// Reads a schema, and ignores unknown keywords.
 fn read(schema: &Value) -> Option<Sample> {
     let schema = schema.as_object()?;
     if schema.get("description").and_then(Value::as_str) == Some(ONLY_NULL) {

@@ -10,7 +10,7 @@ use super::keys::is_id;
 pub(super) const DEEPEST: usize = 24;
 /// An object with more keys has no fields.
 const MOST_KEYS: usize = 256;
-/// The same where none of them is always there.
+/// The limit if no key is in every object.
 const MOST_OPTIONAL: usize = 64;
 /// A double holds every whole number up to here.
 pub(super) const EXACT: u64 = 1 << 53;
@@ -29,13 +29,13 @@ pub(super) const EXACT: u64 = 1 << 53;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Too much to tell apart: all else is left out.
+    /// `true` if the values are too varied: nothing else is recorded then.
     pub(super) anything: bool,
     pub(super) null: bool,
     pub(super) boolean: bool,
     pub(super) numbers: Option<Numbers>,
     pub(super) string: bool,
-    /// The items; `None` where all arrays were empty.
+    /// The items, or `None` if all arrays were empty.
     pub(super) array: Option<Box<Self>>,
     pub(super) object: Option<Object>,
 }
@@ -157,7 +157,7 @@ impl Sample {
 }
 
 impl Numbers {
-    /// `None` where no type but that of any value holds it.
+    /// Classifies a number, or returns `None` if no Rust type holds it exactly.
     fn of(number: &Number) -> Option<Self> {
         match number.as_i64() {
             Some(whole) => Some(Self { fraction: false, large: whole.unsigned_abs() > EXACT }),
@@ -166,7 +166,7 @@ impl Numbers {
         }
     }
 
-    /// `None` where no one type holds both.
+    /// Merges two kinds of numbers, or returns `None` if no type holds both.
     fn and(self, other: Self) -> Option<Self> {
         let both = Self { fraction: self.fraction || other.fraction, large: self.large || other.large };
         (!(both.fraction && both.large)).then_some(both)
@@ -199,7 +199,8 @@ impl Object {
         }
     }
 
-    /// Once the keys change, they do: what is merged later makes keys more, and fewer of them are always there.
+    /// Converts fields to a map once the keys vary. Later merges cannot undo that: they only add keys, and fewer keys
+    /// are always present.
     fn settled(self) -> Self {
         let Self::Fields(fields) = &self else { return self };
         let change = fields.len() > MOST_KEYS

@@ -26,7 +26,7 @@ pub(super) struct Alternatives {
     pub(super) objects: Vec<ObjectAlternative>,
     /// Arrays and objects given as they are, by `enum` or `const`.
     pub(super) literals: Vec<Value>,
-    /// There were too many alternatives to keep apart.
+    /// `true` if there were too many alternatives to distinguish.
     pub(super) overflowed: bool,
 }
 
@@ -69,7 +69,7 @@ impl<T: Clone + Eq + Hash> Choice<T> {
 }
 
 impl Choice<bool> {
-    /// Both are any.
+    /// Widens a choice to any value if it contains several values.
     fn or_both(self) -> Self {
         if matches!(&self, Self::Only(values) if values.len() > 1) { Self::Any } else { self }
     }
@@ -179,7 +179,7 @@ impl Alternatives {
         self.literals = kept.chain(more).cloned().collect();
     }
 
-    /// How much there is to compare or to copy.
+    /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
         // Listed values are many, and quickly hashed.
         const VALUES: usize = 8;
@@ -221,7 +221,7 @@ impl Alternatives {
         self.arrays.iter().any(ArrayAlternative::is_open) && self.objects.iter().any(ObjectAlternative::is_open)
     }
 
-    /// Many alternatives become one that allows everything of their kind.
+    /// Replaces too many alternatives of a kind with one that allows everything.
     fn bound(&mut self) {
         if self.arrays.len() > MOST_ALTERNATIVES {
             self.arrays = vec![ArrayAlternative::default()];

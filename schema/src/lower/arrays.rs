@@ -11,7 +11,7 @@ const LONGEST_TUPLE: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ArrayAlternative {
     pub(super) prefix: Vec<Conjunction>,
-    /// The items after the prefix; `None` where there can be none.
+    /// The items after the prefix, if they are allowed.
     pub(super) rest: Rest,
     pub(super) least: u64,
     pub(super) most: Option<u64>,
@@ -56,13 +56,13 @@ impl ArrayAlternative {
         fits.then_some(Self { prefix, rest, least, most })
     }
 
-    /// How much there is to compare or to copy.
+    /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
         let rest = if let Rest::Of(rest) = &self.rest { rest.len() } else { 0 };
         1 + rest + self.prefix.iter().map(|item| 1 + item.len()).sum::<usize>()
     }
 
-    /// Returns the length, where there is only one.
+    /// Returns the length, if it is fixed.
     pub(super) fn fixed_length(&self) -> Option<usize> {
         let prefix = u64::try_from(self.prefix.len()).ok()?;
         let most = match (&self.rest, self.most) {
@@ -74,7 +74,7 @@ impl ArrayAlternative {
 }
 
 impl Lowering<'_, '_> {
-    /// Returns an array whose first items have types of their own, where all items of one type would not say the same.
+    /// Returns an array whose first items have separate types, if a single item type would be weaker.
     fn prefixed(&mut self, array: &ArrayAlternative, depth: usize) -> Option<Shape> {
         let most = array.most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
         let prefix: Vec<Conjunction> = array.prefix.iter().take(most).cloned().collect();

@@ -15,8 +15,8 @@ use crate::normalize::{Node, SchemaId, Schemas, WORDING, Wraps};
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
-/// Combining schemas may cost this much, and so much for each schema of the document: what is compared and copied.
-/// Real documents stay under a tenth of it.
+/// The budget for combining schemas, plus a part for each schema of the document: the cost of comparing and copying.
+/// Real documents use less than a tenth.
 const COST: usize = 10_000;
 const COST_OF_SCHEMA: usize = 150;
 
@@ -70,7 +70,7 @@ impl Expander {
         affords
     }
 
-    /// Returns the intersection, or all that `alternatives` allow where it costs too much to tell.
+    /// Returns the intersection, or `alternatives` if the intersection is too expensive.
     fn narrowed(&mut self, mut alternatives: Alternatives, other: &Alternatives) -> Alternatives {
         let ways = |one: &Alternatives| 1 + one.arrays.len().max(one.objects.len());
         let cost = alternatives.weight() * ways(other) + other.weight() * ways(&alternatives);
@@ -80,7 +80,7 @@ impl Expander {
         alternatives
     }
 
-    /// `None` where the schema only leads back to itself.
+    /// Expands a schema, or returns `None` if it only refers to itself.
     fn one(&mut self, schemas: &Schemas<'_>, id: SchemaId, reporter: &mut Reporter) -> Option<Rc<Alternatives>> {
         if let Some(known) = self.known.get(&id) {
             return Some(Rc::clone(known));
@@ -162,7 +162,7 @@ impl Expander {
         any
     }
 
-    /// A property that is declared or required only under a condition can be anything when the condition does not hold.
+    /// Names conditional properties, which may have any value if their condition is false.
     fn name_conditional_properties(&mut self, schemas: &Schemas<'_>, node: &Node, all: &mut Alternatives) {
         if node.conditional.is_empty() || all.objects.is_empty() {
             return;

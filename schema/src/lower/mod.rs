@@ -1,7 +1,7 @@
 //! Stage 3: lowers schemas to shapes.
 //!
-//! Every place of the document is first expanded to what it allows, kind by kind ([`alternatives`]), a superset of
-//! what the schema allows that loses nothing. A shape is then the simplest type for that set.
+//! Every place of the document is first expanded to its allowed values, by kind ([`alternatives`]). The result contains
+//! at least all valid values. A shape is then the simplest type for that set.
 
 mod alternatives;
 mod arrays;
@@ -27,7 +27,7 @@ use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
 use crate::normalize::{SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
-/// Schemas that hold together, in their order; none means anything.
+/// Schemas that all apply, in their order; an empty list allows anything.
 type Conjunction = Vec<SchemaId>;
 
 fn both(left: &[SchemaId], right: &[SchemaId]) -> Conjunction {
@@ -40,16 +40,16 @@ fn both(left: &[SchemaId], right: &[SchemaId]) -> Conjunction {
     all
 }
 
-/// How deep types nest at most. rustc and rustdoc give up where proving something of a type takes more than 128 steps,
-/// so each layer counts by the steps that it takes.
+/// The maximum depth of types. rustc and rustdoc fail if a proof about a type takes more than 128 steps, so each layer
+/// counts with its steps.
 const DEEPEST: usize = 40;
 const LAYER: usize = 2;
 const LIST_LAYER: usize = 3;
 const MAP_LAYER: usize = 4;
 /// Chains of references are followed this far.
 const LONGEST_CHAIN: usize = 40;
-/// A document may give so many types and fields, and so many for each of its schemas. Combinations below properties
-/// multiply: of two definitions for each level, without end.
+/// The limit on types and fields of a document, plus a part for each of its schemas. Combinations below properties
+/// multiply: two definitions for each level would have no end.
 const MOST_PLACES: usize = 200;
 const PLACES_OF_SCHEMA: usize = 4;
 
@@ -98,7 +98,7 @@ struct Lowering<'l, 'a> {
     /// By the schema that they come from.
     structs: HashMap<Option<SchemaId>, Vec<(ObjectAlternative, StructMode, ShapeId)>>,
     places_left: usize,
-    /// The shape of what comes after all places are taken.
+    /// The shape of places beyond the limit.
     untyped: Option<ShapeId>,
     /// The definitions that are not looked into.
     opaque: HashSet<SchemaId>,
@@ -187,7 +187,7 @@ impl Lowering<'_, '_> {
         self.expander.all(self.schemas, schemas, self.reporter)
     }
 
-    /// Returns `true` if there is room for so many more types or fields.
+    /// Returns `true` if `count` more types or fields are within the limit.
     fn has_place(&mut self, conjunction: &Conjunction, count: usize) -> bool {
         if self.places_left < count {
             let place = self.place(conjunction);
@@ -224,8 +224,7 @@ impl Lowering<'_, '_> {
         matches!(conjunction.as_slice(), [only] if self.opaque.contains(only))
     }
 
-    /// Returns the shape of a definition that is not looked into, where a branch of a union is that definition and no
-    /// less.
+    /// Returns the shape of an opaque definition, if a branch of a union is exactly that definition.
     fn opaque_branch(&mut self, object: &ObjectAlternative) -> Option<ShapeId> {
         let definition = vec![object.origin.filter(|id| self.opaque.contains(id))?];
         let allowed = self.allowed(&definition);
@@ -233,8 +232,8 @@ impl Lowering<'_, '_> {
         (*allowed == only).then(|| self.slot(&definition, 0).shape)
     }
 
-    /// References that add nothing are replaced by what they lead to, so that all of them share one shape; and whether
-    /// `null` is allowed beside it.
+    /// Replaces references that add nothing by their targets, so that all of them share one shape. Also returns whether
+    /// `null` is allowed beside the target.
     fn followed(&self, conjunction: &Conjunction) -> (Conjunction, bool) {
         let mut or_null = false;
         let only = conjunction.len() == 1;
@@ -418,7 +417,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// Returns an enumeration, where only listed values are allowed.
+/// Returns an enumeration, if only listed values are allowed.
 fn enumeration(alternatives: &Alternatives) -> Option<Shape> {
     if !alternatives.arrays.is_empty() || !alternatives.objects.is_empty() || alternatives.null {
         return None;

@@ -7,8 +7,8 @@ use crate::shape::{Shape, ShapeId, Shapes, Slot};
 /// `Vec<Vec<Vec<...>>>` is readable up to here.
 const DEEPEST: usize = 3;
 
-/// Returns the shapes that a shape mentions, those of properties by their keys: which of the lists in a circle gets a
-/// name is no matter of the order of properties.
+/// Returns the shapes inside a shape, sorted by key. Thus the order of properties does not decide which list in a cycle
+/// gets a name.
 fn ordered_children(shape: &Shape) -> Vec<ShapeId> {
     let Shape::Struct(object) = shape else { return shape.children() };
     let kept = object.unknown.kept().map(|slot| slot.shape);

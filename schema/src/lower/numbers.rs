@@ -26,7 +26,7 @@ impl Numbers {
     pub(super) const INTEGERS: Self = Self::Within(Range { whole: true, least: None, greatest: None });
     pub(super) const NONE: Self = Self::Only(Vec::new());
 
-    /// One of these.
+    /// Creates a choice of the listed numbers.
     pub(super) fn listed(numbers: &[Number]) -> Self {
         Self::Only(distinct(numbers, Exact))
     }

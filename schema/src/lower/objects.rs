@@ -11,13 +11,13 @@ pub(super) struct ObjectAlternative {
     pub(super) additional: Additional,
     /// Each requirement lists sets of properties, and at least one set must be complete.
     pub(super) require_any: Vec<Vec<Vec<String>>>,
-    /// Keys that are named somewhere, such as in what a branch requires, and may be there.
+    /// Keys that are named elsewhere, such as in the requirements of a branch, and may be present.
     pub(super) named: Vec<String>,
     /// The schema that the alternative comes from, for its name and documentation.
     pub(super) origin: Option<SchemaId>,
 }
 
-/// A key, and what its value is asked to be.
+/// A key, with the schemas of its value.
 pub(super) type Property = (String, Conjunction);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl ObjectAlternative {
         Index::new(&self.properties, |(key, _)| key)
     }
 
-    /// Returns the schemas of a property that is declared as `declared`, if any; `None` where it must not be there.
+    /// Returns the schemas of a property that is declared as `declared`, if any; `None` if the property is forbidden.
     fn asked_of<'s>(&'s self, declared: Option<&'s Property>) -> Option<&'s [SchemaId]> {
         match (declared, &self.additional) {
             (Some((_, schemas)), _) | (None, Additional::Of(schemas)) => Some(schemas),
@@ -65,7 +65,7 @@ impl ObjectAlternative {
         }
     }
 
-    /// `None` where no object can be both.
+    /// Returns the intersection, or `None` if it is empty.
     pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         let mut required = self.required.clone();
         extend(&mut required, &other.required);
@@ -95,7 +95,7 @@ impl ObjectAlternative {
         Self { properties, required, additional, require_any, named, origin }.without_denied_sets()
     }
 
-    /// Demands can only be met by sets whose properties may be there; `None` where one has no such set.
+    /// Removes sets that contain forbidden properties. Returns `None` if a requirement has no set left.
     fn without_denied_sets(mut self) -> Option<Self> {
         if self.additional != Additional::Denied || self.require_any.is_empty() {
             return Some(self);
@@ -115,7 +115,7 @@ impl ObjectAlternative {
         Some(self)
     }
 
-    /// Keys that may be there though they are not declared, the required ones first, and what is asked of their values.
+    /// Returns allowed but undeclared keys, the required ones first, with the schemas of their values.
     pub(super) fn undeclared(&self) -> Vec<Property> {
         let declared = self.index();
         let mut undeclared: Vec<String> = self.required.iter().filter(|key| !declared.has(key)).cloned().collect();
@@ -130,7 +130,7 @@ impl ObjectAlternative {
         undeclared.into_iter().map(|key| (key, asked.clone())).collect()
     }
 
-    /// How much there is to compare or to copy.
+    /// Estimates the cost of comparing or copying.
     pub(super) fn weight(&self) -> usize {
         let schemas: usize = self.properties.iter().map(|(_, schemas)| 1 + schemas.len()).sum();
         let sets: usize = self.require_any.iter().flatten().map(|set| 1 + set.len()).sum();
@@ -138,7 +138,7 @@ impl ObjectAlternative {
     }
 }
 
-/// Alternatives that differ only in what they require become one, which asks for any of the sets.
+/// Merges alternatives that only differ in their required properties into one that requires any of the sets.
 pub(super) fn merge_requirements(alternatives: Vec<ObjectAlternative>) -> Vec<ObjectAlternative> {
     if alternatives.len() < 2 {
         return alternatives;

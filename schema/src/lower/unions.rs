@@ -19,11 +19,11 @@ use crate::texts::text_or_json;
 /// A branch, and the value of a property that has only one there.
 type Constant<'c> = (usize, &'c Value);
 
-/// Sorts the most specific first: those that say nothing of any value come last, for they would take what others are
-/// for. Equal ones are sorted by where they stand in the document, never by chance.
+/// The sort key that puts the most specific branch first. Branches that accept any value come last, or they would take
+/// the values of others. Equal branches are sorted by their position in the document.
 type Specificity = (bool, Reverse<usize>, Reverse<usize>, u8, Reverse<usize>, Reverse<usize>, String);
 
-/// A branch that takes everything would take what others are for.
+/// Moves untyped branches to the end, or they would take the values of others.
 pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
     for id in shapes.ids() {
         let Shape::Union(union @ UnionShape { tag: None, .. }) = shapes.get(id) else { continue };
@@ -245,7 +245,7 @@ impl Lowering<'_, '_> {
         names
     }
 
-    /// A text says by itself what a branch is. `true` and `1` do not: a name of the branch says more.
+    /// Names a branch by a constant. A string names it well; for `true` or `1` a name of the branch is better.
     fn name_by_constant(&self, branch: &ObjectAlternative, key: &str, value: &Value) -> Option<String> {
         match value {
             Value::String(text) => Some(text.clone()),
@@ -281,7 +281,7 @@ impl Lowering<'_, '_> {
         )
     }
 
-    /// Returns how many items, by how many schemas, an array says nothing of: the fewer, the more specific.
+    /// Returns how many items, by how many schemas, are untyped: fewer are more specific.
     fn untyped_items(&mut self, array: &ArrayAlternative) -> (bool, usize) {
         let rest = match &array.rest {
             Rest::Of(rest) => self.is_untyped(rest),

@@ -7,7 +7,7 @@ use crate::shape::UnionShape;
 
 /// The names for the field of properties without a field: the first that no property's field has.
 const EXTRA: [&str; 4] = ["extra", "extra_properties", "all_extra_properties", "extra_extra_properties"];
-/// The variant of an open enumeration that holds what the schema does not list.
+/// The variant of an open enumeration for unlisted values.
 const OTHER: &str = "Other";
 /// The constant that lists the values, beside the variants.
 const ALL: &str = "ALL";
@@ -18,7 +18,7 @@ pub fn fields(wires: &[&str]) -> Vec<String> {
     identifiers(Style::Snake, wires, &[], "property")
 }
 
-/// Like [`fields`], with some names given.
+/// Names members like [`fields`], with some names given.
 #[must_use]
 pub fn fields_or(wires: &[&str], given: &[Option<String>]) -> Vec<String> {
     given_or_made(Style::Snake, wires, given, &[], "property")

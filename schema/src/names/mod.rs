@@ -1,8 +1,8 @@
 //! All identifiers: the names of tools, fields and variants in bindings, as text. The generator converts them to
 //! tokens, and drift compares them for another list or schema.
 //!
-//! Collisions are resolved by what the names are, never by their order: the name whose wire form equals the
-//! identifier keeps it, any other gets a suffix made of its own wire name.
+//! Collisions are resolved by the names themselves, never by their order. The name whose wire form equals the
+//! identifier keeps it; each other name gets a suffix made of its own wire name.
 
 #[cfg(feature = "bindings")]
 mod configured;

@@ -146,7 +146,7 @@ impl PrefixedNames {
         self.tools_beside(server, listed, &Given::new())
     }
 
-    /// Like [`tools`](Self::tools), where some tools keep names from before.
+    /// Names tools like [`tools`](Self::tools), while some tools keep earlier names.
     #[must_use]
     pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
         let own = self.server(server);
@@ -235,7 +235,7 @@ impl Server {
         Self { lead: lead(name, &Prefix::ServerName), ..Self::default() }
     }
 
-    /// Names the tools of the snapshot.
+    /// Computes the names of the snapshot's tools.
     fn plan(&mut self) {
         self.plain.clear();
         let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
@@ -316,7 +316,7 @@ pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bo
     names
 }
 
-/// The name, or another one made of the whole name and of what it is for where it is not free.
+/// Returns the name, or a longer one with a hash of the whole name and its purpose if the name is taken.
 fn free_name(mut name: String, whole: &str, of: &str, server: &str, mut is_free: impl FnMut(&str) -> bool) -> String {
     let mut longer = of.to_owned();
     while !is_free(&name) {
@@ -350,7 +350,7 @@ pub(super) fn lead(server: &str, prefix: &Prefix) -> String {
     format!("{}_", Style::Snake.apply(prefix))
 }
 
-/// Returns the name of at most so many bytes: its end gives way to a fingerprint of the whole.
+/// Returns the name with at most `room` bytes: a fingerprint of the whole replaces its end.
 fn cut(whole: &str, room: usize) -> String {
     if whole.len() <= room {
         return whole.to_owned();
@@ -369,7 +369,7 @@ fn end_of_mark(name: &str) -> Option<&str> {
     (end.len() == SUFFIX - 1 && end.bytes().all(is_digit)).then_some(end)
 }
 
-/// At most so many bytes of a name, which is ASCII.
+/// Returns at most `length` bytes of a name, which is ASCII.
 fn head(text: &str, length: usize) -> &str {
     text.get(..length.min(text.len())).unwrap_or(text)
 }

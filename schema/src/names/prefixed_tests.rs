@@ -10,7 +10,7 @@ fn prefix(server: &str) -> Prefix {
     if server.starts_with("bare") { Prefix::None } else { Prefix::ServerName }
 }
 
-/// The names of these servers; a list is a snapshot where `is_known` says so.
+/// Returns the names of these servers; `is_known` selects the lists that are snapshots.
 fn names(servers: &[List<'_>], is_known: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
     let mut names = PrefixedNames::default();
     for (server, tools) in servers {

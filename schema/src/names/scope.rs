@@ -13,7 +13,7 @@ pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) 
     if written.iter().all(|name| seen.insert(name.as_str()) && !reserved.contains(&name.as_str())) {
         return written;
     }
-    // Sorted, so that what is left to chance of fingerprints does not hang on the order of the wire names.
+    // The map is sorted, so that collisions of fingerprints do not depend on the order of wire names.
     let mut bases: BTreeMap<&str, String> = BTreeMap::new();
     bases.extend(wires.iter().copied().zip(written));
     let mut claims: HashMap<&str, usize> = HashMap::new();
@@ -49,7 +49,8 @@ pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) 
     wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
 }
 
-/// Like [`identifiers`], with some names given. The others are unaffected, unless one is given to another item.
+/// Names items like [`identifiers`], with some names given. The others are unaffected, unless one is given to another
+/// item.
 #[must_use]
 pub fn given_or_made(
     style: Style,
@@ -129,7 +130,7 @@ pub fn first_free(candidates: &[&str], more: &str, is_taken: impl Fn(&str) -> bo
     name
 }
 
-/// Returns a name that ends in what the thing is. Somebody may have called another thing so: it grows until it is free.
+/// Returns a name with a suffix made of the item's identity. If another item has that name, it grows until it is free.
 fn fallback(style: Style, base: &str, identity: &str, taken: &mut HashSet<String>) -> String {
     let mut name = style.with_suffix(base, &format!("x{}", fingerprint(identity)));
     while !taken.insert(name.clone()) {

@@ -24,7 +24,7 @@ pub(crate) struct Assertions {
     pub(crate) dependent_schemas: Vec<(String, SchemaId)>,
     pub(crate) not: Option<SchemaId>,
     pub(crate) condition: Option<Condition>,
-    /// `unevaluatedProperties`, where nothing beside it evaluates any but the schema's own keywords.
+    /// `unevaluatedProperties`, if only the schema's own keywords evaluate properties.
     pub(crate) others: Option<SchemaId>,
     /// `unevaluatedProperties` and `unevaluatedItems`, which depend on everything beside them, as JSON text.
     pub(crate) unevaluated: Option<String>,
@@ -150,7 +150,7 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
 
 #[cfg(feature = "drift")]
 impl Assertions {
-    /// Returns `true` if nothing is asserted.
+    /// Returns `true` if there are no assertions.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

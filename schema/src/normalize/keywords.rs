@@ -12,7 +12,7 @@ use crate::bundle::{Draft, below, lookup};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 use crate::number::{is_integral, same};
 
-/// Keywords that say something to people and nothing of values.
+/// Keywords that describe a schema without restricting values.
 pub(crate) const WORDING: [&str; 10] = [
     "title",
     "description",
@@ -65,7 +65,7 @@ impl Kinds {
         }
     }
 
-    /// Returns each kind by itself.
+    /// Returns each kind separately.
     #[cfg(feature = "drift")]
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
@@ -280,7 +280,7 @@ impl Reading<'_, '_> {
                 }
                 distinct(names.iter().filter_map(Value::as_str))
             }
-            // Draft 3 has a boolean on the property itself; it says nothing of this object.
+            // Draft 3 has a boolean on the property itself, which does not affect this object.
             None | Some(Value::Bool(_)) => Vec::new(),
             Some(_) => {
                 self.malformed("required", "expected an array of names");

@@ -43,7 +43,7 @@ impl SchemaId {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {
     pub(crate) pointer: String,
-    /// The schema is `false`, or nothing can satisfy it.
+    /// `true` if the schema is `false`, or cannot be satisfied.
     pub(crate) never: bool,
     pub(crate) kinds: Option<Kinds>,
     /// `enum` and `const`.
@@ -77,7 +77,7 @@ pub(crate) struct Node {
 pub struct Schemas<'a> {
     bundle: Bundle<'a>,
     nodes: Vec<Node>,
-    /// The source of each, where that is an object.
+    /// The source of each schema that is an object.
     sources: Vec<Option<&'a Map<String, Value>>>,
     by_pointer: HashMap<String, SchemaId>,
     pending: VecDeque<(SchemaId, &'a Value)>,
@@ -131,7 +131,7 @@ impl<'a> Schemas<'a> {
         &self.get(id).pointer
     }
 
-    /// Returns the schema at a JSON pointer, where something refers to one.
+    /// Returns the schema at a JSON pointer, if a reference leads to it.
     pub(crate) fn referred(&self, pointer: &str) -> Option<SchemaId> {
         self.by_pointer.get(pointer).copied()
     }
@@ -167,7 +167,7 @@ impl<'a> Schemas<'a> {
         sources
     }
 
-    /// Schemas that hold together, and those that hold because of them by references and `allOf`, at most so many.
+    /// Returns schemas with those that apply because of their references and `allOf`, at most `most`.
     pub(crate) fn holding(&self, schemas: &[SchemaId], most: usize) -> Vec<SchemaId> {
         let mut all: Vec<SchemaId> = Vec::new();
         let mut pending: Vec<SchemaId> = schemas.iter().rev().copied().collect();

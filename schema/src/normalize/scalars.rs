@@ -61,7 +61,7 @@ impl Scalars {
 }
 
 impl Schemas<'_> {
-    /// Returns the schema's own assertions about strings and numbers: none where a reference hides its siblings.
+    /// Returns the schema's own assertions for strings and numbers; empty if a reference hides its siblings.
     pub(crate) fn scalars(&self, id: SchemaId) -> Scalars {
         let draft = self.bundle.draft;
         let is_hidden =

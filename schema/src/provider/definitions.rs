@@ -6,7 +6,7 @@ use super::names;
 use super::reading::Reading;
 use crate::shape::{Shape, ShapeId};
 
-/// Shorter enumerations are printed wherever they stand.
+/// The number of values from which an enumeration becomes a definition.
 const LONG_ENUM: usize = 12;
 
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Definitions {
         definitions
     }
 
-    /// How to refer to a shape that is printed by itself.
+    /// Returns the reference to a shape that is printed as a definition.
     pub(super) fn reference(&self, id: ShapeId, root: ShapeId) -> Option<String> {
         if id == root {
             return Some("#".to_owned());

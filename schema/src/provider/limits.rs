@@ -14,7 +14,7 @@ const MOST_ENUM_VALUES: usize = 1_000;
 const LONG_ENUM: usize = 250;
 const MOST_CHARS_OF_LONG_ENUM: usize = 15_000;
 
-/// Refuses what is larger than its provider takes.
+/// Refuses a schema that exceeds the provider's limits.
 pub(super) fn within(schema: &Value, dialect: Dialect) -> Result<(), NotStrict> {
     if dialect != Dialect::OpenAi {
         return Ok(());

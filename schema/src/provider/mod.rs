@@ -61,14 +61,16 @@ use serde_json::Value;
 ///   left to the caller: see [`Load`].
 /// - Gemini has no flag; its mode `VALIDATED` enforces this schema.
 ///
-/// An object that declares properties and does not mention others counts as closed; one that declares none is any
-/// object, unless it is the arguments as a whole.
+/// An object that declares properties and does not mention others counts as closed. An object without declared
+/// properties is any object, unless it is the arguments as a whole.
 ///
 /// # Errors
-/// Fails if the provider's subset would exclude a valid value: schemas that allow anything (`{}`, open objects, on OpenAI
-/// and Anthropic maps), recursion on Anthropic and Gemini, `oneOf` with branches that may overlap, schemas that are too
-/// large; on OpenAI also optional nullable properties whose default is not `null`: missing and `null` differ there, and a
-/// model that must send the property could only send `null`.
+/// Fails if the provider's subset would exclude a valid value. Such schemas are:
+/// - schemas that allow anything: `{}`, open objects, and maps on OpenAI and Anthropic,
+/// - recursive schemas on Anthropic and Gemini,
+/// - `oneOf` with branches that may overlap, and schemas that are too large,
+/// - on OpenAI, optional nullable properties whose default is not `null`: missing and `null` differ there, and a model
+///   that must send the property could only send `null`.
 pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
     let reading = Reading::of(schema);
     let mut rewrite = Printer::new(&reading, dialect, true).print()?;

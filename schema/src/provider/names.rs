@@ -105,18 +105,18 @@ fn hashed(name: &str, attempt: usize) -> String {
     format!("{cut}_{digits}")
 }
 
-/// Returns the name with `_` for all that is not taken by everybody.
+/// Returns the name with `_` for each character that not every provider accepts.
 fn plain(name: &str) -> String {
     let plain: String = name.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect();
     if plain.is_empty() || plain.starts_with(|char: char| char.is_ascii_digit()) { format!("_{plain}") } else { plain }
 }
 
-/// FNV-1a: names must stay what they are between versions of this crate.
+/// Returns the FNV-1a hash, because names must be stable between versions of this crate.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Returns a name for a definition that no other has, from what the document calls it.
+/// Returns a unique name for a definition, based on its name in the document.
 pub(super) fn definition(wish: &str, taken: &mut HashSet<String>) -> String {
     const LONGEST: usize = 40;
     let plain: String =

@@ -7,7 +7,7 @@ use super::reading::Reading;
 use crate::bundle::lookup;
 use crate::normalize::{Condition, Kinds, SchemaId};
 
-/// An assertion that is no part of a shape.
+/// An assertion that shapes do not contain.
 #[derive(Clone, Debug)]
 pub(super) struct Constraint {
     pub(super) schema: SchemaId,
@@ -80,7 +80,7 @@ impl Reading<'_> {
         said
     }
 
-    /// Returns the word that a keyword of a string has, where it looks like one.
+    /// Returns the value of a string keyword, if it is a single word.
     fn word(&self, schema: SchemaId, keyword: &str) -> Option<Value> {
         const LONGEST: usize = 40;
         let word = lookup(self.source(schema)?, keyword)?.as_str()?;
@@ -103,7 +103,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Returns the default, where it is a plain value that is valid by its kind and says more than absence.
+    /// Returns the default, if it is a plain valid value that differs from absence.
     pub(super) fn default(&self, schemas: &[SchemaId]) -> Option<Value> {
         let kinds = self.kinds(schemas);
         let default = schemas.iter().find_map(|id| lookup(self.source(*id)?, "default"))?;

@@ -11,7 +11,7 @@ use super::reading::Reading;
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 
-/// Values nest this deep at most; what is below is left as it is.
+/// The maximum depth of values; deeper parts are unchanged.
 const DEEPEST: usize = 128;
 /// Schemas of patterns, at most.
 const MOST_ARENAS: usize = 64;
@@ -69,7 +69,7 @@ struct Arena {
     open: HashSet<ShapeId>,
     /// The places of the fields of large objects.
     places: HashMap<ShapeId, HashMap<String, usize>>,
-    /// The places of the arenas of what is under keys that match patterns, by the object that has them.
+    /// The arena indices of the schemas for key patterns, by the object that has them.
     patterns: HashMap<ShapeId, Vec<usize>>,
 }
 
@@ -208,7 +208,7 @@ impl Known {
         slot.map(|slot| (candidate.0, slot.shape)).into_iter().chain(patterns).collect()
     }
 
-    /// Gives keys that stand for others their own names.
+    /// Restores the original names of aliased keys.
     fn rename(&self, map: &mut Map<String, Value>, shapes: &[Candidate]) {
         let declares =
             |key: &str| shapes.iter().any(|shape| self.arena(shape).is_some_and(|arena| arena.declares(shape.1, key)));
@@ -296,7 +296,7 @@ impl Arena {
         });
         let is_known =
             |key: &str| self.declares(id, key) || aliases.wire(key).is_some_and(|wire| self.declares(id, wire));
-        // A model was given no other keys, even where the schema would let them pass.
+        // A model sees no other keys, even if the schema allows them.
         Some(all_fit && (self.open.contains(&id) || map.keys().all(|key| is_known(key))))
     }
 
@@ -344,7 +344,7 @@ impl Arena {
         }
     }
 
-    /// Returns `true` if any value may stand under a key that is not declared.
+    /// Returns `true` if any value is allowed under an undeclared key.
     fn takes_any_key(&self, id: ShapeId) -> bool {
         match self.shapes.get(id) {
             Shape::FreeMap | Shape::Anything | Shape::Opaque => true,

@@ -51,7 +51,7 @@ impl Printer<'_, '_> {
         Ok((properties, required))
     }
 
-    /// Strict schemas of OpenAI have no optional properties.
+    /// Returns `true` for strict schemas of OpenAI, which have no optional properties.
     fn must_send_all(&self) -> bool {
         self.is_strict && self.dialect == Dialect::OpenAi
     }
@@ -67,7 +67,7 @@ impl Printer<'_, '_> {
         Ok((sent, schema))
     }
 
-    /// Names a property of a schema, and adds its real name to the description where that is another one.
+    /// Names a property of a schema, and adds its real name to the description if the names differ.
     fn name(&mut self, id: ShapeId, wire: &str, schema: &mut Map<String, Value>) -> String {
         let sent = self.aliases.told(self.dialect, wire).to_owned();
         if sent == wire {
@@ -85,7 +85,7 @@ impl Printer<'_, '_> {
         sent
     }
 
-    /// Returns the property that tells the branches of a union apart, and what it is called.
+    /// Returns the tag property of a union's branch, with its sent name.
     fn tag(&mut self, id: ShapeId, name: &str) -> (String, Value) {
         let value = self.tags.get(&id).cloned().unwrap_or_default();
         let kind = match Kinds::of(&value) {
@@ -112,7 +112,7 @@ impl Printer<'_, '_> {
         (sent, Value::Object(schema))
     }
 
-    /// Says of keys that are not declared what the schema says, as far as the provider lets it.
+    /// Declares undeclared keys like the schema, as far as the provider allows.
     fn close(
         &mut self,
         schema: &mut Map<String, Value>,

@@ -18,7 +18,7 @@ use crate::shape::{Shape, ShapeId, Slot, UnionShape};
 
 /// Larger schemas are not printed whole.
 const MOST_PRINTED: usize = 20_000;
-/// Schemas that could be referred to are printed in their places up to this many, where only so their description fits.
+/// The number of printed schemas up to which a schema is repeated in place of a reference, to keep its keywords.
 const MOST_REPEATED: usize = 2_000;
 
 pub(super) type Printed = Result<Map<String, Value>, NotStrict>;
@@ -39,7 +39,7 @@ pub(super) struct Printer<'r, 'a> {
     printed: usize,
 }
 
-/// A place in the document, and what it is called.
+/// A place in the document, with its name.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place<'p> {
     pub(super) schemas: &'p [SchemaId],
@@ -92,7 +92,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         Ok(Rewrite { schema, is_strict: self.is_strict, lost, renamed, load })
     }
 
-    /// Refuses what a strict schema cannot say; a loose one says something else.
+    /// Refuses a schema that strict mode cannot express; a loose schema is weaker.
     pub(super) fn refuse(&self, place: &[SchemaId], why: &str) -> Result<(), NotStrict> {
         if !self.is_strict {
             return Ok(());
@@ -239,8 +239,8 @@ impl<'r, 'a> Printer<'r, 'a> {
         Ok(schema)
     }
 
-    /// Returns an array of any of these items at any place. `lost` says what the schema does not, by how many kinds
-    /// there are.
+    /// Returns an array of any of these items in any position. `lost` describes the lost information, given the number
+    /// of kinds.
     fn by_place(&mut self, items: &[Slot], place: Place<'_>, lost: impl FnOnce(usize) -> Option<Value>) -> Printed {
         let mut printed: Vec<Value> = Vec::new();
         for &item in items {
@@ -296,7 +296,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         Ok(Map::from_iter([("anyOf".to_owned(), Value::Array(printed))]))
     }
 
-    /// Says what schemas assert beside a shape, and what they say to people.
+    /// Adds the assertions of schemas beside a shape, and their descriptions.
     fn note(&mut self, schema: &mut Map<String, Value>, from: &[SchemaId], kinds: Kinds, name: &str, has_place: bool) {
         let reading = self.reading;
         let mut words = self.constrain(schema, from, kinds, has_place);
@@ -321,7 +321,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         }
     }
 
-    /// Says what schemas assert, by keyword where the provider accepts it; the rest in words.
+    /// Adds assertions as keywords that the provider accepts, and returns the rest in words.
     fn constrain(
         &mut self,
         schema: &mut Map<String, Value>,
@@ -390,7 +390,7 @@ pub(super) fn typed(name: &str) -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), name.into())])
 }
 
-/// Any value of these kinds.
+/// Returns a schema of any value of these kinds.
 fn typed_as(kinds: Kinds) -> Map<String, Value> {
     let mut names = kinds.names();
     // `names` has no word for integers alone.
@@ -412,7 +412,7 @@ fn kinds_of(shape: &Shape) -> Kinds {
     if matches!(shape, Shape::LiteralEnum(_)) { Kinds::ALL } else { shape.kinds() }
 }
 
-/// The same or `null`.
+/// Adds `null` to a schema.
 pub(super) fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     let null = || Value::Object(typed("null"));
     if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {

@@ -80,7 +80,7 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// Returns `true` if a value of these kinds may be valid, as far as types and listed values tell.
+    /// Returns `true` if a value of these kinds may be valid, by types and listed values.
     fn allows(&self, id: SchemaId, kinds: Kinds, depth: usize) -> bool {
         let node = self.node(id);
         if node.never
@@ -105,8 +105,8 @@ impl<'a> Reading<'a> {
         holding.iter().filter_map(|id| self.node(*id).kinds).fold(Kinds::ALL, Kinds::intersection)
     }
 
-    /// Returns `true` if a schema says that keys may be there which it does not declare; that it says nothing of them
-    /// is not that.
+    /// Returns `true` if a schema explicitly allows undeclared keys; a schema that does not mention them does not
+    /// count.
     pub(super) fn says_open(&self, place: &[SchemaId]) -> bool {
         self.holding(place, Kinds::OBJECT).into_iter().any(|id| {
             let node = self.node(id);
@@ -114,7 +114,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Returns `true` if an object keeps what it does not declare because the schema says so.
+    /// Returns `true` if an object keeps undeclared properties because the schema allows them explicitly.
     pub(super) fn is_open(&self, id: ShapeId, unknown: Unknown) -> bool {
         unknown.kept().is_some_and(|slot| !self.is_anything(slot.shape) || self.says_open(self.origin(id)))
     }

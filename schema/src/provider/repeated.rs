@@ -10,7 +10,7 @@ use super::names;
 const WORTH_IT: usize = 60;
 /// Nothing shorter is looked at.
 const SHORTEST: usize = 60;
-/// A schema gets at most so many definitions of this kind.
+/// The maximum number of such definitions in a schema.
 const MOST: usize = 64;
 
 /// Moves repeated subschemas to `$defs`, the largest first.
@@ -25,7 +25,7 @@ pub(super) fn moved_to_definitions(schema: &mut Value) {
                 found.count += 1;
             }
         });
-        // By their texts, where two save the same.
+        // Sorted by text, which decides between equal savings.
         let by_text: BTreeMap<&String, &Found> = found.iter().filter(|(_, found)| found.count > 1).collect();
         let best = by_text.into_iter().max_by_key(|(text, found)| found.saved(text.len()));
         let Some((text, found)) = best.filter(|(text, found)| found.saved(text.len()) > WORTH_IT) else { return };
@@ -41,7 +41,7 @@ pub(super) fn moved_to_definitions(schema: &mut Value) {
 }
 
 struct Found {
-    /// The property where it is found first.
+    /// The property of the first occurrence.
     name: String,
     count: usize,
 }

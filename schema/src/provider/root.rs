@@ -34,7 +34,7 @@ impl Printer<'_, '_> {
         Ok(schema)
     }
 
-    /// The objects that the arguments can be.
+    /// Collects the possible objects of the arguments.
     fn alternatives(&self, id: ShapeId, found: &mut Vec<ShapeId>) {
         match self.reading.shape(id) {
             Shape::Struct(_) if !found.contains(&id) => found.push(id),
@@ -50,8 +50,8 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Returns all alternatives at once, which allows more: each property of any of them, required where all require
-    /// it.
+    /// Merges all alternatives into one object, which allows more: a property is required only if all alternatives
+    /// require it.
     fn flattened(&mut self, objects: &[ShapeId], place: Place<'_>) -> Printed {
         let reading = self.reading;
         let mut properties: Map<String, Value> = Map::new();
@@ -109,7 +109,7 @@ impl Printer<'_, '_> {
         Ok(schema)
     }
 
-    /// Returns the schema for an alternative's undeclared keys, where its schema allows them.
+    /// Returns the schema for an alternative's undeclared keys, if they are allowed.
     fn other(&mut self, id: ShapeId, object: &StructShape) -> Result<Option<Value>, super::NotStrict> {
         let kept = object.unknown.kept().filter(|_| self.reading.is_open(id, object.unknown));
         kept.map(|slot| self.slot(slot, Place::default(), false).map(Value::Object)).transpose()

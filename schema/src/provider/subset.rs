@@ -10,7 +10,7 @@ const ANTHROPIC_FORMATS: [&str; 10] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 /// Larger enumerations have been too complex for Gemini: 100 to 260 values, it does not say how many.
 pub(super) const GEMINI_ENUM: usize = 100;
-/// `a{n,m}` is written out where a grammar is made of a pattern.
+/// The limit on repetitions in `a{n,m}`, which a grammar expands.
 const MOST_REPEATS: u32 = 64;
 const LONGEST_PATTERN: usize = 256;
 

@@ -6,7 +6,7 @@ use super::notes::Constraint;
 
 const LONGEST: usize = 160;
 
-/// Returns a keyword in words; none where they would say nothing to a model.
+/// Describes a keyword in words, or returns `None` if the words would not help a model.
 pub(super) fn of(constraint: &Constraint) -> Option<String> {
     let value = &constraint.value;
     let words = match constraint.keyword {
@@ -36,7 +36,7 @@ pub(super) fn of(constraint: &Constraint) -> Option<String> {
         "not" if value.is_object() => format!("not {value}"),
         _ => return None,
     };
-    // A text that a stranger wrote is no place for line breaks that would structure what is ours.
+    // Untrusted text must not contain line breaks, which would structure the description.
     (words.len() <= LONGEST && !words.chars().any(char::is_control)).then_some(words)
 }
 
@@ -48,7 +48,7 @@ fn counted(value: &Value, what: &str) -> String {
     if value.as_u64() == Some(1) { format!("1 {what}") } else { format!("{value} {what}s") }
 }
 
-/// Returns how many items there are, of how many kinds; or how many come first, where others may be missing or follow.
+/// Describes the number of items and of their kinds, or the number of first items if others may be missing or follow.
 fn places(value: &Value) -> Option<String> {
     match value.as_array()?.as_slice() {
         [count, kinds] => {

@@ -158,7 +158,7 @@ fn arguments(tool: &str, schema: &mut Map<String, Value>, view: &View, faults: &
     }
 }
 
-/// Keeps the schema of an argument that is gone as a definition, where another schema refers to it or a part of it.
+/// Keeps the schema of a removed argument as a definition, if another schema refers to it or a part of it.
 fn keep_referred(schema: &mut Map<String, Value>, whole: &Map<String, Value>, argument: &str) {
     let pointer = format!("#/properties/{}", pointer_segment(argument));
     let Some(declared) = whole.get("properties").and_then(|properties| properties.get(argument)) else { return };

@@ -76,7 +76,7 @@ impl Narrowing<'_> {
         self.sent.map(drop).ok_or_else(|| "it is required".to_owned())
     }
 
-    /// `dependentRequired`, `dependentSchemas`, and `dependencies`, which has both.
+    /// Handles `dependentRequired`, `dependentSchemas`, and `dependencies`, which combines both.
     fn dependent(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
         for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
             let Some(Value::Object(mut dependencies)) = schema.shift_remove(keyword) else { continue };
@@ -127,7 +127,7 @@ impl Narrowing<'_> {
         Ok(())
     }
 
-    /// The schemas that apply to the same value.
+    /// Removes the argument from the schemas that apply to the same value.
     fn applied(&self, schema: &mut Map<String, Value>, depth: usize) -> Result<(), String> {
         if let Some(Value::Array(all)) = schema.get_mut(ALL) {
             all.iter_mut().filter_map(Value::as_object_mut).try_for_each(|part| self.take_out_of(part, depth))?;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::apply_views;
 
-/// Returns the tool `t` with this schema, as this view shows it, or what is wrong with the view.
+/// Returns the tool `t` with this schema through the view, or the errors of the view.
 fn seen(schema: &Value, view: &str) -> Result<Value, Vec<String>> {
     let list = json!({ "tools": [{ "name": "t", "description": "The server's", "inputSchema": schema }] });
     let snapshot = Snapshot::parse(&list.to_string()).unwrap();

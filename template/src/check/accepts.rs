@@ -22,7 +22,7 @@ impl<'s> Acceptance<'s> {
         Self { shapes, known: HashMap::new(), depth: 0 }
     }
 
-    /// Returns `true` if the term can be such a value. `true` where that is known only later.
+    /// Returns `true` if the term can be such a value, or if its value is not known yet.
     pub(super) fn slot(&mut self, term: &Term, slot: Slot) -> bool {
         match term {
             Term::Variable(_) => true,
@@ -97,7 +97,7 @@ impl<'s> Acceptance<'s> {
     }
 }
 
-/// Returns the tag that an object has, as branches write it; `None` where it has none, or one that is known later.
+/// Returns the tag of an object in the form of branches, or `None` if it is missing or not known yet.
 pub(super) fn tag(union: &UnionShape, term: &Term) -> Option<String> {
     let (Some(key), Term::Object(fields)) = (&union.tag, term) else { return None };
     let (_, value) = fields.iter().find(|(name, _)| *name == key.name)?;
@@ -127,7 +127,7 @@ pub(super) fn takes(shape: &Shape, value: &Value) -> bool {
     }
 }
 
-/// `5.0` is an integer too.
+/// Returns the integer of a number like `5.0`.
 fn whole(number: &Number) -> Option<f64> {
     let value = number.as_f64()?;
     // The first that 64 bits without a sign do not hold.
@@ -139,7 +139,7 @@ fn is_signed(value: f64) -> bool {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)
 }
 
-/// Returns the kind of a term that is no variable.
+/// Returns the kind of a term that is not a variable.
 fn kind(term: &Term) -> Kinds {
     match term {
         Term::Literal(value) => Kinds::of(value),

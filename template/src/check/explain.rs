@@ -67,7 +67,7 @@ impl Tool {
         Some(Fault::new(argument.place, message))
     }
 
-    /// A tool whose arguments are one of several objects.
+    /// Explains the arguments of a tool that takes one of several objects.
     fn choice(&self, leaves: &[ShapeId], action: &Action, place: Place) -> Vec<Fault> {
         let fields = action.arguments.iter().map(|argument| (argument.name.clone(), argument.value.clone())).collect();
         let whole = Term::Object(fields);
@@ -175,7 +175,7 @@ impl Tool {
         Some(sets.iter().map(named).collect::<Vec<_>>().join(" or "))
     }
 
-    /// Returns the one shape that somebody who wrote this can have meant.
+    /// Returns the only shape that the author can have meant.
     fn meant_branch(&self, term: &Term, shape: ShapeId) -> Option<ShapeId> {
         let shapes = &self.arguments().shapes;
         if let Shape::Union(union) = shapes.get(shape)

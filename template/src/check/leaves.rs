@@ -10,7 +10,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Returns each shape that a value at one of these places can have, unions and names taken apart.
+    /// Returns each possible shape of a value at one of these places, without unions and names.
     pub(super) fn leaves(&self, slots: &[Slot]) -> Vec<ShapeId> {
         self.shapes.leaves(slots.iter().map(|slot| slot.shape)).collect()
     }
@@ -20,7 +20,7 @@ impl Arguments {
         Slot { shape: self.root, nullable: false }
     }
 
-    /// Returns the slots of a member of an object at one of these places. `None` where anything can be there.
+    /// Returns the slots of a member of an object at one of these places, or `None` if any value is allowed.
     pub(super) fn members(&self, slots: &[Slot], key: &str) -> Option<Vec<Slot>> {
         let mut members = Vec::new();
         for id in self.leaves(slots) {
@@ -34,7 +34,7 @@ impl Arguments {
         Some(members)
     }
 
-    /// Returns the slots of an item of a list at one of these places. `None` where anything can be there.
+    /// Returns the slots of an item of a list at one of these places, or `None` if any value is allowed.
     pub(super) fn items(&self, slots: &[Slot], index: usize) -> Option<Vec<Slot>> {
         let mut items = Vec::new();
         for id in self.leaves(slots) {

@@ -24,7 +24,7 @@ pub enum Takes {
     F64,
     /// `bool`
     Bool,
-    /// Any JSON value: lists, objects, and what can be one thing or another.
+    /// Any JSON value: lists, objects, and values with several possible types.
     Json,
 }
 
@@ -83,7 +83,7 @@ impl Tool {
 }
 
 impl Arguments {
-    /// `None`: anything.
+    /// Returns the type of a variable; `None` means anything.
     fn taken(&self, slots: Option<&[Slot]>) -> Takes {
         let leaves = slots.map(|slots| self.leaves(slots)).unwrap_or_default();
         let taken: HashSet<Takes> = leaves.iter().map(|id| taken(self.shapes.get(*id))).collect();

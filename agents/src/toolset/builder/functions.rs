@@ -153,7 +153,7 @@ impl ToolsetBuilder {
         })
     }
 
-    /// Adds a function with the layers that stand around functions now.
+    /// Adds a function with the current layers around functions.
     fn with_function(self, group: Arc<str>, name: &str, description: &str, schema: Value, function: Function) -> Self {
         let caller = match &self.layers {
             Some(layers) if !layers.calls.offer.admits(name) => return self,

@@ -60,7 +60,7 @@ impl ToolsetBuilder {
         self
     }
 
-    /// Names the tools as bindings of this configuration do: unique among all its servers. Reads their snapshots.
+    /// Names the tools like bindings of this configuration: unique among all its servers. Reads their snapshots.
     /// Without it, names are unique within the toolset only.
     pub fn names_from(self, config: &Config) -> Self {
         self.names_around(PrefixedNames::of_config(config))
@@ -157,7 +157,7 @@ impl ToolsetBuilder {
         self
     }
 
-    /// The same with a list that may be other than what was known before.
+    /// Adds a server whose list may differ from the one known before.
     pub(crate) fn server_live(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
         self.add_listed(name, tools, &Calls::through(client));
         self
@@ -317,7 +317,7 @@ impl Calls {
     }
 }
 
-/// Returns `true` if a glob names something, also where the name itself looks like a glob.
+/// Returns `true` if a glob matches a name, or equals it.
 pub(super) fn names(glob: &str, name: &str) -> bool {
     glob == name || matches_glob(glob, name)
 }

@@ -78,7 +78,7 @@ impl Toolset {
 
 impl Deferred {
     fn new(all: Toolset, index: Arc<Index>, mut pinned: BTreeSet<String>, finder: Arc<str>, caller: Arc<str>) -> Self {
-        // The prompt, or a result that was cut, tells the model to call them by their names.
+        // The prompt, or a shortened result, asks the model to call them by name.
         let ours = all.entries().iter().filter(|entry| entry.opens_sections() || all.reads_results(entry));
         pinned.extend(ours.map(|entry| entry.public.clone()));
         let meta = [find_tools(&all, &index, &finder, &caller), call_tool(&all, &finder, &caller)];
@@ -91,7 +91,7 @@ impl Deferred {
     /// Also shows these tools to the model from the start: names in the toolset, or globs.
     ///
     /// # Errors
-    /// Fails if no tool fits one of the patterns.
+    /// Fails if a pattern matches no tool.
     pub fn pinned<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self, NothingPinned> {
         let mut pinned = BTreeSet::clone(&self.pinned);
         for pattern in patterns {
@@ -147,8 +147,8 @@ impl Deferred {
         Some(definitions)
     }
 
-    /// Like [`Toolset::dispatch`], for the two tools and all others. A tool can be called by its name without being
-    /// found first: the model may know it from an earlier conversation.
+    /// Dispatches a call like [`Toolset::dispatch`], for the two tools and all others. A tool can be called by its name
+    /// without being found first: the model may know it from an earlier conversation.
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {
@@ -158,7 +158,7 @@ impl Deferred {
         }
     }
 
-    /// Like [`Toolset::turn`]. Calls through `call_tool` are ordered like calls of the tool itself.
+    /// Makes calls like [`Toolset::turn`]. Calls through `call_tool` are ordered like calls of the tool itself.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
         let order = |call: &ModelCall| {
             let inner = (call.name == *self.caller).then(|| asked(call.arguments.clone()).ok()).flatten();

@@ -10,7 +10,7 @@ use super::super::Entry;
 
 /// How soon repetition of a word no longer counts.
 const SATURATION: f64 = 1.2;
-/// How much long texts have to say more often what they are about.
+/// The weight of a text's length: a longer text needs more matches.
 const LENGTH: f64 = 0.75;
 const NAME: f64 = 3.0;
 const TITLE: f64 = 2.0;
@@ -120,7 +120,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// English plurals are the only endings worth knowing in names of tools.
+/// Returns the singular of a word; names of tools need no other English endings.
 fn singular(word: String) -> Option<String> {
     let stem = |ending: &str, least: usize| word.strip_suffix(ending).filter(|stem| stem.len() >= least);
     let singular = match (stem("ies", 2), stem("ss", 1), stem("s", 3)) {

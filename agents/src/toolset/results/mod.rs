@@ -21,10 +21,10 @@ const SMALLEST: usize = 1000;
 const NOTE: usize = 250;
 /// The maximum number of omitted images that are named.
 const MOST_PLACES: usize = 10;
-/// Results are kept up to so many bytes together.
+/// The limit on stored results, in bytes.
 const MOST_KEPT: usize = 64 * 1024 * 1024;
 
-/// A token of English has about so many bytes; a picture counts as so many for each of its tokens.
+/// The approximate number of bytes of an English token; an image counts with it for each of its tokens.
 const BYTES_OF_TOKEN: usize = 4;
 
 /// The limit of results, and the results that were longer. Shared by the toolsets of one conversation.
@@ -64,7 +64,7 @@ impl Limit {
         tokens_of_picture(data) * if self.in_tokens { 1 } else { BYTES_OF_TOKEN }
     }
 
-    /// About how many bytes it allows.
+    /// Returns the approximate limit in bytes.
     fn bytes(self) -> usize {
         if self.in_tokens { self.most.saturating_mul(BYTES_OF_TOKEN) } else { self.most }
     }
@@ -99,17 +99,18 @@ impl Toolset {
     /// Returns the toolset with a limit for the text of each result, in bytes, and a tool `read_result`. Call it once for each
     /// conversation.
     ///
-    /// A model gets the beginning of a longer result, with marks where something is missing: of lists the first items are
-    /// whole, of objects each member has its share, texts end with a line. The whole is kept with the toolset, its clones,
-    /// subsets and extensions, up to 64 MiB for all results together. `read_result` reads it by pages, by JSON pointer, and by
-    /// words that items or lines contain. If the toolset has a tool of this name, a `_` is appended. The least limit is 1,000
-    /// bytes.
+    /// A model receives the beginning of a longer result, with marks for omitted parts. The first items of lists are
+    /// whole, each member of an object has its share, and texts end with a line. The toolset, its clones, subsets and
+    /// extensions store the whole result, up to 64 MiB for all results together. `read_result` reads it by pages, by
+    /// JSON pointer, and by words that items or lines contain. If the toolset has a tool of this name, a `_` is
+    /// appended. The minimum limit is 1,000 bytes.
     ///
-    /// A picture counts as four bytes for each token that a provider charges at most, by its width and height. The first
-    /// pictures that fit beside the text, or into half of the limit, are shown; `read_result` shows the others one by one.
+    /// An image counts as four bytes for each token that a provider charges at most, by its width and height. The first
+    /// images that fit beside the text, or into half of the limit, are shown; `read_result` shows the others one by
+    /// one.
     ///
-    /// The `value` of a cut reply has its text and the pictures that are shown. Functions that call tools through their
-    /// [context](FunctionContext) get whole results.
+    /// The `value` of a shortened reply has its text and the shown images. Functions that call tools through their
+    /// [context](FunctionContext) receive whole results.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;
@@ -137,7 +138,8 @@ impl Toolset {
         self.limited(Limit { most: bytes.max(SMALLEST), in_tokens: false })
     }
 
-    /// Like [`max_result`](Self::max_result), in tokens of [`TOKENIZER`](crate::TOKENIZER). The least limit is 1,000 tokens.
+    /// Limits results like [`max_result`](Self::max_result), in tokens of [`TOKENIZER`](crate::TOKENIZER). The minimum
+    /// is 1,000 tokens.
     ///
     /// ```
     /// let toolset = mcp_bindgen_agents::Toolset::builder().build()?.max_result_tokens(5_000);
@@ -172,7 +174,7 @@ impl Toolset {
         Self::of(entries, before.style, before.left_out, carried)
     }
 
-    /// Without the tool that reads results.
+    /// Removes the tool that reads results.
     fn without_reader(&self) -> Self {
         self.with_entries(self.entries().iter().filter(|entry| !self.reads_results(entry)).cloned().collect())
     }
@@ -380,7 +382,7 @@ fn of_json(value: &Value, asked: &Asked, room: usize) -> Page {
     Page { text: outline.value.to_string(), next, unit, is_cut: outline.is_cut }
 }
 
-/// Returns a page of a text, by characters: whole lines where they are not too long.
+/// Returns a page of a text, by characters: whole lines unless they are too long.
 fn of_text(text: &str, asked: &Asked, room: usize) -> Page {
     let page = |text: String, next| Page { text, next, unit: "character", is_cut: false };
     let start = text.char_indices().nth(asked.from).map_or(text.len(), |(start, _)| start);

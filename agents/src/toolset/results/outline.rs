@@ -1,19 +1,19 @@
-//! Values that are too long, with marks where something is missing.
+//! Shortened values, with marks for omitted parts.
 
 use serde_json::{Map, Value};
 
 use crate::json::bytes_up_to;
 
-/// The room that a value has at least, in bytes: less shows nothing of it.
+/// The minimum space of a value, in bytes: less space shows nothing useful.
 const LEAST: usize = 64;
-/// The room that a member of an object has in any case, if it needs so much.
+/// The space that a member of an object always has, if it needs it.
 const SURE: usize = 512;
 /// The room that a mark takes.
 const MARK: usize = 40;
 /// The key of an object's mark.
 const CUT: &str = "[cut]";
 
-/// A value within about so many bytes of JSON.
+/// A value shortened to about a number of bytes of JSON.
 pub(super) struct Outline {
     pub(super) value: Value,
     /// How many items or members it has.
@@ -23,8 +23,8 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Long texts, lists and objects end with a mark that says how much is missing: of a list the first items are whole, of an
-    /// object short members are whole and the others share what is left.
+    /// Outlines a value. Long texts, lists and objects end with a mark that counts the omitted part. The first items of
+    /// a list are whole. In an object, short members are whole and the others share the remaining space.
     fn of(value: &Value, room: usize) -> Self {
         match value {
             Value::String(text) if bytes_up_to(value, room) > room => {
@@ -102,8 +102,7 @@ fn share<'v>(values: impl Iterator<Item = &'v Value>, mut left: usize) -> usize 
     usize::MAX
 }
 
-/// Returns the beginning of a text whose characters have at most so many bytes together: whole lines, if the last one
-/// is not too long.
+/// Returns the beginning of a text within a number of bytes: whole lines, if the last one is not too long.
 pub(super) fn beginning(text: &str, room: usize, bytes: impl Fn(char) -> usize) -> &str {
     let mut taken = 0;
     let end = text.char_indices().find(|(_, char)| {

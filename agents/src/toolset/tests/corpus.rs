@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::toolset::testing::{Server, entry, on_server, toolset};
 use crate::toolset::{Entry, Toolset};
 
-/// One of so many tools is looked for.
+/// One of this many tools is searched for.
 const SAMPLE: usize = 5;
 
 fn corpus() -> PathBuf {
@@ -101,7 +101,7 @@ async fn tools_are_found_by_words_of_their_description() {
     }
 }
 
-/// Returns how many nulls of properties are gone; none where anything else is not what it was, order included.
+/// Returns the number of removed nulls, or `None` if anything else differs, including the order.
 fn left_out(sample: &Value, sent: &Value) -> Option<usize> {
     match (sample, sent) {
         (Value::Object(sample), Value::Object(sent)) => {
@@ -167,7 +167,7 @@ async fn sample_values_reach_the_server_or_are_explained() {
     assert!(valid > 50_000 && refused > 50_000 && mended * 10 < refused);
 }
 
-/// The tokens of the tools that declare results, with the types of these and without, for each provider.
+/// Counts the tokens of tools with declared results, with and without their types, for each provider.
 #[cfg(feature = "tokens")]
 #[test]
 #[ignore = "reads the whole corpus"]
@@ -222,7 +222,7 @@ fn inlined(schema: &Value, root: &Value) -> Value {
     }
 }
 
-/// The tokens that definitions save where a server repeats itself: in schemas without references of their own.
+/// Counts the tokens that definitions save for repeated parts, in schemas without references.
 #[cfg(feature = "tokens")]
 #[test]
 #[ignore = "reads the whole corpus"]

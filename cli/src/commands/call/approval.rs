@@ -11,7 +11,7 @@ use crate::output::lines_printable;
 use crate::terminal;
 use crate::terminal::apart;
 
-/// Texts of the arguments are cut to so many characters together.
+/// The limit on shown characters of the arguments.
 const LONGEST_SHOWN: usize = 4000;
 
 type Answer = Pin<Box<dyn Future<Output = ApprovalAnswer> + Send>>;

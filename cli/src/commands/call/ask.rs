@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::terminal::{self, apart};
 use crate::text::{cut, one_line, terminal_width};
 
-/// Gives the words back with those that somebody answered.
+/// Returns the words together with the user's answers.
 pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>), Failure> {
     if !terminal::is_there() {
         return Err(Failure::usage("`-i` requires a terminal: pass the arguments as flags"));

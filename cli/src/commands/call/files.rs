@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::output::{Output, joined};
 use crate::report::counted;
 
-/// Names of files are cut to so many characters of what they come from.
+/// The maximum number of characters of a file's name.
 const LONGEST_NAME: usize = 60;
 /// The maximum number of files with one name.
 const MOST_FILES: usize = 10_000;
@@ -45,13 +45,13 @@ pub(in crate::commands) struct Blob<'c> {
 }
 
 impl Blob<'_> {
-    /// Returns its description where it is not written out.
+    /// Returns a description of a block that is not written to a file.
     pub(in crate::commands) fn described(&self) -> String {
         format!("[{} {}, {}: `-o DIR` writes it to a file]", self.kind, self.mime_type, size(self.data))
     }
 }
 
-/// Returns the data of a block; `None` where it is text or a link.
+/// Returns the data of a block, or `None` for text or a link.
 pub(in crate::commands) fn blob(content: &Content) -> Option<Blob<'_>> {
     match content {
         Content::Image { data, mime_type, .. } => Some(Blob { kind: "image", mime_type, data }),
@@ -65,7 +65,7 @@ pub(in crate::commands) fn blob(content: &Content) -> Option<Blob<'_>> {
     }
 }
 
-/// How much data there is.
+/// Formats the amount of data.
 fn size(data: &str) -> String {
     let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
     counted((data.len() / 4 * 3).saturating_sub(padding), "byte")
@@ -136,7 +136,7 @@ impl Drop for Folder<'_> {
 fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     let name: String = name.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '_' }).collect();
-    // Parameters, such as a charset, say nothing of the extension.
+    // Parameters, such as a charset, do not affect the extension.
     let mime_type = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let extension = EXTENSIONS.iter().find(|(known, _)| *known == mime_type).map_or("bin", |(_, extension)| extension);
     (1..MOST_FILES)
@@ -145,7 +145,7 @@ fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> 
         .ok_or_else(|| Failure::new(format!("{} has {MOST_FILES} files of `{name}`", folder.display())))
 }
 
-/// Prints an answer on stdout; `is_written`: whether what is no text went to files.
+/// Prints a result on stdout; `is_written` is `true` if binary blocks went to files.
 pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
         // The result with its server and tool; `isError` is always present, even if the server omitted it.
@@ -157,7 +157,7 @@ pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) 
             output.data(&described(content))?;
         }
     }
-    // Servers repeat structured results as text; where one does not, this is the only place to see it.
+    // Servers repeat structured results as text; otherwise it is printed here.
     if result.content.is_empty()
         && let Some(structured) = &result.structured
     {

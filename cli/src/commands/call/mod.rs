@@ -108,7 +108,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         }
         let folder = options.output.as_deref().map(files::Folder::prepare).transpose()?;
         let result = answered(&client, tool, arguments, &patience, output).await?;
-        // First what cannot be had again.
+        // Print first what cannot be obtained again.
         files::print(&result, folder.is_some(), output)?;
         let blobs = result.content.iter().filter_map(files::blob);
         let written = folder.map_or(Ok(()), |folder| folder.write(blobs, &result.tool, output));
@@ -121,7 +121,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     .await
 }
 
-/// Returns the snapshot, where there is one that can be read.
+/// Returns the snapshot, if it is readable.
 fn known(path: &Path, output: &mut Output) -> Option<Snapshot> {
     if matches!(path.try_exists(), Ok(false)) {
         return None;

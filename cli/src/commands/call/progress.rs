@@ -11,7 +11,7 @@ use crate::text::{cut, terminal_width};
 /// A terminal gets no more lines than can be seen, a log no more than can be read.
 const EACH: Duration = Duration::from_millis(100);
 const EACH_PLAIN: Duration = Duration::from_secs(1);
-/// Longer messages are cut where there is no terminal to fit.
+/// The maximum length of a message without a terminal.
 const PLAIN_WIDTH: usize = 200;
 
 #[derive(Default)]

@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::plan::adapted;
 use crate::text::did_you_mean;
 
-/// Returns the tool as its snapshot, its overrides and its view have it; `None` where the snapshot does not know it.
+/// Returns the tool from its snapshot, with overrides and view; `None` if the snapshot does not have it.
 pub(super) fn of_snapshot(called: &Called<'_>, path: &Path, tool: &str, output: &mut Output) -> Option<Value> {
     let snapshot = called.known?;
     let seen = adapted(snapshot.clone(), path, Some(called.server));
@@ -55,7 +55,7 @@ pub(super) struct Called<'a> {
 }
 
 impl Called<'_> {
-    /// Returns the name that the server knows it by, where one of these tools has this name.
+    /// Returns the tool's name on the server, if one of these tools has the given name.
     pub(super) fn wire(&self, tools: &[Value]) -> String {
         let Self { config, server, known, name } = self;
         let listed: Vec<&str> = names(tools).collect();
@@ -74,7 +74,7 @@ impl Called<'_> {
         found.map_or(*name, |(tool, _)| *tool).to_owned()
     }
 
-    /// Returns `true` if only the server can tell which tool it is.
+    /// Returns `true` if only the server's list determines the tool.
     pub(super) fn may_be_prefixed(&self) -> bool {
         let mut names = PrefixedNames::default();
         names.add_configured(self.server);
@@ -82,7 +82,7 @@ impl Called<'_> {
     }
 }
 
-/// That a snapshot does not have the tool.
+/// Returns the failure of a tool that a snapshot does not have.
 pub(super) fn not_in(snapshot: &Snapshot, server: &str, tool: &str) -> Failure {
     let help = did_you_mean(tool, names(&snapshot.tools))
         .unwrap_or_else(|| format!("if the server has added it, run `mcp-bindgen sync {server}`"));
@@ -97,7 +97,7 @@ fn entry<'t>(tools: &'t [Value], name: &str) -> Option<&'t Value> {
     tools.iter().find(|tool| name_of(tool) == Some(name))
 }
 
-/// Refuses what the configuration denies, before anything is asked of anybody: the client would refuse it as well.
+/// Refuses tools that the configuration denies, before any question: the client would refuse them too.
 pub(super) fn admit(server: &ServerConfig, tool: &str) -> Result<(), Failure> {
     if server.selects(tool) {
         return Ok(());

@@ -25,7 +25,7 @@ use crate::report::counted;
 use crate::terminal;
 use crate::text::did_you_mean;
 
-/// Fewer results do not tell what the next one will have.
+/// The number of results from which a property can be required.
 const FEWEST_TO_REQUIRE: u64 = 3;
 
 /// The plan of `learn`, with everything checked that can be before a server is asked.
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads and checks; asks on the terminal whether the tool may be called, where that is the question.
+    /// Reads and checks the arguments, and asks on the terminal whether the tool may be called if that is required.
     pub(crate) fn new(config: Option<&Path>, arguments: args::Learn, output: &mut Output) -> Result<Self, Failure> {
         let config = project::load(config, output)?;
         let server = config.server(&arguments.server)?.clone();
@@ -62,7 +62,7 @@ impl Plan {
         Ok(Self { config, arguments, server, bound, declared, results, calls })
     }
 
-    /// Calls the tool until a call fails, and gives what it answered, and the failure.
+    /// Calls the tool until a call fails, and returns the results and the failure.
     async fn call(&mut self, output: &mut Output) -> (Vec<ToolResult>, Option<Failure>) {
         if self.calls.is_empty() {
             return (Vec::new(), None);

@@ -20,7 +20,7 @@ enum Held {
     Block(Value),
     /// Several blocks of JSON: a list.
     Blocks(Vec<Value>),
-    /// Text that is no JSON.
+    /// Text that is not JSON.
     Prose,
     Nothing,
 }
@@ -33,9 +33,9 @@ pub(super) struct Values {
     pub(super) empty: usize,
 }
 
-/// Collects the values of results that are no errors; keys that hold a secret are no names of fields. A server that answers a
-/// list in blocks answers a list of one in one block: where
-/// some result has several blocks, or a list is `known`, one block that is no list is the item of one.
+/// Collects the values of successful results; keys that contain a secret are not field names. A server that returns a
+/// list as blocks returns a list of one item as one block. Thus if some result has several blocks, or a list is
+/// `known`, a single other block is an item.
 pub(super) fn of(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets) -> Result<Values, Failure> {
     let is_data = |key: &str| secrets.are_in(key) || key.contains(REDACTED);
     let held: Vec<Held> = results.iter().map(held).collect();

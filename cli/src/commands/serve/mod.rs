@@ -24,7 +24,7 @@ use crate::output::Output;
 use crate::project;
 use crate::signals::{Signals, TIME_TO_CLOSE};
 
-/// How long what was begun may take to end. A read of stdin that nothing ever answers is left behind then.
+/// The time for pending work to end. A blocked read of stdin is then abandoned.
 const LAST: Duration = Duration::from_millis(100);
 
 /// Runs until stdin ends, or, over HTTP, until the program receives a signal.
@@ -57,7 +57,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
         };
         tokio::select! {
             () = proxy.close() => {}
-            // Servers that do not end by themselves are killed where the runtime drops their connections.
+            // Servers that do not end by themselves are killed when the runtime drops their connections.
             () = hurry(&mut signals) => {}
         }
         outcome
@@ -66,7 +66,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     outcome
 }
 
-/// `log verify`: checks the log of a proxy's calls.
+/// Runs `log verify`: checks the log of a proxy's calls.
 pub(crate) fn verify_log(command: &LogCommand, output: &mut Output) -> Result<Exit, Failure> {
     let LogCommand::Verify { file } = command;
     let lines = CallLog::verify(file).map_err(Failure::of)?;
@@ -145,7 +145,7 @@ async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec
     for server in servers {
         let mut missing = Vec::new();
         for secret in server.placeholders() {
-            // A keyring may have to ask somebody: it is read when a connection is opened.
+            // A keyring may have to ask the user: it is read when a connection is opened.
             let may_ask = server.secret_stores.contains(&SecretStore::Keyring);
             let is_variable = matches!(secret, SecretRef::Variable(_));
             if is_variable && !may_ask && !matches!(find_secret(&server, &secret, &LocalSecrets).await, Ok(Some(_))) {
@@ -187,7 +187,7 @@ impl Telling<'_> {
         }
     }
 
-    /// Serves what the configuration says now. One with a fault changes nothing.
+    /// Serves the current configuration. An invalid one changes nothing.
     async fn reload(&self, output: &mut Output) {
         let reloaded = match self.source.load(output).await {
             Ok((config, servers)) => self.proxy.reload(builder(&config, &servers)).map_err(|error| error.to_string()),

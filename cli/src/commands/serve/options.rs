@@ -76,7 +76,7 @@ pub(super) async fn shared(mut builder: ProxyBuilder, arguments: &args::Serve) -
     Ok(builder.state(state))
 }
 
-/// In the words of the command line.
+/// Describes an error with the options of the command line.
 pub(super) fn failure(error: ServeError) -> Failure {
     let reached = |address| format!("address {address} is reachable from other machines");
     match error {

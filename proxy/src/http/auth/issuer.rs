@@ -64,8 +64,8 @@ impl Issuer {
         Self { url, state: Mutex::default(), fetching: tokio::sync::Mutex::default() }
     }
 
-    /// Verifies a signature with one of the keys; `Err(())` if no keys can be had. Only a signature with an unknown key waits
-    /// until the keys are fetched.
+    /// Verifies a signature with one of the keys; `Err(())` means that no keys are available. Only a signature with an
+    /// unknown key waits until the keys are fetched.
     pub(super) async fn verify(
         self: &Arc<Self>,
         (key, algorithm): (Option<&str>, &str),
@@ -87,7 +87,7 @@ impl Issuer {
         Ok(keys.iter().any(|own| own.fits(key, algorithm) && own.verifies(algorithm, message, signature)))
     }
 
-    /// Fetches the keys, unless somebody did so a moment ago.
+    /// Fetches the keys, unless that happened a moment ago.
     async fn fetch_again(&self) {
         let _alone = self.fetching.lock().await;
         if !has_passed(lock(&self.state).tried, PAUSE) {

@@ -81,7 +81,7 @@ impl Authentication {
         !matches!(self, Self::None | Self::Bearer(_))
     }
 
-    /// Returns `true` if everybody is let in.
+    /// Returns `true` if every caller is admitted.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Self::None)
     }
@@ -94,7 +94,7 @@ pub(in crate::http) struct Bearer {
 }
 
 impl Bearer {
-    /// RFC 6750, section 2.1: visible ASCII.
+    /// Checks a token: visible ASCII (RFC 6750, section 2.1).
     pub(in crate::http) fn new(token: &str) -> Result<Self, ServeError> {
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(ServeError::option("bearer", "expected a non-empty token of visible ASCII without spaces"));

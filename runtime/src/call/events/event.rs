@@ -22,7 +22,7 @@ pub enum Event {
     ToolsChanged(ToolsChanged),
     /// A tool is not the one that was bound.
     DriftDetected(DriftDetected),
-    /// Somebody is asked to approve a call.
+    /// A call waits for approval.
     ApprovalAsked(ApprovalAsked),
     /// This listener was too slow and missed events. This event replaces them.
     Lagged(Lagged),

@@ -139,7 +139,7 @@ impl Observer {
     }
 }
 
-/// Listens to what these tell.
+/// Subscribes to the events of several observers.
 pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o Observer>) -> Events {
     listen(observers.map(|observer| &observer.bus))
 }

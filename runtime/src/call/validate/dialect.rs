@@ -22,7 +22,7 @@ pub(super) fn named(schema: &Map<String, Value>) -> Option<Draft> {
     versions.into_iter().find(|(version, _)| uri.contains(version)).map(|(_, draft)| draft)
 }
 
-/// Returns the `$schema` by which everybody knows a version.
+/// Returns the usual `$schema` of a version.
 pub(super) fn uri(draft: Draft) -> &'static str {
     match draft {
         Draft::Draft4 => "http://json-schema.org/draft-04/schema#",

@@ -15,7 +15,7 @@ const NO_BASE: &str = "json-schema:///";
 /// The characters that are not encoded when a pointer is the fragment of a URI.
 const IN_FRAGMENTS: &str = "/~-_.$";
 
-/// The schemas of a document, and where their references lead.
+/// The schemas of a document, with the targets of their references.
 pub(super) struct Links<'a> {
     root: &'a Value,
     /// Every value that may be a schema, by its address, with its pointer.

@@ -72,9 +72,9 @@ impl Client {
         declared_list(self, &connection, listing).await
     }
 
-    /// Returns how long the last list of a method may be kept: `tools/list`, `prompts/list`, `resources/list`,
-    /// `resources/templates/list` or `skills/list`. `None` if the server does not say so, or its list has changed. Until then
-    /// the client does not ask for the list again.
+    /// Returns how long the last list of a method may be cached: `tools/list`, `prompts/list`, `resources/list`,
+    /// `resources/templates/list` or `skills/list`. Returns `None` if the server sets no terms, or its list has
+    /// changed. Until then the client does not request the list again.
     ///
     /// ```no_run
     /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {

@@ -74,7 +74,7 @@ impl Client {
     }
 }
 
-/// Returns the lists of which the server of a connection tells changes.
+/// Returns the lists whose changes the server of a connection reports.
 fn told_of(connection: &Connection) -> Vec<&'static str> {
     let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)];
     let tells = |key: &str| {

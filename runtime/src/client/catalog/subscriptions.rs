@@ -70,7 +70,7 @@ impl ResourceUpdates {
     /// successive changes are reported once. Cancel safe.
     ///
     /// # Errors
-    /// Fails if the server cannot be reached, or no longer tells of the resource.
+    /// Fails if the server cannot be reached, or no longer reports changes of the resource.
     pub async fn changed(&mut self) -> Result<(), CallError> {
         let Watch { client, uri, news } = &mut self.watch;
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;
@@ -162,7 +162,7 @@ async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duratio
     }
 }
 
-/// Servers of 2026-07-28 tell in the answer to one request that stays open.
+/// Receives changes from a server of 2026-07-28, in the response to one request that stays open.
 async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
     let mut listening = Listening { stream: None, told: HashSet::new() };

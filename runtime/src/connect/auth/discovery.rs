@@ -73,7 +73,7 @@ async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<R
     fetch.document(&places).await?.as_ref().map(Resource::parse).transpose()
 }
 
-/// Returns the metadata of an issuer, from where RFC 8414 and OpenID Connect have it.
+/// Returns the metadata of an issuer, at the URLs of RFC 8414 and OpenID Connect.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, AuthError> {
     published(fetch, issuer).await?.ok_or_else(|| {
         let issuer = quoted(issuer, &fetch.redactor);

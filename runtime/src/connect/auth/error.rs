@@ -4,7 +4,7 @@ use crate::ground::redact::Redactor;
 
 const LONGEST_QUOTE: usize = 200;
 
-/// A message that says what happened and what to do; never a secret.
+/// A message with the fact and the next step; never a secret.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct AuthError(String);
@@ -15,7 +15,7 @@ impl AuthError {
     }
 }
 
-/// Returns a stranger's text as a message shows it, without secrets.
+/// Returns untrusted text for a message, without secrets.
 pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
     redactor.shown_line(text, LONGEST_QUOTE)
 }

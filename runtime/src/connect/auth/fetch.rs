@@ -77,10 +77,10 @@ impl Fetch {
         Ok(parsed)
     }
 
-    /// Returns the JSON document at the first of these places that has one; `None` if all say that they have none.
+    /// Returns the JSON document at the first of these URLs that has one, or `None` if all report that they have none.
     ///
     /// # Errors
-    /// The first place that could not be read, if none has a document.
+    /// Fails with the error of the first unreadable URL, if none has a document.
     pub(super) async fn document(&self, places: &[Url]) -> Result<Option<Value>, AuthError> {
         let mut failure = None;
         for place in places {
@@ -113,7 +113,7 @@ impl Fetch {
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
-    /// Returns a request that asks for JSON, by the client that the transport has as well.
+    /// Creates a request for JSON, with the HTTP client of the transport.
     pub(super) fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
         let client = client::shared(url.as_str(), &self.network).map_err(AuthError::new)?;
         Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))

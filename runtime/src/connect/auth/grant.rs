@@ -34,7 +34,7 @@ pub(super) struct TokenRequest<'a> {
 pub(super) enum GrantError {
     /// The server refused, and would refuse again.
     Refused { code: String, error: AuthError },
-    /// There was no answer that says so.
+    /// No definite refusal arrived.
     Failed(AuthError),
 }
 

@@ -49,7 +49,7 @@ impl Loopback {
             tokio::select! {
                 accepted = self.listener.accept() => {
                     let Ok((stream, _)) = accepted else {
-                        // Out of descriptors, say: later there may be some.
+                        // The process may be out of file descriptors for a moment.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     };

@@ -1,4 +1,4 @@
-//! OAuth 2.1, as the protocol asks of clients of servers over HTTP: discovery (RFC 9728, RFC 8414, OpenID Connect),
+//! OAuth 2.1, as the protocol requires for servers over HTTP: discovery (RFC 9728, RFC 8414, OpenID Connect),
 //! registration, the authorization code with PKCE, resource indicators (RFC 8707), issuers (RFC 9207), refresh.
 //!
 //! Cancel safety: a request waits for tokens in `Session::{obtain, next_header, answer, header, challenged}`;

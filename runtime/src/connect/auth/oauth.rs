@@ -124,7 +124,7 @@ impl OAuth {
         self.set(|settings| settings.metadata_url = Some(url.into()))
     }
 
-    /// Sets the name that users read when they are asked; "mcp-bindgen" by default.
+    /// Sets the program's name on the consent page; "mcp-bindgen" by default.
     pub fn client_name(self, name: impl Into<String>) -> Self {
         self.set(|settings| settings.name = name.into())
     }

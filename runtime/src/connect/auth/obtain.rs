@@ -36,7 +36,7 @@ const RENEWAL_PAUSE: Duration = Duration::from_secs(5);
 /// Why tokens are needed.
 #[derive(Clone, Debug)]
 pub(super) enum Need {
-    /// Those that are there end.
+    /// The current tokens expire.
     Renewal,
     /// The server refused a request.
     Refusal {

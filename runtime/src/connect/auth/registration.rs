@@ -16,8 +16,8 @@ use super::secret::Secret;
 use super::settings::Settings;
 use super::signing;
 
-/// Returns the client that asks a user, in the protocol's order: the program's own, one with a metadata document, one
-/// that was registered before, a new registration.
+/// Returns the client for a user's authorization, in the protocol's order: the program's own, one with a metadata
+/// document, an earlier registration, a new registration.
 pub(super) async fn client(
     fetch: &Fetch,
     settings: &Settings,

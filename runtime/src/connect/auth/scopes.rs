@@ -41,7 +41,7 @@ pub(super) fn select(known: Known<'_>) -> Vec<String> {
     scopes
 }
 
-/// Returns `true` if there is nothing in `wanted` that `granted` has not.
+/// Returns `true` if `granted` contains all of `wanted`.
 pub(super) fn covers(granted: &[String], wanted: &[String]) -> bool {
     wanted.iter().all(|scope| granted.contains(scope))
 }

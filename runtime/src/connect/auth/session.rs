@@ -1,4 +1,4 @@
-//! The authorization of the requests to one server: one task at a time gets tokens, and everybody waits for it.
+//! The authorization of the requests to one server: one task at a time obtains tokens, and all requests wait for it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::rpc::transports::http::authorization::{Authorizer, Challenge};
 use crate::rpc::transports::http::network::Network;
 
 const SCHEME: &str = "Bearer ";
-/// Another's attempt may have been for something else; then there is one of our own.
+/// The number of attempts to wait for: another request's attempt may have had a different purpose.
 const ATTEMPTS: usize = 2;
 /// How long a request waits for a renewal while its token is good.
 const RENEWAL_WAIT: Duration = Duration::from_secs(1);

@@ -18,7 +18,7 @@ use crate::ground::redact::{PrivateValues, Redactor};
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Something that the program gives when it is asked, or why it does not.
+/// A function of the program that returns a value on request, or an error.
 pub(super) type Source = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
 /// How a program shows a URL.

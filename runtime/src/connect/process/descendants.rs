@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 /// The variable that holds the mark of a start, behind the marks of the starts that this process comes from.
 pub(super) const VARIABLE: &str = "MCP_BINDGEN_STARTS";
-/// How often, a millisecond apart, to look for processes that others started before they were killed.
+/// The maximum number of scans, a millisecond apart, for processes that killed processes had started.
 const MOST_SCANS: u32 = 50;
 /// The maximum number of scans if a process may not have its environment yet.
 const MOST_UNCLEAR_SCANS: u32 = 5;

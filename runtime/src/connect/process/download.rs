@@ -75,7 +75,7 @@ impl<'c> Download<'c> {
             let mut reading = pin!(reading);
             tokio::select! {
                 _ = &mut reading => process.ended().await,
-                // A grandchild may hold the pipes open for ever.
+                // A grandchild may hold the pipes open forever.
                 status = process.ended() => {
                     let _ = timeout(PATIENCE_FOR_OUTPUT, &mut reading).await;
                     status
@@ -169,7 +169,7 @@ impl<'c> Download<'c> {
     }
 }
 
-/// Returns `true` for a variable that says where packages come from.
+/// Returns `true` for a variable that sets the source of packages.
 fn names_an_index(variable: &str) -> bool {
     let variable = variable.to_ascii_lowercase();
     ["index", "registry", "find_links"].iter().any(|part| variable.contains(part))
@@ -199,7 +199,7 @@ fn program_of_npm(programs: &Path, package: &str) -> Option<String> {
     only.map(String::as_str).or_else(|| programs.contains_key(name).then_some(name)).map(str::to_owned)
 }
 
-/// Returns the name of the project in a requirement such as `name[extra]==1.2`; none of a URL or a path.
+/// Returns the name of the project in a requirement such as `name[extra]==1.2`, or `None` for a URL or a path.
 fn name_of_requirement(requirement: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let end = requirement.find(|c| !is_of_name(c)).unwrap_or(requirement.len());

@@ -113,7 +113,7 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
     let suggests = |name: &str| {
         NEEDED.iter().any(|(parts, hints)| {
             let is_kind = parts.iter().any(|part| name.contains(part));
-            // Certificates are passed on; a server that says nothing failed for something else.
+            // Certificates are passed on; a silent server failed for another reason.
             is_kind && (hints.iter().any(|hint| words.contains(hint)) || (is_silent && !parts.contains(&"CERT")))
         })
     };

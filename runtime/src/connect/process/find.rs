@@ -41,7 +41,7 @@ mod tests {
         program(command, &env, cwd).map_err(|error| error.to_string())
     }
 
-    /// Returns a program in a folder of its own.
+    /// Returns a program in a separate folder.
     fn installed(name: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(name);

@@ -8,8 +8,8 @@ use super::descendants::Mark;
 
 /// The guard reads two lines: the group, and a confirmation that the group has ended. If its input ends first, the
 /// parent is gone. Then it asks the group to end, kills the remaining processes, and kills every process with the mark
-/// in its environment. A shell has no process descriptors, so it kills by number right after each look. It looks three
-/// times, because a starting process briefly has no environment.
+/// in its environment. A shell has no process descriptors, so it kills by number right after each scan. It stops after
+/// three empty scans in a row, because a starting process briefly has no environment.
 const SCRIPT: &str = "
 read -r group
 read -r over && exit 0

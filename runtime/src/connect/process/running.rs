@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 use super::descendants::{self, Mark, VARIABLE};
 use crate::ground::sync::lock;
 
-/// The process groups of the servers and the marks of their starts; none once they were killed.
+/// The process groups of the servers and the marks of their starts; `None` once they were killed.
 static SERVERS: Mutex<Option<Vec<(Pid, Mark)>>> = Mutex::new(Some(Vec::new()));
 
 /// Starts a server with a mark, as the leader of a process group, and notes both.

@@ -58,7 +58,7 @@ impl FarEnd for Child {
             }
         }
         if let Some(stderr) = self.stderr.take() {
-            // A grandchild may hold stderr open for ever.
+            // A grandchild may hold stderr open forever.
             let _ = tokio::time::timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
         }
     }

@@ -23,7 +23,7 @@ const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
 const GRACE_FOR_DESCENDANTS: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
-/// How often, a millisecond apart, to look whether a killed process is gone.
+/// The maximum number of checks, a millisecond apart, whether a killed process is gone.
 const LOOKS_AFTER_KILL: u32 = 50;
 
 /// Kills every server that this process started, with all that those started.
@@ -56,7 +56,7 @@ pub(crate) struct ProcessTree {
     child: Box<dyn process_wrap::tokio::ChildWrapper>,
     #[cfg(unix)]
     group: Option<Pid>,
-    /// Names the descendants that left the group; none once they were killed.
+    /// The mark of descendants that left the group; `None` once they were killed.
     #[cfg(unix)]
     mark: Option<Mark>,
     /// `true` if the child is bubblewrap, which ends on a signal before its children do.
@@ -167,14 +167,14 @@ impl ProcessTree {
         let _ = self.ended_within(GRACE_FOR_DESCENDANTS).await;
     }
 
-    /// Sends SIGTERM to the whole group, and says whether anything of it was there.
+    /// Sends SIGTERM to the whole group. Returns `true` if the group had processes.
     #[cfg(unix)]
     fn ask_to_end(&self) -> bool {
         self.reap();
         self.group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
     }
 
-    /// Sends SIGTERM to the group and to those that left it, and says whether any was there.
+    /// Sends SIGTERM to the group and to processes that left it. Returns `true` if there were any.
     #[cfg(unix)]
     fn ask_descendants_to_end(&self) -> bool {
         self.ask_to_end() | descendants::signal(self.mark.as_slice(), Signal::TERM)

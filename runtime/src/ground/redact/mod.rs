@@ -21,7 +21,7 @@ use crate::ground::sync::{read, write};
 pub(crate) const REDACTED: &str = "[redacted]";
 /// A server may repeat a token that was replaced since, but not for long.
 const MOST_LEARNED: usize = 16;
-/// Longer words of strangers are cut in messages.
+/// The maximum length of untrusted text in messages.
 pub(crate) const LONGEST_MESSAGE: usize = 2000;
 
 /// Takes the secrets of one server out of texts; clones share them. The default knows none.
@@ -114,18 +114,18 @@ impl Redactor {
         }
     }
 
-    /// Returns `true` if there is a secret in a text.
+    /// Returns `true` if a text contains a secret.
     pub(crate) fn knows(&self, text: &str) -> bool {
         matches!(self.text(text), Cow::Owned(_))
     }
 
-    /// Returns `true` if there is something in a text that is surely a secret.
+    /// Returns `true` if a text certainly contains a secret.
     pub(crate) fn is_sure_of(&self, text: &str) -> bool {
         self.known().is_some_and(|known| matches!(without(text, &known.sure, usize::MAX), Cow::Owned(_)))
     }
 
-    /// Returns a stranger's text for a message: no secrets, nothing that commands a terminal or turns writing around,
-    /// and so many characters. Lines stay lines.
+    /// Returns untrusted text for a message: without secrets, control sequences and bidirectional marks, and with at
+    /// most this many characters. Lines stay.
     pub(crate) fn shown(&self, text: &str, longest: usize) -> String {
         let text = match self.known() {
             Some(known) => without(text, &known.all, longest.saturating_add(1)),
@@ -152,7 +152,7 @@ impl Redactor {
     /// Redacts a text like [`shown`](Self::shown), and puts it on one line.
     pub(crate) fn shown_line(&self, text: &str, longest: usize) -> String {
         let on_one_line = |c: char| if c.is_control() { ' ' } else { c };
-        // Lines of a secret are known each by itself, so that it may be joined only afterwards.
+        // Each line of a secret is known separately, so lines are joined only afterwards.
         let text = self.shown(text.trim(), longest);
         text.chars().map(on_one_line).collect()
     }

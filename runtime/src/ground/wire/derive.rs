@@ -207,8 +207,9 @@ macro_rules! __union_keys {
     };
 }
 
-/// `Wire` for an enum whose value picks the branch: the first that loses nothing. A branch with kinds takes any value
-/// of them. `by` names keys that tell branches apart, sorted, each with the number of its branch, and the other branches.
+/// Implements `Wire` for an enum whose branch depends on the value: the first that loses nothing. A branch with kinds
+/// takes any value of them. `by` lists distinguishing keys, sorted, each with the number of its branch, and the other
+/// branches.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __untagged_union {

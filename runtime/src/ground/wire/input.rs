@@ -274,7 +274,7 @@ pub enum Sink<'s> {
     Items(&'s mut dyn FnMut(Input<'_>) -> Result<(), Mismatch>),
     /// An object, member by member.
     Members(&'s mut dyn Extra),
-    /// An object of which each member has a place of its own.
+    /// An object with a place for each member.
     Object(&'s mut dyn Places),
     /// A type with its own reader.
     Other(&'s mut dyn Fill),

@@ -48,7 +48,7 @@ pub trait Wire: Print + Sized {
     /// Reads a value.
     ///
     /// # Errors
-    /// A [`Mismatch`] that says where and why the value does not fit.
+    /// Fails with a [`Mismatch`] that shows the position and the reason.
     fn read(input: Input<'_>) -> Result<Self, Mismatch>;
 
     /// Returns the sink that reads a value into this place.
@@ -67,7 +67,7 @@ pub trait Wire: Print + Sized {
 /// Reads a typed value from JSON.
 ///
 /// # Errors
-/// A [`Mismatch`] that says where and why the value does not fit.
+/// Fails with a [`Mismatch`] that shows the position and the reason.
 pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
     stream::read_value(value)
 }

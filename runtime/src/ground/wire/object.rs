@@ -73,7 +73,7 @@ pub struct Fields<'f, 's> {
 #[derive(Debug, Default)]
 struct Strange {
     misses: usize,
-    /// The places of the keys, once so many were looked for that it pays.
+    /// The indices of the keys, built after enough look-ups.
     index: BTreeMap<&'static str, usize>,
     keys: Vec<String>,
 }

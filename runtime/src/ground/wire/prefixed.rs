@@ -63,10 +63,10 @@ pub trait Prefix: Default {
     /// Returns how many there are before the first that is missing, and whether there are others after that.
     fn extent(&self) -> (usize, bool);
 
-    /// Prints those that are there.
+    /// Prints the present items.
     ///
     /// # Errors
-    /// Fails if one of them cannot be printed.
+    /// Fails if an item cannot be printed.
     fn print(&self, to: &mut Items<'_>) -> Result<(), Stopped>;
 }
 

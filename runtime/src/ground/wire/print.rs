@@ -48,7 +48,7 @@ pub enum Form<'a> {
     Number(&'a Number),
     /// A string.
     Text(&'a str),
-    /// An array of so many items: [`Print::items`] of this value prints them.
+    /// An array of this many items: [`Print::items`] of this value prints them.
     Array(&'a dyn Print, usize),
     /// An object: [`Print::members`] of this value prints its members. The count is set if it is known.
     Object(&'a dyn Print, Option<u32>),
@@ -59,7 +59,7 @@ pub enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Creates an object of so many members.
+    /// Creates an object of this many members.
     pub(super) fn object(members: &'a dyn Print, length: usize) -> Self {
         Self::Object(members, u32::try_from(length).ok())
     }

@@ -15,7 +15,7 @@ use super::scalar::{Scalar, scalar_visits};
 /// A step of a tape.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
-    /// Null, or a boolean, number or text that needs no place of its own.
+    /// Null, or a boolean, number or text without a separate entry.
     Scalar(Scalar<'t>),
     /// A number that no other form holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
     Digits { start: usize, end: usize },
@@ -94,7 +94,7 @@ impl<'t> Tape<'t> {
         })
     }
 
-    /// Returns the keys of the object at a place, and where their values are.
+    /// Returns the keys of the object at an index, with the indices of their values.
     pub(super) fn members(&self, at: usize) -> impl Iterator<Item = (&str, usize)> {
         let end = self.end(at);
         let mut next = at + 1;

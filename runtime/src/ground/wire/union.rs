@@ -14,7 +14,7 @@ pub type ReadBranch<T> = fn(Recorded<'_>) -> Result<T, Mismatch>;
 /// The branch of an untagged union that accepts any value of some JSON types.
 pub type Rest<T> = (&'static [&'static str], fn(Value) -> T);
 
-/// The keys that tell the object branches of an untagged union apart.
+/// The distinguishing keys of the object branches of an untagged union.
 #[derive(Debug)]
 pub struct Index {
     /// Sorted: a required key, the only text that the branch allows as its value, if there is one, and the branch.

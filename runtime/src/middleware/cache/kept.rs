@@ -40,7 +40,7 @@ impl Key {
     }
 }
 
-/// The outcome of a call; none as long as it is under way.
+/// The outcome of a call; `None` while it is pending.
 pub(super) type News = watch::Receiver<Option<Result<ToolResult, CallError>>>;
 type Tell = watch::Sender<Option<Result<ToolResult, CallError>>>;
 
@@ -75,7 +75,7 @@ struct Entry {
 /// The state of a read.
 pub(super) enum Found {
     Kept(Arc<ToolResult>),
-    /// Somebody else asks already.
+    /// Another call is already reading.
     UnderWay(News),
     /// The caller must send the call.
     Nothing(Lead),

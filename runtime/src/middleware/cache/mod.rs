@@ -17,7 +17,7 @@ use crate::call::{Place, wait};
 use crate::ground::deadline::Deadline;
 use crate::{CallError, ToolCall, ToolResult};
 
-/// How long a call waits for another one that asks the same.
+/// The time that a call waits for an equal pending one.
 const PATIENCE: Duration = Duration::from_secs(60);
 const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 const BYTES: usize = 64 * 1024 * 1024;
@@ -140,7 +140,7 @@ impl Cache {
     }
 }
 
-/// Returns `true` if a call may run out of time where others have some.
+/// Returns `true` if a call has a time limit that others may not have.
 fn is_hurried(call: &ToolCall) -> bool {
     call.options.given_total().is_some() || call.passage.limit().end != Deadline::NEVER
 }

@@ -152,7 +152,7 @@ impl Book {
         self.messages == 1 || NAMELESS_ERRORS.contains(&code) && self.last_notification.is_none()
     }
 
-    /// Notes that the server gets on with a request, and says who is to hear of it.
+    /// Records progress of a request, and returns its listener.
     pub(super) fn note_progress(&self, params: &Value) -> Option<Listener> {
         let ticket = self.ticket(params.get("progressToken")?)?;
         ticket.progressed();
@@ -166,10 +166,10 @@ impl Book {
     }
 }
 
-/// A connection on which nothing came for so many timeouts is given up.
+/// The number of timeouts without any message after which a connection is given up.
 pub(super) const TIMEOUTS_WITHOUT_A_SIGN: u32 = 3;
 
-/// How long nothing has come from the server though something was asked.
+/// The time without a message from the server while requests are pending.
 #[derive(Default)]
 pub(super) struct Silence {
     since: Option<Instant>,

@@ -31,7 +31,7 @@ impl Outgoing {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
     }
 
-    /// Notes when the message leaves, for a transport that does not write by itself.
+    /// Returns a handle that records when the message leaves, for a transport that does not write itself.
     pub(crate) fn departure(&self) -> Departure {
         Departure { ledger: self.ledger.clone(), ticket: self.request.clone() }
     }

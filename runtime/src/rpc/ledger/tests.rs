@@ -255,7 +255,7 @@ fn any_message_resets_the_count_of_timeouts() {
         ledger.received(json!({"method": "notifications/message", "params": {"level": "info", "data": 1}}), None);
     }
     assert!(ledger.is_open());
-    // Short timeouts say little.
+    // Short timeouts are weak evidence.
     let ledger = self::ledger();
     for _ in 20..60 {
         let ticket = written(&ledger);

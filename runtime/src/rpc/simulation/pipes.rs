@@ -24,7 +24,7 @@ pub(super) struct Both {
     pub(super) said: VecDeque<u8>,
     /// `true` if the server is gone; it reads no more.
     pub(super) is_dead: bool,
-    /// How much there is room for at once.
+    /// The number of bytes that fit at once.
     room: usize,
     wakers: Vec<Waker>,
 }

@@ -37,7 +37,7 @@ impl Server {
                 self.line.push(byte);
             }
         }
-        // A server may take a request before the end of its line is there.
+        // A server may handle a request before the end of its line arrives.
         if chance.once_in(3) {
             self.take(chance);
         }
@@ -108,7 +108,7 @@ impl Server {
         pipes.said.extend(line);
     }
 
-    /// Reads all, and says all.
+    /// Reads everything, and sends all answers.
     pub(super) fn catch_up(&mut self, chance: &mut Chance, pipes: &mut Both) {
         while !self.is_dead && !pipes.written.is_empty() {
             self.read(chance, pipes);

@@ -26,11 +26,11 @@ type Writing = Box<dyn AsyncWrite + Send + Unpin>;
 /// The transport; dropping it closes the streams.
 pub(crate) type DuplexTransport = LineTransport<Stranger, Reader>;
 
-/// Returns a transport to a client over a pair of streams, whose messages have at most so many bytes; longer ones are
+/// Returns a transport to a client over a pair of streams. Messages are limited to this many bytes; longer ones are
 /// dropped.
 ///
 /// # Errors
-/// Outside of a runtime.
+/// Fails outside of a runtime.
 pub fn with_client(
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -144,7 +144,7 @@ impl Streams {
         }))
     }
 
-    /// Returns `true` if there is one session at most.
+    /// Returns `true` if at most one session is possible.
     pub(crate) fn are_for_one_session(&self) -> bool {
         matches!(self, Self::Given(_))
     }

@@ -182,7 +182,7 @@ impl Framer {
         last
     }
 
-    /// Returns `true` if a line is a message by itself; then it is taken.
+    /// Takes a line that is a whole message. Returns `true` if it is one.
     fn alone(&mut self, line: &[u8]) -> bool {
         let line = line.trim_ascii();
         let mut candidate = Candidate::new(false);
@@ -211,7 +211,7 @@ impl Candidate {
         Self { scanner: Scanner::default(), text: Vec::new(), line: 0, in_batch, is_too_large: false }
     }
 
-    /// Reads on, and says how far it came. A byte that does not belong is not taken.
+    /// Scans bytes, and returns the number taken with the state. A byte that does not belong is not taken.
     fn take(&mut self, bytes: &[u8], limit: usize) -> (usize, Step) {
         let (taken, step) = self.scanner.take(bytes);
         let part = bytes.get(..taken).unwrap_or_default();
@@ -323,7 +323,7 @@ mod tests {
                 assert_eq!(noise(&text), [banner, banner], "{text}");
             }
         }
-        // A message inside what begins like one is there as soon as something follows that cannot.
+        // A message inside a failed candidate appears as soon as the candidate has failed.
         assert_eq!(messages(&format!("{{\"starting\":\n{A}\n{B}\n")), [A, B]);
     }
 

@@ -57,7 +57,7 @@ impl Sink {
         }
     }
 
-    /// Writes what there is room for, and says how much that was.
+    /// Writes as many bytes as fit, and returns their number.
     pub(super) fn write_at_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Child(pipe) => pipe.write_at_once(bytes),
@@ -156,7 +156,7 @@ mod system {
         fn resize(&mut self, size: usize) {
             if size != self.size {
                 self.size = size;
-                // A system that refuses is asked every few milliseconds instead.
+                // If the system refuses, the pipe is polled every few milliseconds.
                 #[cfg(target_os = "linux")]
                 let _ = rustix::pipe::fcntl_setpipe_size(self.sender.as_fd(), size);
             }
@@ -236,7 +236,7 @@ mod system {
 mod system {
     use super::*;
 
-    /// Windows does not say what of a pipe was read.
+    /// A pipe on Windows, which does not report how much was read.
     pub(crate) struct Pipe(ChildStdin);
 
     impl Pipe {

@@ -185,7 +185,7 @@ impl Stream {
         self.position.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX))
     }
 
-    /// Writes as much of a line as there is room for. Says how much that was, and whether all that was written is on its way.
+    /// Writes as much of a line as fits. Returns the number of bytes, and `true` if all written data was flushed.
     fn write_at_once(&mut self, line: &[u8]) -> io::Result<(usize, bool)> {
         let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         let written = sink.write_at_once(line)?;

@@ -61,7 +61,7 @@ fn is_bound(kind: Kinds, keyword: &str) -> bool {
     bounds.contains(&keyword)
 }
 
-/// Returns the bounds of all that a branch asks for; `None` where a choice decides about them.
+/// Returns the bounds of everything that a branch requires, or `None` if they depend on a choice.
 fn bounds_of(version: &Version<'_>, branch: SchemaId, kind: Kinds) -> Option<Bounds> {
     let mut all = Bounds::default();
     for id in version.document.schemas.holding(&[branch], usize::MAX) {
@@ -96,8 +96,8 @@ fn both(mut left: Bounds, mut right: Bounds) -> Bounds {
     left
 }
 
-/// Bounds as ranges of points: integers stand for themselves; of other numbers every bound is a point, and so is all that is
-/// between two of them.
+/// Converts bounds to ranges of points. Integers are points themselves. For other numbers, each bound is a point, and
+/// so is each gap between two bounds.
 fn on_one_line(kind: Kinds, own: &Bounds, together: &[Bounds]) -> (Range, Vec<Range>) {
     let ends =
         |least: Option<i128>, greatest: Option<i128>| (least.unwrap_or(i128::MIN), greatest.unwrap_or(i128::MAX));

@@ -57,7 +57,7 @@ struct Part<'c> {
     case: &'c Case,
     kind: Kinds,
     sent: &'c Sent,
-    /// The values, where they are listed.
+    /// The values, if they are listed.
     values: Option<Vec<Value>>,
 }
 
@@ -214,8 +214,8 @@ impl<'v> Inclusion<'v> {
         self.taken(part, branches, false).map_or_else(|failures| failures, |_| Vec::new())
     }
 
-    /// Returns the first branch that takes all values; as the error the failures of all branches, none where they take
-    /// all values together, each by one of them alone with `once`.
+    /// Returns the first branch that takes all values. Otherwise fails with the failures of all branches. The list is
+    /// empty if the branches together take all values, each value by only one branch with `once`.
     fn taken(&mut self, part: &Part<'_>, branches: &[SchemaId], once: bool) -> Result<SchemaId, Vec<Failure>> {
         let mut tried = Vec::new();
         for branch in branches {

@@ -122,7 +122,7 @@ impl Inclusion<'_> {
         failures
     }
 
-    /// Returns an object with more than so many keys.
+    /// Returns an object with more than `most` keys.
     fn of_many_keys(&mut self, part: &Part<'_>, most: u64) -> Option<Value> {
         const MOST_KEYS: u64 = 64;
         if most > MOST_KEYS {

@@ -18,7 +18,7 @@ pub(in super::super) enum Form {
     Dialect,
     /// Something else that constrains or names.
     Value,
-    /// A text for people and tools.
+    /// A descriptive text.
     Annotation,
     /// Any value.
     Other,

@@ -27,7 +27,8 @@ pub(super) struct Mended {
     pub(super) references: Vec<Reference>,
 }
 
-/// Mends a schema. With a probe, every keyword is tried by itself; without, only the shape of the schema is looked at.
+/// Mends a schema. With a probe, every keyword is tried separately; without one, only the form of the schema is
+/// checked.
 pub(super) fn mend(schema: &Value, draft: Draft, probe: Option<Probe>) -> Result<Mended, UnusableSchema> {
     let mut mender = Mender { probe, skipped: Vec::new(), references: Vec::new(), seen: HashSet::new() };
     let mut root = mender.schema(schema, &Place { pointer: String::new(), draft, depth: 0 })?;

@@ -14,7 +14,7 @@ use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 
 /// The maximum number of differences in one error.
 const MOST_NAMED: usize = 5;
-/// The time for comparing all tools of one list. Each comparison has a budget of its own; this one bounds hundreds of them.
+/// The time for comparing all tools of one list. Each comparison has a budget; this limits hundreds of them.
 const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
 
 /// The time left to compare the tools of one list. A comparison locks it, so only one runs at a time.

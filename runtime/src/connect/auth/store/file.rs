@@ -99,8 +99,8 @@ impl TokenStore for FileTokenStore {
 
     fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
         self.make_folder()?;
-        // A file of its own: the other one is replaced, and with it a lock on it. It stays there, because removing it would
-        // let two processes hold locks on two files of one name.
+        // The lock has a separate file, because replacing the token file would replace a lock on it. The file stays,
+        // because removing it would let two processes lock two files of one name.
         let path = self.path(key, "lock");
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);

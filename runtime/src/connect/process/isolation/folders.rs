@@ -257,7 +257,7 @@ fn system_alone() -> View {
     for setting in SETTINGS.split(',') {
         let _ = view.show(&etc.join(setting));
     }
-    // Their settings lie apart from them, with links.
+    // Their settings are in separate folders, with links.
     for entry in std::fs::read_dir(etc).into_iter().flatten().flatten() {
         if ["java", "python3"].iter().any(|start| entry.file_name().as_encoded_bytes().starts_with(start.as_bytes())) {
             let _ = view.show(&entry.path());

@@ -15,7 +15,7 @@ pub(super) enum Place {
     Write,
     /// An empty folder in memory, which may be written to.
     Empty,
-    /// A symbolic link that says this.
+    /// A symbolic link with this target.
     Link(PathBuf),
     /// The devices that every program has.
     Devices,

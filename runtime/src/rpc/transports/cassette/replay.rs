@@ -97,7 +97,7 @@ impl Stage {
         }
     }
 
-    /// Goes on until the server has a question, or its answer is there.
+    /// Replays messages until the server asks a question, or its response is due.
     fn play(&mut self, mut scene: Scene) {
         while let Some(Heard { method, params, answer }) = scene.exchange.heard.get(scene.heard).cloned() {
             scene.heard += 1;

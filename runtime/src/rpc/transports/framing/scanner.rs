@@ -28,7 +28,7 @@ enum Next {
     Value,
     ValueOrEnd,
     CommaOrEnd,
-    /// Inside a number, `true`, `false` or `null`; which of them, the reader of the whole text says.
+    /// Inside a number, `true`, `false` or `null`, which the parser of the whole text distinguishes.
     Word,
     String {
         is_key: bool,

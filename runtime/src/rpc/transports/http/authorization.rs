@@ -41,8 +41,8 @@ pub(crate) struct Challenge {
     pub(crate) sent: Option<HeaderValue>,
 }
 
-/// Sends a request with its `Authorization`, and again after each kind of challenge that was answered.
-/// Dropped: the request ends, and `outgoing` knows whether it had left.
+/// Sends a request with its `Authorization`, and repeats it after each kind of answered challenge. If the future is
+/// dropped, the request ends, and `outgoing` shows whether it had left.
 pub(super) async fn send(
     http: &HttpClient,
     authorizer: &dyn Authorizer,

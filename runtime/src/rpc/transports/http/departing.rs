@@ -16,7 +16,7 @@ struct Departing {
     departure: Option<Departure>,
 }
 
-/// Returns a copy of the request whose body tells when it leaves.
+/// Returns a copy of the request whose body reports when it leaves.
 pub(super) fn of(request: &reqwest::Request, outgoing: &Outgoing) -> Result<reqwest::Request, HttpError> {
     let copy = request.try_clone();
     let mut copy = copy.ok_or_else(|| HttpError::not_sent("the request cannot be repeated"))?;

@@ -29,7 +29,7 @@ pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<V
 /// `false` for the status. Cancel safe.
 ///
 /// # Errors
-/// Fails if there is no response in time, or its body is too long; `failed` describes an error of the client.
+/// Fails if no response arrives; `failed` describes an error of the HTTP client.
 pub(crate) async fn exchange(
     request: RequestBuilder,
     longest: usize,

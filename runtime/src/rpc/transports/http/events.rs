@@ -38,7 +38,7 @@ impl Reader {
         Self { response, until, parser: Parser::new(limit) }
     }
 
-    /// Returns the next event; none at the end of the response or of the transport. Cancel safe.
+    /// Returns the next event, or `None` at the end of the response or of the transport. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Event>> {
         loop {
             if let Some(event) = self.parser.next() {

@@ -49,7 +49,7 @@ impl Requests {
             return self.begin(message, id, outgoing).await;
         }
         let slot = self.slots.acquire().await;
-        // Read before it is asked whether the request may leave: it goes to the session that the answer was about.
+        // The conversation is read before the request may leave, so that it goes to the session of the answer.
         let mut conversation = self.conversation();
         if !outgoing.may_leave() {
             return Ok(());

@@ -22,8 +22,8 @@ impl Requests {
         }
     }
 
-    /// Listens in one session, until the server says that it has no such stream.
-    /// Dropped: the stream is closed, and the id of its last event is forgotten.
+    /// Listens in one session, until the server reports that it has no such stream. If the future is dropped, the
+    /// stream is closed, and the id of its last event is forgotten.
     async fn listen_to(&self, conversation: &Conversation) {
         let mut last_event: Option<String> = None;
         // The server may ask for another.
@@ -42,7 +42,7 @@ impl Requests {
                         last_event = event.id.or(last_event);
                     }
                     if opened.elapsed() > LONGEST_PAUSE {
-                        // It has served, even if it had nothing to say.
+                        // The stream worked, even without messages.
                         pause = shortest;
                     }
                 }

@@ -35,7 +35,7 @@ use crate::rpc::transports::Sending;
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
-/// How much of a text of strangers a message shows.
+/// The maximum length of untrusted text in a message.
 const PREVIEW: usize = 300;
 const NO_ANSWER: &str = "the server ended its HTTP response without a JSON-RPC response";
 
@@ -118,7 +118,7 @@ impl HttpClient {
         self.until.run_until_cancelled(work).await.unwrap_or_else(|| Err(HttpError::lost(CLOSED)))
     }
 
-    /// Returns a stranger's text as it may be shown, on one line.
+    /// Returns untrusted text for a message, on one line.
     fn shown(&self, text: &[u8]) -> String {
         self.redactor().shown_line(&String::from_utf8_lossy(text), PREVIEW)
     }

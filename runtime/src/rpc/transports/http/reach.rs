@@ -93,7 +93,7 @@ impl Route {
         let answer = tokio::time::timeout(within, client.head(self.origin.clone()).send()).await.map_err(late)?;
         match answer {
             Ok(response) => self.answered(response.status()),
-            // It leads elsewhere, and so it is there.
+            // A redirect shows that the origin is reachable.
             Err(error) if error.is_redirect() => Ok(()),
             Err(error) if error.is_connect() || error.is_builder() => Err(RouteError::Closed(describe(&error))),
             Err(error) => Err(RouteError::Unknown(describe(&error))),

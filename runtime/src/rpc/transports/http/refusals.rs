@@ -66,7 +66,7 @@ impl HttpError {
         }
     }
 
-    /// Returns `true` if the server asks for authorization.
+    /// Returns `true` if the server requires authorization.
     fn is_auth(&self) -> bool {
         match self.kind {
             HttpErrorKind::Unauthorized => true,
@@ -115,7 +115,7 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let text = cause.to_string();
-        // hyper's own layers say no more than that it was the client's side.
+        // hyper's own layers only name the client's side.
         if causes.last() != Some(&text) && !text.starts_with("client error") {
             causes.push(text);
         }
@@ -184,7 +184,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Servers that were restarted answer 400 for a session that they no longer know, though the protocol says 404.
+/// Recognizes restarted servers, which answer 400 for an unknown session although the protocol requires 404.
 pub(super) fn is_lost_session(body: &[u8]) -> bool {
     let said = match serde_json::from_slice::<Value>(body) {
         Ok(body) if body.get("id").is_some_and(|id| !id.is_null()) => return false,

@@ -1,9 +1,9 @@
 //! Lets a server reach some domains and nothing else.
 //!
-//! The server is in a network namespace without any network. In it, `socat` listens on the loopback address and passes each
-//! connection to a unix socket of this process: an HTTP proxy, which checks the domain, resolves it, refuses private
-//! addresses, and connects to the address that it checked. Variables of the environment tell the server of the proxy.
-//! Programs that do not use it have no network.
+//! The server is in a network namespace without any network. In it, `socat` listens on the loopback address and passes
+//! each connection to a unix socket of this process. There an HTTP proxy checks the domain, resolves it, refuses
+//! private addresses, and connects to the checked address. Environment variables name the proxy. Programs that ignore
+//! them have no network.
 
 mod address;
 mod proxy;
@@ -36,7 +36,7 @@ const SOCAT: bwrap::Tool = bwrap::Tool {
 const SOCATS: [&str; 4] = ["/usr/bin/socat", "/bin/socat", "/usr/local/bin/socat", "/run/current-system/sw/bin/socat"];
 /// The folder of the socket, as the server sees it.
 const SEEN_AT: &str = "/run/mcp-bindgen-network";
-/// The folder for the sockets of all servers, which no isolated server sees: each has a `/tmp` of its own.
+/// The folder for the sockets of all servers. Isolated servers do not see it, because each has its own `/tmp`.
 const FOLDER: &str = "/tmp";
 const SOCKET: &str = "proxy";
 /// The address of the proxy in the server's namespace; no other program listens there.

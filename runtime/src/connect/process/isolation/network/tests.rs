@@ -107,7 +107,7 @@ async fn proxy_connects_only_to_allowed_domains_at_the_checked_address() {
     assert!(!plain.contains("evil.org"), "{plain}");
 }
 
-/// Ways out by requests to the proxy, none of which reaches the server on the loopback address.
+/// Attempts to bypass the proxy, none of which reaches the server on the loopback address.
 #[tokio::test]
 async fn proxy_refuses_every_bypass_of_the_allowed_domains() {
     let (port, reached) = destination().await;
