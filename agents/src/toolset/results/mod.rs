@@ -110,7 +110,7 @@ impl Toolset {
     /// one.
     ///
     /// The `value` of a shortened reply has its text and the shown images. Functions that call tools through their
-    /// [context](FunctionContext) receive whole results.
+    /// [context](super::FunctionContext) receive whole results.
     ///
     /// ```
     /// use mcp_bindgen_agents::Toolset;
