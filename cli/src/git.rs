@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use crate::exit::Failure;
 use crate::project::slashed;
 
-/// The maximum number of links to a file.
+/// The maximum number of symbolic links that lead to a file.
 const MOST_LINKS: usize = 8;
 
 /// Returns the merge base of this work and `revision`. Later commits of `revision` do not count, and neither does a

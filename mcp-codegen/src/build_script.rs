@@ -334,7 +334,7 @@ fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>),
     Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
 }
 
-/// Returns the paths that cargo watches to run the build script again once `file` exists.
+/// Returns the folder that cargo watches to run the build script again once `file` exists.
 ///
 /// Cargo takes a missing file for a changed one, and would build the crate again each time. The folder of the file
 /// changes with each of its other files. In a watched folder cargo follows links: a broken link counts as nothing, and

@@ -16,7 +16,6 @@
 //! - Tools that the configuration or a policy by name denies are not listed, and calls of them are refused. An
 //!   unreachable server affects only its own tools.
 //! - Credentials of a client never reach a server, and credentials for a server never reach a client.
-//!   to a client.
 
 // Without one of these features some of the parts are not used.
 #![cfg_attr(not(all(feature = "jwt", feature = "redis")), allow(dead_code))]

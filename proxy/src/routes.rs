@@ -58,7 +58,7 @@ pub(super) fn skill_owner(skills: &[Arc<[Value]>], uri: &str) -> Option<usize> {
     skills.iter().position(|list| list.iter().any(has))
 }
 
-/// Returns the number of literal characters of a template (RFC 6570) in a URI, if the URI may be one of its expansions.
+/// Returns the number of literal bytes of a template (RFC 6570) in a URI, if the URI may be one of its expansions.
 /// Any text may replace an expression: this only selects a server, which knows its resources.
 fn literals_of(template: &str, uri: &str) -> Option<usize> {
     let (first, mut rest) = template.split_once('{')?;

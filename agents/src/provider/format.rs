@@ -52,7 +52,7 @@ pub(crate) struct Format {
     pub(crate) strict_at_most: StrictRoom,
     /// The mode to set in a request if all its tools are strict.
     pub(crate) strict_mode: Option<&'static str>,
-    /// Returns the provider's tool that searches deferred ones.
+    /// The function that returns the provider's tool for searching deferred ones.
     pub(crate) search: Option<fn() -> Value>,
 }
 

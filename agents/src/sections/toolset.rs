@@ -37,7 +37,7 @@ impl RenderedPrompt {
     /// ```
     ///
     /// # Errors
-    /// Fails if two tools are equal.
+    /// Fails if a tool occurs twice.
     pub async fn toolset(&self) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
         self.toolset_on(&Toolset::builder().build()?).await
     }
@@ -65,7 +65,7 @@ impl RenderedPrompt {
     /// ```
     ///
     /// # Errors
-    /// Fails if two of the tools are one.
+    /// Fails if a tool occurs twice.
     pub async fn toolset_on(&self, base: &Toolset) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
         let (groups, failed) = self.groups().await;
         let mut toolset = base.clone();

@@ -91,8 +91,8 @@ impl<'p> View<'p> {
         found
     }
 
-    /// Returns `true` if a section or its children have tools or servers. Servers made from parameters only count once
-    /// the section is open.
+    /// Returns `true` if a section or one below it has tools, or declares servers. A declaration of servers from
+    /// parameters counts even if it yields none, because it is only evaluated once the section is open.
     pub(super) fn has_tools(&self, top: &Placed) -> bool {
         let has_any = |node: &Placed| !node.parts.tools.is_empty() || !node.parts.servers.is_empty();
         self.enabled_from(top).into_iter().any(has_any)

@@ -128,7 +128,8 @@ impl Toolset {
         }
     }
 
-    /// Makes a call, and repeats it once if the server's tools had to be listed again.
+    /// Makes a call. If the server does not know the tool, lists its tools again, and repeats the call once if the list
+    /// has the tool.
     pub(super) async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, Failure> {
         let call = call.viewed(entry.view.as_deref()).map_err(Failure::Call)?;
         let live = match &entry.handler {
@@ -206,7 +207,7 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
 /// Returns the arguments as they go to the tool: they fit its schema, as far as that can be used.
 ///
 /// # Errors
-/// The faults of the arguments.
+/// Fails with the faults of the arguments.
 pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
     let schema = &*entry.input_schema;
     let check = |arguments: &Value| entry.check(arguments);

@@ -45,7 +45,8 @@ impl Toolset {
     /// ```
     ///
     /// # Errors
-    /// Fails with all faults: tools whose arguments differ, and names that the toolset already has.
+    /// Fails with all faults: tools whose arguments differ in more than descriptive texts, and names that the toolset
+    /// already has.
     pub fn join(&self, config: &Config) -> Result<Self, ToolsetError> {
         let mut entries = self.entries.to_vec();
         let mut faults = Vec::new();

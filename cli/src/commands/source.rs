@@ -92,7 +92,7 @@ pub(crate) fn read(
     }
 }
 
-/// Reads the bindings of any servers for `list`. The input files may differ from the paths that it may write.
+/// Reads the bindings of any servers for `list`. Fails if its output file is one of the input files.
 pub(crate) fn listed(
     config: Option<&Path>,
     wanted: &List,

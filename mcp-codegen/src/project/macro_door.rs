@@ -16,8 +16,9 @@ use crate::paths::{in_manifest_dir, relative};
 
 /// Expands `mcp_tools!`; this is the whole proc macro.
 ///
-/// `manifest_dir` is the `CARGO_MANIFEST_DIR` of the compiled crate. Every error is a `compile_error!` at the wrong
-/// literal, inside the server's module. The module still declares the usual names, so that no follow-up errors appear.
+/// `manifest_dir` is the `CARGO_MANIFEST_DIR` of the compiled crate. Every error is a `compile_error!` at the literal
+/// that causes it, inside the server's module. The module still declares the usual names, so that no follow-up errors
+/// appear.
 #[must_use]
 pub fn expand_macro(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
     expand(input, manifest_dir).unwrap_or_else(|error| error.to_compile_error())

@@ -20,8 +20,8 @@ use crate::template::{Checked, KnownServer, Module, Script, located, module, nam
 
 /// Expands `mcp_template!`; this is the whole proc macro.
 ///
-/// `manifest_dir` is the `CARGO_MANIFEST_DIR` of the compiled crate. Every error is a `compile_error!` at the wrong
-/// literal, with the position in the template.
+/// `manifest_dir` is the `CARGO_MANIFEST_DIR` of the compiled crate. Every error is a `compile_error!` at the literal
+/// that causes it, with the position in the template.
 #[must_use]
 pub fn expand_template(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
     match syn::parse2::<TemplateInput>(input) {

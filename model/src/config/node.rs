@@ -165,7 +165,7 @@ fn json_value(value: ast::Value<'_>) -> Node {
     Node { kind, at }
 }
 
-/// Returns a value that has no text of its own.
+/// Converts a JSON value to a node without a position in a text.
 pub(crate) fn from_value(value: &Value) -> Node {
     let kind = match value {
         Value::Null => Kind::Null,

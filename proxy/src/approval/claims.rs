@@ -42,6 +42,8 @@ impl Signer {
         }
     }
 
+    /// Creates the claims with these keys, or with a generated one if there are none.
+    ///
     /// # Errors
     /// Fails if a key is too short, or if the system cannot generate one.
     pub(crate) fn new(keys: Vec<Result<hmac::Key, ProxyFault>>) -> Result<Self, ProxyFault> {

@@ -1,6 +1,7 @@
 //! Sessions of clients up to 2025-11-25.
 //!
-//! A session ends after some time without requests or listeners. It never ends during a call, however long that takes.
+//! A session ends after some time without an open request or stream of its client, even if a call still runs. It never
+//! ends by itself while one is open.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

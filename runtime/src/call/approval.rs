@@ -1,4 +1,4 @@
-//! Whom calls are shown before they are made.
+//! Requests for a person's approval of a call.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::ToolResult;
 
-/// The answer to whether the server may have acted on a failed call.
+/// Shows whether the server may have acted on a failed call.
 ///
 /// ```
 /// use mcp_bindgen_runtime::{CallError, Dispatched};

@@ -137,7 +137,7 @@ impl Passage {
         Ok(())
     }
 
-    /// Enters a layer that must not be inside itself, because it would wait for its own lock.
+    /// Enters a layer that must not be inside itself, because it would wait for itself.
     ///
     /// # Errors
     /// Fails if the call has already passed this layer.
@@ -218,8 +218,8 @@ impl Passage {
         approved.is_some_and(|approved| *approved == approved_call(tool, arguments))
     }
 
-    /// Begins a passage unless one is in progress, and lasts as long as the returned value. A program may store a call
-    /// that it observed, and make it again.
+    /// Begins a passage unless one is in progress. The passage lasts as long as the returned value, because a program
+    /// may store a call that it observed, and make it again.
     pub(crate) fn begin(&mut self) -> Option<Arc<()>> {
         let way = self.way_mut();
         if way.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {

@@ -12,8 +12,8 @@ use crate::ground::deadline::Deadline;
 use crate::ground::task::cancelled;
 use crate::{CallError, Dispatched, ToolCall};
 
-/// Waits on a separate clock, such as that of a person, for at most `patience`. Only the total limit of the call and
-/// its cancellation end the wait earlier. Returns `None` after `patience`.
+/// Waits on a separate clock, such as that of a person, for at most `patience`. Only the deadline of the call's passage
+/// and its cancellation end the wait earlier; the time limits in its options do not. Returns `None` after `patience`.
 pub(crate) async fn aside<F: Future>(
     call: &ToolCall,
     patience: Duration,

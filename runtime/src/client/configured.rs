@@ -53,7 +53,8 @@ fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, String> {
     Ok(Some(server))
 }
 
-/// Warns of unknown names in the variable, because a misspelt name would otherwise be ignored silently.
+/// Warns that the variable does not name the server of the bindings, because a misspelt name would otherwise be ignored
+/// silently.
 fn warn_of_strangers(bound: &str, config: &Config) {
     let names: Vec<&str> = config.servers.keys().chain(config.rejected.keys()).map(String::as_str).collect();
     if names.is_empty() {

@@ -19,7 +19,8 @@ impl Client {
         Arc::as_ptr(&self.supervisor).addr()
     }
 
-    /// Checks that the configuration allows the tool: `tools`, `exclude`, and `remote_use` for remote callers.
+    /// Checks that the configuration allows the call: `tools`, `exclude`, `remote_use` for remote templates, and
+    /// `[[policy]]`.
     ///
     /// Cancel safe: a dropped call may have used up one turn of a rate.
     pub(crate) async fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
@@ -125,7 +126,7 @@ impl Client {
         self.ask_approval(call).await
     }
 
-    /// Checks that a remote caller may use the tool.
+    /// Checks that the tool is allowed, if the call is made for a remote template.
     fn admit_remote(&self, call: &ToolCall) -> Result<(), CallError> {
         if !call.options.given().is_remote || self.config().lets_remote_use(&call.tool) {
             return Ok(());

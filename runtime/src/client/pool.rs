@@ -32,8 +32,8 @@ pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Superv
     made
 }
 
-/// Returns a digest as the key, because it contains secrets. The key includes the runtime, because a connection belongs
-/// to the runtime that opened it.
+/// Returns the key, a digest, because the configuration contains secrets. The key includes the runtime, because a
+/// connection belongs to the runtime that opened it.
 fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
     // Keyrings and files are read when a connection is opened; an entry is the same for all.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Encodes all characters except letters, digits and those in `kept`.
+/// Encodes all bytes except ASCII letters, digits and those in `kept`.
 pub(crate) fn encode(text: &str, kept: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
 
 /// Parses a message. In a list of tools, or in a server's description of itself, one invalid part must not invalidate
-/// the rest. In the result of a call, a replacement would be wrong, so unreadable numbers and values are removed.
-/// Invalid Unicode becomes U+FFFD.
+/// the rest. In any other result, a replacement would be wrong: `UNREADABLE` then replaces the whole result. Invalid
+/// Unicode becomes U+FFFD.
 pub(crate) fn parse(text: &[u8]) -> Option<Value> {
     if let Ok(message) = serde_json::from_slice(text) {
         return Some(message);

@@ -78,8 +78,8 @@ impl Receiving {
         }
     }
 
-    /// Receives like this until `hang_up` is cancelled, then closes the connection. Dropping the future ends the
-    /// session at once: a child process is killed, and an HTTP session is not deleted.
+    /// Receives until the connection ends or `hang_up` is cancelled, then closes the connection. Dropping the future
+    /// ends the session at once: a child process is killed, and an HTTP session is not deleted.
     pub async fn run(mut self, hang_up: CancellationToken) {
         tokio::select! {
             biased;

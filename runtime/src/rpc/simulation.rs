@@ -2,7 +2,7 @@
 //!
 //! Callers, session, ledger, writer and reader are real. The pipes and the server are simulated, and the server knows
 //! what it has executed. A seed is one interleaving: the cuts of writes, the times of answers, and the calls that are
-//! given up at each await. `SIMULATIONS` is the number of runs, `SIMULATION_SEED` the first seed.
+//! given up, each at one of its awaits. `SIMULATIONS` is the number of runs, `SIMULATION_SEED` the first seed.
 
 mod pipes;
 mod server;

@@ -120,8 +120,7 @@ impl<'v> Sampler<'v> {
         Failure::new(reason, self.of_case(case, kind).to_vec())
     }
 
-    /// Returns the failure of objects without a required key; `declared` is `true` if the key is declared.
-    /// before.
+    /// Returns the failure of objects without a required key; `declared` is `true` if the key was declared before.
     pub(super) fn missing(&mut self, case: &Case, key: &str, declared: bool) -> Failure {
         let mut failure = self.failure(case, Kinds::OBJECT, Reason::Required { declared });
         for candidate in failure.candidates.clone() {

@@ -77,13 +77,13 @@ impl Kinds {
         self.0 & other.0 != 0
     }
 
-    /// Creates the kinds of both.
+    /// Returns the kinds that are in both sets.
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Creates the kinds of the set but for these.
+    /// Returns the kinds of this set that are not in the other.
     #[cfg(feature = "drift")]
     pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)

@@ -28,7 +28,7 @@ impl SchemaId {
     /// The schema of the whole document.
     pub(crate) const ROOT: Self = Self(0);
 
-    /// Creates the schema of that number.
+    /// Returns the id of the schema with this number.
     #[cfg(feature = "drift")]
     pub(crate) fn nth(index: usize) -> Self {
         Self(index)

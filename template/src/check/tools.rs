@@ -111,7 +111,7 @@ impl Tools {
     /// Returns the tool that an action calls.
     ///
     /// # Errors
-    /// Fails with a message without a position if the tool does not exist.
+    /// Fails with a message without a position if the tool does not exist, or if several tools have its name.
     pub fn find(&self, action: &Action) -> Result<&Tool, String> {
         match &action.target {
             Target::Tool { server, tool } => {

@@ -79,6 +79,8 @@ pub(in crate::commands) struct Folder<'f> {
 }
 
 impl<'f> Folder<'f> {
+    /// Creates the folder if it does not exist.
+    ///
     /// # Errors
     /// Fails if the folder does not exist and cannot be created.
     pub(in crate::commands) fn prepare(path: &'f Path) -> Result<Self, Failure> {

@@ -43,7 +43,7 @@ impl BearerChallenge {
     }
 }
 
-/// Returns a header at its commas, those in quotation marks left out.
+/// Splits a header at its commas, except for those in quotation marks.
 fn pieces(value: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let (mut quoted, mut escaped) = (false, false);

@@ -41,8 +41,8 @@ impl Loopback {
         Ok(Self { listener, redirect: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// Returns the URL of the redirect with this `state`; any other request is turned away. Dropped: the port is
-    /// closed, and connections with it.
+    /// Returns the URL of the redirect with this `state`; any other request is turned away. Dropping the future closes
+    /// the port and its connections.
     pub(super) async fn receive(self, state: &str) -> Result<String, AuthError> {
         let mut conversations = JoinSet::new();
         loop {

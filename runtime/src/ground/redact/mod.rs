@@ -173,7 +173,8 @@ impl Redactor {
         }
     }
 
-    /// Removes certain secrets from a server's description of itself: schemas must stay unchanged.
+    /// Removes values that are certainly secret from a server's description of itself, and no others: schemas must stay
+    /// unchanged.
     pub(crate) fn description(&self, value: &mut Value) {
         if let Some(known) = self.known() {
             clean(value, &known.sure);

@@ -24,7 +24,7 @@ impl CheckedBy {
     /// Checks a value.
     ///
     /// # Errors
-    /// Fails with the expected and the actual value.
+    /// Fails with a message that names the expected value and describes the actual one.
     pub fn check(&self, value: &impl Checkable) -> Result<(), Mismatch> {
         value.held_against(self.checks.get_or_init(|| Checks::parse(self.schema))).map_err(Mismatch::new)
     }
@@ -35,7 +35,7 @@ pub trait Checkable {
     /// Checks the value.
     ///
     /// # Errors
-    /// Fails with the expected and the actual value.
+    /// Fails with a message that names the expected value and describes the actual one, but never repeats a string.
     fn held_against(&self, checks: &Checks) -> Result<(), String>;
 }
 

@@ -105,8 +105,8 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// Returns the error for a missing tag. Inside a union it occurs often and is rarely shown, so its text is omitted
-    /// there.
+    /// Returns the error for a missing tag. Inside a union it occurs often and is rarely shown, so similar keys are not
+    /// searched there.
     #[cold]
     fn without_tag(self, key: &'static str) -> Mismatch {
         match self.members() {

@@ -179,7 +179,7 @@ pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
 /// Returns a value printed as JSON.
 ///
 /// # Errors
-/// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
+/// Fails with a [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
 pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
     if let Form::Value(value) = form {
         return Ok(*value);

@@ -58,7 +58,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Creates a cache that keeps results for so long, 1024 of them at most and 64 MiB in all.
+    /// Creates a cache that keeps results for `ttl`, at most 1,024 of them with 64 MiB in total.
     pub fn new(ttl: Duration) -> Self {
         Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES, BYTES) }
     }

@@ -72,7 +72,7 @@ impl Ledger {
         Arc::new(Self { limits, timeout, redactor, witness, list_changes, notices, resources, book })
     }
 
-    /// Sets the witness of all later messages; only the first one counts.
+    /// Sets the witness of all later messages. Only the first witness counts.
     #[cfg_attr(not(feature = "cassette"), allow(dead_code))]
     pub(crate) fn witnessed_by(&self, witness: Arc<dyn Witness>) {
         let _ = self.witness.set(witness);

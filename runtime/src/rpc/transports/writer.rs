@@ -36,6 +36,8 @@ struct Stream {
 }
 
 impl Writer {
+    /// Creates a writer for the current runtime.
+    ///
     /// # Errors
     /// Fails outside of a runtime.
     pub(crate) fn new(sink: Sink, ledger: Arc<Ledger>) -> io::Result<Self> {

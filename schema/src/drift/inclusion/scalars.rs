@@ -100,7 +100,7 @@ impl Inclusion<'_> {
         failures
     }
 
-    /// Adds strings of a length, first those of the required formats.
+    /// Returns a failure with strings of a length as its first candidates, those of the required formats foremost.
     fn text_of_length(&mut self, part: &Part<'_>, keyword: &'static str, length: u64) -> Failure {
         let length = usize::try_from(length).unwrap_or_default();
         let mut failure = self.with_candidate(part, keyword, "a".repeat(length));

@@ -167,8 +167,8 @@ impl Plan {
         Ok(way)
     }
 
-    /// Returns the working directory of the server: `cwd`, which it must see, or this process's directory if it sees
-    /// that.
+    /// Returns the working directory of the server: `cwd`, which it must see. Without `cwd` it is this process's
+    /// directory if the server sees that, or else the temporary home or `/`.
     pub(super) fn folder_to_start_in(&self, cwd: Option<&str>) -> Result<PathBuf, Refusal> {
         let Some(cwd) = cwd else {
             let current = std::env::current_dir().ok().filter(|current| self.view.shows(current));

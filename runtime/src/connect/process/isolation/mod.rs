@@ -1,9 +1,9 @@
 //! Isolates a child process with bubblewrap.
 //!
 //! Isolation fails closed: if any part of it fails, bubblewrap ends before the program starts. Bubblewrap leads the
-//! server's process group, and killing it kills the server's process namespace. `--new-session` would take it out of
-//! the group, and `--die-with-parent` would kill it on a SIGTERM that it may handle. Neither is used; the server has no
-//! terminal to protect.
+//! server's process group, and killing it kills the server's process namespace. `--new-session` would take the server
+//! out of the group, and `--die-with-parent` would kill the server on a SIGTERM that it may handle. Neither is used:
+//! `--new-session` protects a terminal, and the server has none.
 
 #[cfg(target_os = "linux")]
 mod bwrap;

@@ -25,6 +25,8 @@ impl Tape {
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
+    /// Parses the text of a cassette.
+    ///
     /// # Errors
     /// Fails if the text is not a cassette, or is incomplete.
     pub(super) fn read(path: &Path, text: &str) -> Result<Self, CassetteError> {

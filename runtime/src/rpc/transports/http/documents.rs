@@ -14,7 +14,8 @@ use super::{bodies, client};
 /// redirects only within the origin. Cancel safe.
 ///
 /// # Errors
-/// Fails if the request fails, the status is not a success, or the body is not JSON.
+/// Fails if the request fails or takes longer than `within`, if the status is not a success, or if the body is too long
+/// or is not JSON.
 pub async fn fetch_json(url: &str, longest: usize, within: Duration) -> Result<Value, String> {
     let client = client::shared(url, &Network::default())?;
     let request = client.get(url).header(ACCEPT, super::JSON);

@@ -252,8 +252,8 @@ impl Requests {
         Some(id)
     }
 
-    /// Returns the first message of a response that answers something; what comes before it is handed over. Dropped:
-    /// the answer is lost.
+    /// Returns the first message of a response that answers something; earlier messages are handed over. If the future
+    /// is dropped, the answer is lost.
     async fn first_answer(&self, response: reqwest::Response) -> Result<Value, HttpError> {
         if content_type(&response).starts_with(EVENT_STREAM) {
             let mut reader = self.reader(response);
