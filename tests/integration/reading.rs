@@ -121,7 +121,7 @@ fn decode_error_shows_the_pointer_but_not_the_value() {
 }
 
 #[test]
-fn syntax_errors_are_unchanged() {
+fn syntax_errors_of_generated_types_are_unchanged() {
     let cut_off = serde_json::from_str::<Folder>("{\"files\": [\n  {\"path\": \"a\"},").unwrap_err();
     assert!(cut_off.is_eof());
     assert_eq!(cut_off.line(), 2);
