@@ -92,11 +92,11 @@ pub(crate) fn wrapped(text: &str, columns: usize, first: usize, rest: usize) -> 
             line.push(' ');
             used += 1;
         }
-        // The parts of one emoji are wider one by one.
+        is_empty = false;
+        // A word that fits is measured as a whole: the parts of an emoji are wider one by one.
         if used + word.width() <= columns {
             line.push_str(word);
             used += word.width();
-            is_empty = false;
             continue;
         }
         for char in word.chars() {
@@ -109,7 +109,6 @@ pub(crate) fn wrapped(text: &str, columns: usize, first: usize, rest: usize) -> 
             line.push(char);
             used += wide;
         }
-        is_empty = false;
     }
     if !is_empty {
         lines.push(line);

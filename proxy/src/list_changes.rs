@@ -34,25 +34,25 @@ pub(super) fn notification(kind: Kind) -> &'static str {
     }
 }
 
-/// Reads the news from its creation on.
+/// Reads the changes from its creation on.
 pub(super) struct ListChangeReader {
-    news: watch::Receiver<ListChanges>,
-    told: ListChanges,
+    changes: watch::Receiver<ListChanges>,
+    seen: ListChanges,
 }
 
 impl ListChangeReader {
-    pub(super) fn new(mut news: watch::Receiver<ListChanges>) -> Self {
-        let told = *news.borrow_and_update();
-        Self { news, told }
+    pub(super) fn new(mut changes: watch::Receiver<ListChanges>) -> Self {
+        let seen = *changes.borrow_and_update();
+        Self { changes, seen }
     }
 
     /// Waits for changes, and returns the notifications of the changed lists. Returns `None` once no more can come.
     /// Cancel safe.
     pub(super) async fn next(&mut self) -> Option<Vec<&'static str>> {
-        self.news.changed().await.ok()?;
-        let now = *self.news.borrow_and_update();
-        let told = std::mem::replace(&mut self.told, now);
-        let counts = CHANGED.into_iter().zip(now.0.iter().zip(told.0));
-        Some(counts.filter(|(_, (now, told))| *now != told).map(|(method, _)| method).collect())
+        self.changes.changed().await.ok()?;
+        let now = *self.changes.borrow_and_update();
+        let seen = std::mem::replace(&mut self.seen, now);
+        let counts = CHANGED.into_iter().zip(now.0.iter().zip(seen.0));
+        Some(counts.filter(|(_, (now, seen))| *now != seen).map(|(method, _)| method).collect())
     }
 }

@@ -1,19 +1,20 @@
 //! A proxy over streamable HTTP.
 //!
 //! ```text
-//! connections   accepts, within its limits, and closes gracefully
-//! door          answers a request
-//! admission     checks which requests are allowed: host, origin
-//! auth          identifies callers: tokens
-//! pages         pages for operators: health, readiness, metrics
-//! headers       finds the era of a request, and checks its headers against its body
-//! replicas      this instance among others: `elsewhere` forwards requests of their sessions, and answers theirs
-//! sessions      sessions of clients up to 2025-11-25
-//! posted        handles each kind of message from a client
-//! streams       messages to one client, in streams that can be resumed
-//! channel       the events of one stream
-//! body          reads and writes bodies
-//! patient       ends connections of clients that stopped reading
+//! connections    accepts connections within its limits, and closes them gracefully
+//! handler        handles one request
+//! admission      lets requests in, by host, origin and limits
+//! auth           authenticates callers by their tokens
+//! pages          health, readiness and metrics for operators
+//! headers        the protocol version of a request, and whether its headers agree with its body
+//! replicas       this instance among others
+//! forwarding     forwards requests of sessions that another instance holds, and answers those that others forward
+//! sessions       sessions of clients up to 2025-11-25
+//! posted         the kinds of messages that clients send
+//! streams        streams to one client, which can be resumed
+//! channel        the events of one stream
+//! body           request and response bodies
+//! stall_timeout  closes connections whose client stopped reading
 //! ```
 
 // A refusal is an answer like any other: either way it is moved once, on its way out.

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream that fails where nothing of what is written is taken for so long: whoever stops reading holds no place of those
-/// who read.
+/// A stream whose writes fail if the other side reads nothing for a time. So a client that stopped reading does not keep its
+/// place among the connections.
 pub(super) struct StallTimeout<S> {
     stream: S,
     patience: Duration,
-    /// Since somebody waits.
+    /// The timeout of the pending write.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
