@@ -1,7 +1,6 @@
 //! The arguments of the command line.
 
 mod auth;
-mod colour;
 mod denied;
 mod edits;
 mod offers;
@@ -13,13 +12,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::exit::{EXIT_CODES, Failure};
 use crate::text::in_ticks;
 
 pub(crate) use auth::{Auth, AuthCommand, Login, Token};
-pub(crate) use colour::Colour;
 pub(crate) use denied::Denied;
 pub(crate) use edits::{Remove, Rename, Set};
 pub(crate) use offers::{
@@ -57,9 +55,9 @@ pub(crate) struct Arguments {
         help_heading = OF_EVERY_COMMAND,
         value_enum,
         value_name = "WHEN",
-        default_value_t = Colour::Auto
+        default_value_t = ColorChoice::Auto
     )]
-    pub(crate) color: Colour,
+    pub(crate) color: ColorChoice,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -378,7 +376,7 @@ pub(crate) struct Behind<O: Args> {
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     #[arg(long, value_enum)]
-    pub(crate) color: Option<Colour>,
+    pub(crate) color: Option<ColorChoice>,
     #[arg(short, long)]
     pub(crate) help: bool,
     #[command(flatten)]

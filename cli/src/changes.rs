@@ -47,12 +47,11 @@ impl Changes {
 
 /// Returns the contents of a file, or `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    match fs::read(path) {
-        Ok(contents) => Ok(Some(contents)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(project::leads_nowhere(path)),
-        Err(error) => Err(FileError::new(format!("failed to read the file: {error}")).in_file(path)),
+    if project::is_missing(path)? {
+        return Ok(None);
     }
+    let failed = |error| FileError::new(format!("failed to read the file: {error}")).in_file(path);
+    fs::read(path).map(Some).map_err(failed)
 }
 
 fn make((path, contents): &Change) -> Result<(), FileError> {

@@ -164,12 +164,11 @@ fn kept(text: &str, before: &str, after: &str) -> String {
 /// Returns the exact text of a file, if it exists. An unreadable file or a broken link must not be replaced, and is an
 /// error.
 pub(crate) fn current(path: &Path) -> Result<Option<String>, FileError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(project::leads_nowhere(path)),
-        Err(error) => Err(read_text(path).err().unwrap_or_else(|| FileError::new(error.to_string()).in_file(path))),
+    if project::is_missing(path)? {
+        return Ok(None);
     }
+    let failed = |error: io::Error| FileError::new(error.to_string()).in_file(path);
+    fs::read_to_string(path).map(Some).map_err(|error| read_text(path).err().unwrap_or_else(|| failed(error)))
 }
 
 #[cfg(test)]

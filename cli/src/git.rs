@@ -1,13 +1,11 @@
 //! Reads revisions of files by running git, so that every kind of repository works.
 
-use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Output};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 use crate::exit::Failure;
 use crate::project::slashed;
-
-/// The maximum number of symbolic links that lead to a file.
-const MOST_LINKS: usize = 8;
 
 /// Returns the merge base of this work and `revision`. Later commits of `revision` do not count, and neither does a
 /// merge in progress.
@@ -54,57 +52,32 @@ pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Fai
     text_of(path, &commit(placed(path).0, revision)?, revision)
 }
 
-/// Returns the text of a file at the commit that `base` returned for this revision.
+/// Returns the text of a file at the commit that `base` returned for this revision. Symbolic links are followed.
 ///
 /// # Errors
 /// Fails if git cannot read the file.
 pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>, Failure> {
-    let (folder, mut inside) = placed(path);
+    let (folder, inside) = placed(path);
     let failed = |said: &str| Failure::new(format!("failed to read {} at `{revision}`: {said}", path.display()));
-    for followed in 0..MOST_LINKS {
-        let listed = git(folder, &["ls-tree", "-z", commit, "--", &format!("./{inside}")])?;
-        if !listed.status.success() {
-            return Err(failed(&said(&listed)));
-        }
-        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let Some((about, _)) = listed.split_once('\t') else {
-            return if followed == 0 { Ok(None) } else { Err(failed("it is a broken symbolic link")) };
-        };
-        let mut about = about.split(' ');
-        let (mode, kind, id) = (about.next(), about.next(), about.next().unwrap_or_default());
-        if kind != Some("blob") {
-            return Err(failed("it is not a file"));
-        }
-        let blob = git(folder, &["cat-file", "blob", id])?;
-        if !blob.status.success() {
-            return Err(failed(&said(&blob)));
-        }
-        let text = String::from_utf8(blob.stdout).map_err(|_| failed("it is not text"))?;
-        if mode != Some("120000") {
-            return Ok(Some(text));
-        }
-        if Path::new(&text).is_absolute() {
-            return Err(failed(&format!("it is a link to {text}, which is outside the repository")));
-        }
-        inside = beside(&inside, &text);
+    let mut reading = command(folder, &["cat-file", "--batch", "--follow-symlinks"]);
+    let mut reading = reading.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // Git reports its own error if it does not read this.
+    let _ = reading.stdin.take().map(|mut stdin| writeln!(stdin, "{commit}:./{inside}"));
+    let found = reading.wait_with_output()?;
+    if !found.status.success() {
+        return Err(failed(&said(&found)));
     }
-    Err(failed("its symbolic links form a cycle"))
-}
-
-/// Returns the path that a link at another path leads to.
-fn beside(link: &str, target: &str) -> String {
-    let mut path = PathBuf::new();
-    let parent = Path::new(link).parent().unwrap_or(Path::new(""));
-    for part in parent.join(target).components() {
-        match part {
-            Component::ParentDir if matches!(path.components().next_back(), Some(Component::Normal(_))) => {
-                path.pop();
-            }
-            Component::CurDir => {}
-            part => path.push(part),
-        }
+    let text = String::from_utf8(found.stdout).map_err(|_| failed("it is not text"))?;
+    let (about, text) = text.split_once('\n').unwrap_or_default();
+    match about.split(' ').collect::<Vec<_>>().as_slice() {
+        [.., "missing"] => Ok(None),
+        // Git ends the contents with a line end of its own.
+        [_, "blob", _] => Ok(text.strip_suffix('\n').map(str::to_owned)),
+        ["symlink", _] => Err(failed(&format!("it is a link to {}, which is outside the repository", text.trim_end()))),
+        ["dangling", _] => Err(failed("it is a broken symbolic link")),
+        ["loop", _] => Err(failed("its symbolic links form a cycle")),
+        _ => Err(failed("it is not a file")),
     }
-    slashed(&path)
 }
 
 /// Returns the path of a file from the root of its repository, as git and its hosts write it.
@@ -157,6 +130,12 @@ fn no_commit(folder: &Path, revision: &str, output: &Output) -> Failure {
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
+    command(folder, arguments).output().map_err(|error| {
+        Failure::new(format!("failed to run git: {error}\n  = help: install git, or run this without a revision"))
+    })
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
     // Git sets the repository of a hook, but not its work tree: git would take `folder` for its root.
@@ -168,20 +147,5 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
             None => command.env_remove(name),
         };
     }
-    command.output().map_err(|error| {
-        Failure::new(format!("failed to run git: {error}\n  = help: install git, or run this without a revision"))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_resolve_relative_to_their_file() {
-        assert_eq!(beside("s.json", "../shared/./s.json"), "../shared/s.json");
-        assert_eq!(beside("mcp/s.json", "../shared/s.json"), "shared/s.json");
-        assert_eq!(beside("mcp/s.json", "t.json"), "mcp/t.json");
-        assert_eq!(beside("a/s.json", "../../../x"), "../../x");
-    }
+    command
 }

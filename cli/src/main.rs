@@ -20,6 +20,7 @@ mod project;
 mod report;
 mod sign_in;
 mod signals;
+mod source;
 mod terminal;
 mod text;
 mod trace;
@@ -29,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::args::{Arguments, Colour};
+use crate::args::Arguments;
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     if let Some(exit) = completion::answer() {
         return exit;
     }
-    let understood = Arguments::command().color(Colour::said()).try_get_matches();
+    let understood = Arguments::command().color(usage::colours()).try_get_matches();
     let arguments = match understood.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return usage::ended(error),

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 
+use clap::ColorChoice;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcp_bindgen_model::printable;
 use serde_json::{Value, json};
 
-use crate::args::{Arguments, Colour, Command, Format};
+use crate::args::{Arguments, Command, Format};
 use crate::exit::{Exit, Failure};
 use crate::text;
 
@@ -162,7 +163,7 @@ impl Output {
     }
 
     /// Says less, or more, or in other colours, from now on.
-    pub(crate) fn changes(&mut self, quiet: bool, verbosity: u8, colour: Option<Colour>) -> Result<(), Failure> {
+    pub(crate) fn changes(&mut self, quiet: bool, verbosity: u8, colour: Option<ColorChoice>) -> Result<(), Failure> {
         self.is_quiet |= quiet;
         self.is_verbose |= verbosity > 0;
         if self.is_quiet && self.is_verbose {
@@ -322,15 +323,15 @@ impl Drop for Work {
 }
 
 /// Decides on colours like the library below clap: NO_COLOR, CLICOLOR_FORCE, CLICOLOR, and then the terminal.
-fn has_colours(wanted: Colour) -> bool {
+fn has_colours(wanted: ColorChoice) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match wanted {
-        Colour::Always => true,
-        Colour::Never => false,
-        Colour::Auto if is_set("NO_COLOR") => false,
-        Colour::Auto if is_set("CLICOLOR_FORCE") => true,
-        Colour::Auto if std::env::var_os("CLICOLOR").is_some_and(|value| value == "0") => false,
-        Colour::Auto => io::stderr().is_terminal() && !is_dumb(),
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if is_set("NO_COLOR") => false,
+        ColorChoice::Auto if is_set("CLICOLOR_FORCE") => true,
+        ColorChoice::Auto if std::env::var_os("CLICOLOR").is_some_and(|value| value == "0") => false,
+        ColorChoice::Auto => io::stderr().is_terminal() && !is_dumb(),
     }
 }
 

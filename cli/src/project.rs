@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_codegen::{CODES, Options};
-use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, is_server_name, printable};
+use mcp_bindgen_model::{Config, FileError, SecretRef, ServerConfig, is_server_name, matches_glob, printable};
 use toml_edit::DocumentMut;
 
 use crate::exit::Failure;
@@ -26,33 +26,43 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
 /// Loads the configuration for servers of these names, or for all if there are no names. Warnings about other servers
 /// are omitted.
 pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut Output) -> Result<Config, Failure> {
-    let path = match explicit {
-        Some(path) => Some(path.to_owned()),
-        None => find()?,
-    };
-    // CI often sets an unset variable to an empty value.
-    let named = env::var(SERVERS_VARIABLE).ok().filter(|text| !text.trim().is_empty());
-    let named = named.map(|text| Config::from_env_json(&text)).transpose()?;
-    let config = match (path, named) {
-        (Some(path), named) => {
-            let mut config = Config::load(&path)?;
-            config.check_codes(CODES.iter().map(|code| code.id))?;
-            if let Some(named) = named {
-                warn_of_strangers(&config, &named, &path, output);
-                config.warnings.extend(named.warnings);
-                config.servers.extend(named.servers);
-                config.rejected.extend(named.rejected);
-            }
-            config
-        }
-        (None, Some(named)) => named,
-        (None, None) => return Err(missing().into()),
-    };
+    let (config, strangers) = read(explicit)?;
+    strangers.iter().for_each(|stranger| output.warning_once(&stranger.to_string()));
     let is_wanted = |server: &String| names.is_empty() || names.contains(server);
     for warning in config.warnings.iter().filter(|warning| warning.server.as_ref().is_none_or(is_wanted)) {
         output.warning_once(&warning.to_string());
     }
     Ok(config)
+}
+
+/// Reads the configuration, and returns it with the warnings about servers of `MCP_SERVERS` that its file does not have.
+pub(crate) fn read(explicit: Option<&Path>) -> Result<(Config, Vec<FileError>), Failure> {
+    // CI often sets an unset variable to an empty value.
+    let named = env::var(SERVERS_VARIABLE).ok().filter(|text| !text.trim().is_empty());
+    let named = named.map(|text| Config::from_env_json(&text)).transpose()?;
+    let Some(path) = specified(explicit)? else {
+        return named.map(|named| (named, Vec::new())).ok_or_else(|| missing().into());
+    };
+    let mut config = Config::load(&path)?;
+    config.check_codes(CODES.iter().map(|code| code.id))?;
+    let Some(named) = named else { return Ok((config, Vec::new())) };
+    let strangers = strangers(&config, &named, &path);
+    config.warnings.extend(named.warnings);
+    config.servers.extend(named.servers);
+    config.rejected.extend(named.rejected);
+    Ok((config, strangers))
+}
+
+/// Returns the specified configuration, or that of the current folder, its crate or its workspace.
+pub(crate) fn specified(explicit: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    explicit.map_or_else(find, |path| Ok(Some(path.to_owned())))
+}
+
+/// Returns the configuration to change: the one that is read, or a new one beside the crate.
+pub(crate) fn target(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = env::current_dir()?;
+    let new = || seen_from(&crate_of(&here, None).unwrap_or_else(|| here.clone()).join("mcp.toml"), &here);
+    Ok(specified(explicit)?.unwrap_or_else(new))
 }
 
 /// Returns the error for a missing configuration.
@@ -62,15 +72,17 @@ pub(crate) fn missing() -> FileError {
     )
 }
 
-/// Warns of unknown names in the variable, because a misspelt name would otherwise be ignored silently.
-fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut Output) {
+/// Returns warnings about unknown names in the variable, because a misspelt name would otherwise be ignored silently.
+fn strangers(config: &Config, named: &Config, path: &Path) -> Vec<FileError> {
     let known = || config.servers.keys().map(String::as_str);
-    for name in named.servers.keys().filter(|name| !config.servers.contains_key(*name)) {
+    let unknown = named.servers.keys().filter(|name| !config.servers.contains_key(*name));
+    let warning = |name: &String| {
         let error = FileError::new(format!("{SERVERS_VARIABLE} names `{name}`, which is not a server of the file"));
         let help = did_you_mean(name, known())
             .unwrap_or_else(|| format!("it replaces no server; the file has {}", in_ticks(known())));
-        output.warning_once(&error.in_file(path).with_help(help).to_string());
-    }
+        error.in_file(path).with_help(help)
+    };
+    unknown.map(warning).collect()
 }
 
 /// Returns the options for a server's bindings in the crate of a file, or of the current folder. Prefixed names also
@@ -88,7 +100,7 @@ pub(crate) fn crate_of(here: &Path, file: Option<&Path>) -> Option<PathBuf> {
     start.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
-pub(crate) fn find() -> Result<Option<PathBuf>, Failure> {
+fn find() -> Result<Option<PathBuf>, Failure> {
     let here = env::current_dir()?;
     for folder in here.ancestors() {
         match CONFIGURATIONS.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()) {
@@ -112,8 +124,19 @@ fn no_file(path: &Path) -> FileError {
         .with_help("move it, or specify the configuration with `--config`")
 }
 
+/// Returns `true` if there is no file at a path. If that is unknown, reading reports the reason.
+///
+/// # Errors
+/// Fails for a broken link, in whose place nothing may be written.
+pub(crate) fn is_missing(path: &Path) -> Result<bool, FileError> {
+    match path.try_exists() {
+        Ok(false) if path.is_symlink() => Err(leads_nowhere(path)),
+        exists => Ok(matches!(exists, Ok(false))),
+    }
+}
+
 /// Returns the error for a broken link.
-pub(crate) fn leads_nowhere(path: &Path) -> FileError {
+fn leads_nowhere(path: &Path) -> FileError {
     FileError::new("broken symbolic link").in_file(path).with_help("create the target, or remove the link")
 }
 
@@ -157,6 +180,19 @@ pub(crate) fn slashed(path: &Path) -> String {
 /// Returns `true` if a server cannot be reached without a value.
 pub(crate) fn needs(server: &ServerConfig, secret: &SecretRef) -> bool {
     server.expand_with(|asked| (asked != secret).then(String::new)).is_err()
+}
+
+/// Returns the path in a folder, or the folders there whose names match a pattern, in order.
+pub(crate) fn matching(folder: &Path, part: &str) -> Vec<PathBuf> {
+    if !part.contains('*') {
+        return vec![folder.join(part)];
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_named = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| matches_glob(part, name));
+    let mut found: Vec<PathBuf> =
+        entries.filter(is_named).map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    found
 }
 
 /// Parses a file of cargo, or returns `None` if it is unreadable.

@@ -13,7 +13,7 @@ use serde_json::json;
 use toml_edit::{InlineTable, Table, value};
 
 use super::faults::shared_module;
-use super::source::{self, Bound};
+use crate::source::{self, Bound};
 use crate::args;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
@@ -22,11 +22,11 @@ use crate::live;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
-use crate::text::{one_line, shortened};
+use crate::text::{cut, sentence};
 
 /// How many tools are shown.
 const SHOWN: usize = 12;
-/// The longest part of a tool's description that is shown, in characters.
+/// The longest part of a tool's description that is shown, in columns.
 const SENTENCE: usize = 80;
 /// The keys of `mcp.toml` that options give.
 const OPTIONS: [(&str, &str); 8] = [
@@ -124,12 +124,7 @@ fn misfits(faults: Vec<FileError>) -> Failure {
 
 /// Returns the `mcp.toml` that the server goes into: that of the project, or one beside its crate.
 pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
-    let here = env::current_dir()?;
-    let path = match explicit {
-        Some(path) => Some(path.to_owned()),
-        None => project::find()?,
-    };
-    let path = path.unwrap_or_else(|| project::crate_of(&here, None).unwrap_or_else(|| here.clone()).join("mcp.toml"));
+    let path = project::target(explicit)?;
     if project::is_json(&path) {
         let help = format!("run `mcp-bindgen import --from {}` to copy its servers to an mcp.toml", path.display());
         return Err(Failure::new(project::not_ours(&path, &help)));
@@ -391,18 +386,11 @@ fn told(snapshot: &Snapshot, tools: &[ToolBinding], output: &mut Output) {
         let said =
             snapshot.tools.get(tool.index).and_then(|tool| tool.get("description")?.as_str()).unwrap_or_default();
         let name = printable(&tool.tool);
-        output.status("", format!("{name:<width$}  {}", sentence(said)).trim_end());
+        output.status("", format!("{name:<width$}  {}", cut(&sentence(said), SENTENCE)).trim_end());
     }
     if tools.len() > SHOWN {
         output.status("", &format!("and {}", counted(tools.len() - SHOWN, "more tool")));
     }
-}
-
-/// Returns the first sentence of untrusted text, on one line.
-fn sentence(text: &str) -> String {
-    let text = one_line(text);
-    let end = text.find(". ").map_or(text.len(), |end| end + 1);
-    printable(&shortened(text.get(..end).unwrap_or_default(), SENTENCE, ".."))
 }
 
 /// Shows the next steps in Rust, with the first tool for an example.
@@ -434,12 +422,5 @@ mod tests {
         for (key, text) in [("GITHUB_TOKEN", "${GITHUB_TOKEN}"), ("LEVEL", "debug"), ("TOKEN", "")] {
             assert!(not_secret("--env ", (key, text)).is_ok(), "{key}");
         }
-    }
-
-    #[test]
-    fn sentence_is_cut_at_its_period_and_escaped() {
-        assert_eq!(sentence("Reads a file.  And more."), "Reads a file.");
-        assert_eq!(sentence("Two\nlines \u{202e}here"), "Two lines \\u{202e}here");
-        assert_eq!(sentence(&"x".repeat(200)).len(), SENTENCE + 2);
     }
 }

@@ -9,7 +9,7 @@ use mcp_bindgen_runtime::{Annotations, Client, ClientOptions, ServerSpec, ToolSp
 use mcp_bindgen_template::Fault;
 use serde_json::Value;
 
-use super::source;
+use crate::source;
 use crate::exit::Failure;
 use crate::live::{self, Patience};
 use crate::output::Output;

@@ -10,7 +10,7 @@ use mcp_bindgen_codegen::{Bindings, format, format_file, relative};
 use mcp_bindgen_model::{FileError, Prefix, printable, read_text, write_if_changed};
 use serde_json::{Value, json};
 
-use super::source::{self, Bound};
+use crate::source::{self, Bound};
 use crate::args;
 use crate::diagnostics;
 use crate::exit::{Exit, Failure};

@@ -7,7 +7,7 @@ use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, printable, si
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::Value;
 
-use super::source::{self, Bound};
+use crate::source::{self, Bound};
 use crate::diagnostics::{self, Shown};
 use crate::flags::name_of;
 use crate::output::Output;
@@ -17,31 +17,26 @@ use crate::report::Fault;
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
-    let mut modules: BTreeMap<String, &str> = BTreeMap::new();
+    let is_wanted = |name: &str| servers.iter().any(|server| server.name == name);
+    let clashes = shared_modules(config).filter(|([_, name], _)| is_wanted(name));
+    let clashes = clashes.map(|([_, name], error)| (name.to_owned(), error.into()));
+    for (server, fault) in clashes.chain(unjoined(config, servers)) {
+        output.error(&fault.text);
+        faults.entry(server).or_default().push(fault);
+    }
     let bindings = side_by_side(servers, 1, |server| {
         // An unreadable snapshot is reported by the comparison.
         let read = source::load(&config.snapshot_path(&server.name));
         read.map(|read| of_snapshot(config, &server.name, read)).unwrap_or_default()
     });
     for (server, of_bindings) in servers.iter().zip(bindings) {
-        let name = server.name.as_str();
-        let mut found: Vec<OfBindings> = Vec::new();
-        let module = Options::new(name).module_name();
-        if let Some(other) = modules.get(&module) {
-            found.push((None, of_one_module(config, [other, name], &module).into()));
-        }
-        modules.entry(module).or_insert(name);
-        for (shown, fault) in found.into_iter().chain(of_bindings) {
+        for (shown, fault) in of_bindings {
             match shown {
                 Some(shown) => shown.print(output),
                 None => output.error(&fault.text),
             }
-            faults.entry(name.to_owned()).or_default().push(fault);
+            faults.entry(server.name.clone()).or_default().push(fault);
         }
-    }
-    for (server, fault) in unjoined(config, servers) {
-        output.error(&fault.text);
-        faults.entry(server).or_default().push(fault);
     }
     faults
 }
@@ -82,26 +77,23 @@ fn unjoined(config: &Config, servers: &[ServerConfig]) -> Vec<(String, Fault)> {
 /// Returns an error if another server would have the same module as one of these.
 pub(super) fn shared_module(config: &Config, names: &[&str]) -> Option<FileError> {
     let names: BTreeSet<&str> = names.iter().copied().collect();
-    let mut modules: BTreeMap<String, &str> = BTreeMap::new();
-    for name in config.servers.keys().map(String::as_str) {
-        let module = Options::new(name).module_name();
-        match modules.get(&module).copied() {
-            Some(other) if names.contains(name) => return Some(of_one_module(config, [other, name], &module)),
-            Some(other) if names.contains(other) => return Some(of_one_module(config, [name, other], &module)),
-            Some(_) => {}
-            None => {
-                modules.insert(module, name);
-            }
-        }
-    }
-    None
+    shared_modules(config).find(|(both, _)| both.iter().any(|name| names.contains(name))).map(|(_, error)| error)
 }
 
-fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> FileError {
-    let message = format!("servers `{one}` and `{other}` have the same module name `{module}`");
-    let mut error = FileError::new(message).with_help("rename one of them; `mcp_tools!()` cannot bind both");
-    error.path.clone_from(&config.path);
-    error
+/// Returns each server whose module an earlier one has, after that one, with the error.
+fn shared_modules(config: &Config) -> impl Iterator<Item = ([&str; 2], FileError)> {
+    let mut modules: BTreeMap<String, &str> = BTreeMap::new();
+    config.servers.keys().filter_map(move |name| {
+        let module = Options::new(name).module_name();
+        let Some(other) = modules.get(&module).copied() else {
+            modules.insert(module, name);
+            return None;
+        };
+        let message = format!("servers `{other}` and `{name}` have the same module name `{module}`");
+        let mut error = FileError::new(message).with_help("rename one of them; `mcp_tools!()` cannot bind both");
+        error.path.clone_from(&config.path);
+        Some(([other, name], error))
+    })
 }
 
 /// Returns the faults that would stop the bindings of one server with this snapshot.

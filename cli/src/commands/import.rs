@@ -31,18 +31,9 @@ struct Taken<'e> {
     is_kept: bool,
 }
 
-/// The outcome for `mcp.toml`.
-#[derive(Default)]
-struct Written<'t> {
-    path: Option<&'t str>,
-    is_written: bool,
-    /// The tables that are new in it.
-    text: Option<&'t str>,
-}
-
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir()?;
-    let (path, hidden) = target(config, &here)?;
+    let (path, hidden) = target(config)?;
     let folder = here.join(&path).parent().map_or_else(|| here.clone(), Path::to_owned);
     let folders = Folders::of_this_process(&here);
     let found = found(wanted, &folders, &folder, &here)?;
@@ -84,7 +75,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     let mut file = if wanted.dry_run { ConfigFile::open(&path)? } else { ConfigFile::locked(&path)? };
     let taken = added(&mut file, &found.entries, chosen)?;
     checked(&file, &taken)?;
-    if !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept) {
+    let is_written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
+    if is_written {
         file.save()?;
         if let Some(hidden) = &hidden {
             let hidden = hidden.display();
@@ -98,9 +90,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
     let text = tables(&taken);
     if output.json() {
-        let is_written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
-        let written = Written { path: Some(&shown_path), is_written, text: Some(&text) };
-        output.data_json(&to_json(&found, &taken, &written))?;
+        output.data_json(&to_json(&found, &taken, is_written, Some((&shown_path, &text))))?;
     } else if wanted.dry_run {
         output.code(text.trim_end())?;
     }
@@ -109,25 +99,16 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
 
 /// Returns the `mcp.toml` that servers go into: that of the project, or one beside its crate; and the `.mcp.json` that
 /// has been read in its place so far.
-fn target(explicit: Option<&Path>, here: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-    if let Some(path) = explicit {
-        return match project::is_json(path) {
-            true => {
-                let help = "use `--config` for an mcp.toml, and `--from` for this file";
-                Err(Failure::usage(project::not_ours(path, help)))
-            }
-            false => Ok((path.to_owned(), None)),
-        };
-    }
-    let path = project::find()?;
-    Ok(match path {
-        Some(path) if project::is_json(&path) => (path.with_file_name("mcp.toml"), Some(path)),
-        Some(path) => (path, None),
-        None => {
-            let folder = project::crate_of(here, None).unwrap_or_else(|| here.to_owned());
-            (project::seen_from(&folder.join("mcp.toml"), here), None)
+fn target(explicit: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let path = project::target(explicit)?;
+    match explicit {
+        _ if !project::is_json(&path) => Ok((path, None)),
+        Some(_) => {
+            let help = "use `--config` for an mcp.toml, and `--from` for this file";
+            Err(Failure::usage(project::not_ours(&path, help)))
         }
-    })
+        None => Ok((path.with_file_name("mcp.toml"), Some(path))),
+    }
 }
 
 fn found(wanted: &args::Import, folders: &Folders, target: &Path, here: &Path) -> Result<Found, Failure> {
@@ -176,7 +157,7 @@ fn is_answerable(output: &Output) -> bool {
 /// Lists the servers.
 fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Failure> {
     if output.json() {
-        return Ok(output.data_json(&to_json(found, &[], &Written::default()))?);
+        return Ok(output.data_json(&to_json(found, &[], false, None))?);
     }
     let width = found.entries.iter().map(|entry| shown(&entry.name).chars().count()).max().unwrap_or_default();
     let mut lines = Vec::new();
@@ -372,17 +353,19 @@ fn tell_of_files(found: &Found, output: &mut Output) {
     }
 }
 
-fn to_json(found: &Found, taken: &[Taken<'_>], written: &Written<'_>) -> Value {
+/// Formats all of it for machines; `file` is the path of `mcp.toml`, with the tables that are new in it.
+fn to_json(found: &Found, taken: &[Taken<'_>], is_written: bool, file: Option<(&str, &str)>) -> Value {
     let of: BTreeMap<usize, &Taken<'_>> = taken.iter().map(|taken| (taken.index, taken)).collect();
     let entries: Value =
         found.entries.iter().enumerate().map(|(index, entry)| entry_to_json(entry, of.get(&index).copied())).collect();
+    let (path, text) = file.unzip();
     let notes: Value = found.notes.iter().map(|(path, note)| json!({ "path": path, "note": note })).collect();
     let errors: Value = found.errors.iter().map(|error| error.to_string()).collect();
     json!({
         "format": 1,
-        "mcp_toml": written.path,
-        "written": written.is_written,
-        "toml": written.text,
+        "mcp_toml": path,
+        "written": is_written,
+        "toml": text,
         "entries": entries,
         "files": found.files,
         "notes": notes,

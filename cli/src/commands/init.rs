@@ -99,7 +99,7 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
             Err(Failure::usage(project::not_ours(path, "use `--config` for an mcp.toml")))
         }
         Some(path) => Ok(here.join(path)),
-        None => Ok(project::find()?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
+        None => Ok(project::specified(None)?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use mcp_bindgen_codegen::{AlikeShapes, Bindings, Diagnostic};
+use mcp_bindgen_codegen::{AlikeShapes, Bindings};
 use mcp_bindgen_model::{printable, write_if_changed};
 use serde_json::{Value, json};
 
 use super::since::since_at;
-use super::source::{self, Bound};
+use crate::source::{self, Bound};
 use crate::args::{Format, List};
 use crate::diagnostics;
 use crate::exit::{Exit, Failure};
-use crate::inventory::{self, Given, Server};
+use crate::inventory::{self, Server};
 use crate::output::Output;
 use crate::report::Since;
 
@@ -29,15 +29,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
             }
         };
         let planned = Bindings::plan(&bound.snapshot, &bound.options);
-        let given = Given {
-            snapshot: &bound.snapshot,
-            options: &bound.options,
-            levels: &bound.levels,
-            texts: bound.texts(),
-            since,
-            with_code: output.format == Format::Html,
-        };
-        let server = Server::new(given, &planned);
+        let server = Server::new(&bound, &planned, since, output.format == Format::Html);
         let is_last = listed.len() == 0;
         // On a terminal the answer comes as it is found.
         if output.is_text() && wanted.output.is_none() {
@@ -46,8 +38,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         } else {
             servers.push(server);
         }
-        let said: Vec<Diagnostic> = planned.diagnostics().to_vec();
-        if diagnostics::show(&said, &bound.levels, &bound.texts(), output) {
+        if diagnostics::show(planned.diagnostics(), &bound.levels, &bound.texts(), output) {
             exits.push(Exit::Failed);
         }
         leave(planned, is_last);

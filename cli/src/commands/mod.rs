@@ -24,7 +24,6 @@ mod run;
 mod serve;
 mod set;
 mod since;
-mod source;
 mod sync;
 
 use std::future::Future;

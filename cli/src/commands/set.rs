@@ -9,7 +9,8 @@ use serde_json::json;
 use toml_edit::{Key, Value};
 
 use super::add::{warn_of_filled_in, without_secret};
-use super::{edit, source};
+use super::edit;
+use crate::source;
 use crate::args;
 use crate::config_file::{ConfigFile, set};
 use crate::exit::{Exit, Failure};

@@ -11,7 +11,6 @@ use super::shells::{QUOTABLE, is_plain};
 use crate::project;
 use crate::text::{cut, one_line};
 
-const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// The maximum length of a candidate.
 const LONGEST_CANDIDATE: usize = 256;
 /// The maximum width of a description, in columns.
@@ -29,19 +28,7 @@ impl Known {
     }
 
     fn load(&self) -> Option<Config> {
-        let named = std::env::var(SERVERS_VARIABLE).ok().and_then(|text| Config::from_env_json(&text).ok());
-        let path = match &self.config {
-            Some(path) => Some(path.clone()),
-            None => project::find().ok().flatten(),
-        };
-        match (path, named) {
-            (Some(path), named) => {
-                let mut config = Config::load(path).ok()?;
-                config.servers.extend(named.into_iter().flat_map(|named| named.servers));
-                Some(config)
-            }
-            (None, named) => named,
-        }
+        project::read(self.config.as_deref()).ok().map(|(config, _)| config)
     }
 
     pub(super) fn servers(&self) -> Vec<CompletionCandidate> {

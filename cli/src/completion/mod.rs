@@ -3,14 +3,14 @@
 
 mod known;
 mod shells;
-mod words;
 
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
@@ -22,7 +22,6 @@ use crate::flags::{input_schema, name_of, own_options, prompt_schema};
 use crate::import::host::Host;
 use known::{Known, Offered, is_harmless, is_quotable, offered, short};
 use shells::{Shell, unquoted};
-use words::Said;
 
 /// The variable that shells set to their own name.
 const VARIABLE: &str = "COMPLETE";
@@ -89,31 +88,36 @@ fn command(words: &[OsString]) -> Command {
     if words.is_empty() {
         return root;
     }
-    let said = Said::read(&root, words);
-    let known = Known::of(said.config.clone());
+    // The line is not finished yet.
+    let parsed = root.clone().no_binary_name(true).ignore_errors(true).try_get_matches_from(words).unwrap_or_default();
+    let (mut path, mut said) = (Vec::new(), &parsed);
+    while let Some((name, inner)) = said.subcommand() {
+        path.push(name);
+        said = inner;
+    }
+    let known = Known::of(said.try_get_one::<PathBuf>("config").ok().flatten().cloned());
     let root = with_servers(root, &known);
-    let path: Vec<&str> = said.path.iter().map(String::as_str).collect();
     match path.as_slice() {
-        [name] => root.mut_subcommand(name, |command| with_offers(command, &said, &known)),
-        [outer, name] => root
-            .mut_subcommand(outer, |outer| outer.mut_subcommand(name, |command| with_offers(command, &said, &known))),
+        [name] => root.mut_subcommand(name, |command| with_offers(command, &path, said, &known)),
+        [outer, name] => root.mut_subcommand(outer, |outer| {
+            outer.mut_subcommand(name, |command| with_offers(command, &path, said, &known))
+        }),
         _ => root,
     }
 }
 
-/// Adds the candidates of a server to a command.
-fn with_offers(command: Command, said: &Said, known: &Known) -> Command {
-    let server = || said.positionals.first().and_then(|server| known.snapshot(server));
+/// Adds the candidates of a server to the command at this path, with these arguments so far.
+fn with_offers(command: Command, path: &[&str], said: &ArgMatches, known: &Known) -> Command {
+    let server = || known.snapshot(said.try_get_one::<String>("server").ok()??);
     let names = |listed: &[Value], is_offered: &dyn Fn(&str) -> bool| -> Vec<Offered> {
         let named = listed.iter().filter_map(|item| Some((name_of(item)?, item)));
         named.filter(|(name, _)| is_offered(name)).filter_map(|(name, item)| offered(name, item)).collect()
     };
     let named = |listed: &[Value]| {
-        let name = said.positionals.get(1)?;
-        listed.iter().find(|item| name_of(item) == Some(name)).cloned()
+        let name = said.try_get_many::<OsString>("words").ok()??.next()?.to_str();
+        listed.iter().find(|item| name_of(item) == name).cloned()
     };
-    let path: Vec<&str> = said.path.iter().map(String::as_str).collect();
-    match path.as_slice() {
+    match path {
         ["import"] => {
             let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
             command.mut_arg("from", |from| from.add(offering(hosts)))

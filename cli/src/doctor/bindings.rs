@@ -5,11 +5,11 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_bindgen_model::{Config, matches_glob, printable};
+use mcp_bindgen_model::{Config, printable};
 
 use super::Finding;
-use super::source::bound;
-use crate::project::{self, cargo_file};
+use super::rust::bound;
+use crate::project::{self, cargo_file, matching};
 use crate::text::did_you_mean;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
@@ -97,16 +97,6 @@ fn members(root: &Path) -> Vec<PathBuf> {
     }
     found.retain(|folder| folder != root && folder.join("Cargo.toml").is_file() && !excluded.contains(folder));
     found.into_iter().collect()
-}
-
-/// Returns the folders in a folder whose name a part of a pattern names.
-fn matching(folder: &Path, part: &str) -> Vec<PathBuf> {
-    if !part.contains('*') {
-        return vec![folder.join(part)];
-    }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_named = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| matches_glob(part, name));
-    entries.filter(is_named).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
 /// Shows every Rust source below a folder; not those of other crates there.

@@ -6,14 +6,16 @@ mod connection;
 mod environment;
 mod filled;
 mod reach;
-mod source;
+mod rust;
 
 use std::collections::BTreeMap;
 
-use mcp_bindgen_model::{Config, ServerConfig, Snapshot};
+use mcp_bindgen_codegen::Options;
+use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot};
 use mcp_bindgen_runtime::ConnectError;
 
 use crate::plan;
+use crate::source::{self, Bound};
 
 /// The answers of the servers that were connected to, by name.
 pub(crate) type Live = BTreeMap<String, Result<Snapshot, ConnectError>>;
@@ -54,6 +56,13 @@ impl Finding {
         Self { server: None, subject, level: Level::Error, text: text.into(), help: Some(help.into()) }
     }
 
+    /// Creates a finding of an error in the configuration.
+    fn fault(error: FileError) -> Self {
+        let help = error.help.clone();
+        let text = FileError { help: None, ..error }.to_string();
+        Self { help, ..Self::error("configuration", text, "") }
+    }
+
     fn of(mut self, server: &ServerConfig) -> Self {
         self.server = Some(server.name.clone());
         self
@@ -76,7 +85,7 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &L
         of_server.extend(
             live.filter(|live| !is_explained(live, &of_server)).map(|live| connection::connection(server, live)),
         );
-        of_server.push(snapshot(config, server, live));
+        of_server.extend(snapshot(config, server, live));
         found.extend(of_server.into_iter().map(|finding| finding.of(server)));
     }
     found
@@ -90,8 +99,8 @@ fn is_explained(live: &Result<Snapshot, ConnectError>, found: &[Finding]) -> boo
     !has_answered && found.iter().any(|finding| finding.level == Level::Error)
 }
 
-/// Checks that the snapshot can be used for a build.
-fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapshot, ConnectError>>) -> Finding {
+/// Checks that the snapshot can be used for a build, and that the configuration fits its tools.
+fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapshot, ConnectError>>) -> Vec<Finding> {
     const SUBJECT: &str = "snapshot";
     let name = &server.name;
     let sync = match live {
@@ -101,10 +110,10 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
     };
     let file = match plan::SnapshotFile::read(config, &server.name) {
         Ok(file) => file,
-        Err(error) => return Finding::error(SUBJECT, error.to_string(), "check its permissions"),
+        Err(error) => return vec![Finding::error(SUBJECT, error.to_string(), "check its permissions")],
     };
     let shown = file.shown();
-    match (&file.text, file.known()) {
+    let finding = match (&file.text, file.known()) {
         (None, _) => Finding::error(SUBJECT, format!("{shown} not found"), sync),
         (Some(text), None) if Snapshot::is_newer(text) => {
             let help = Snapshot::parse(text).err().and_then(|error| error.help);
@@ -113,12 +122,16 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
             Finding::error(SUBJECT, format!("{shown} was written by a newer mcp-bindgen"), help)
         }
         (Some(_), None) => Finding::error(SUBJECT, format!("{shown} is invalid"), sync),
-        (Some(_), Some(known)) => match plan::adapted(known, &file.path, Some(server)) {
-            Ok(_) => Finding::fine(SUBJECT, shown),
+        (Some(text), Some(known)) => match Bound::of(config, name, Options::for_server(server), (text.clone(), known)) {
+            Ok(bound) => {
+                let unusable = source::unusable(&bound, name).into_iter().map(Finding::fault);
+                return [Finding::fine(SUBJECT, shown)].into_iter().chain(unusable).collect();
+            }
             Err(faults) => {
                 let fault = faults.first().map(ToString::to_string).unwrap_or_default();
                 Finding::error(SUBJECT, fault, "fix the overrides and views, or remove the obsolete ones")
             }
         },
-    }
+    };
+    vec![finding]
 }

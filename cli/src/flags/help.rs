@@ -4,6 +4,7 @@ use mcp_bindgen_model::printable;
 use mcp_bindgen_schema::flags::{Flag, Flags};
 use serde_json::Value;
 
+use crate::output::commanding_nobody;
 use crate::text::{command_line, help_width, one_line, shortened, wrapped};
 
 /// Between words that stay on one line; `printable` lets none of it through.
@@ -46,14 +47,7 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
     }
     lines.push(String::new());
     lines.extend(wrapped(&more, width, 0, 0));
-    lines.iter().map(|line| inert(line)).collect::<Vec<_>>().join("\n")
-}
-
-/// Escapes lines that begin like a command, which CI systems obey even if they are indented.
-fn inert(line: &str) -> String {
-    let text = line.trim_start();
-    let (indent, _) = line.split_at(line.len() - text.len());
-    if text.starts_with("::") || text.starts_with("##[") { format!("{indent}\\{text}") } else { line.to_owned() }
+    commanding_nobody(&lines.join("\n")).into_owned()
 }
 
 fn usage(command: &str, server: &str, tool: &str, flags: &Flags) -> String {

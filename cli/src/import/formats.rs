@@ -14,26 +14,28 @@ use super::variable::shown;
 use crate::text::in_ticks;
 
 /// The contents of a file.
-pub(super) struct Reading {
+pub(super) struct Reading<'s, 'a> {
+    source: &'s Source<'a>,
     pub(super) entries: Vec<Entry>,
     /// The notes that are not about one server.
     pub(super) notes: Vec<String>,
 }
 
 /// The keys that can hold the servers of a file, and the host that writes them so.
-const HOLDERS: [(&str, Option<Host>); 5] = [
-    ("mcpServers", None),
-    ("context_servers", Some(Host::Zed)),
-    ("mcp_servers", Some(Host::Codex)),
-    ("servers", Some(Host::Vscode)),
-    ("mcp", None),
+const HOLDERS: [(&str, Host); 5] = [
+    ("mcpServers", Host::File),
+    ("context_servers", Host::Zed),
+    ("mcp_servers", Host::Codex),
+    ("servers", Host::Vscode),
+    ("mcp", Host::Opencode),
 ];
 
-/// Reads a file of this host. Without a host, the content determines the format.
+/// Reads a file of this host, and returns its servers, and the notes that are not about one of them. Without a host, the
+/// content determines the format.
 ///
 /// # Errors
 /// Fails if the file is malformed, with line and column, or if it contains no servers and the host is unknown.
-pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError> {
+pub(super) fn read(source: &Source<'_>, text: &str) -> Result<(Vec<Entry>, Vec<String>), FileError> {
     let extension = source.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let document = match extension {
         "toml" => text::toml(text),
@@ -43,12 +45,25 @@ pub(super) fn read(source: &Source<'_>, text: &str) -> Result<Reading, FileError
         _ => text::json(text),
     };
     let Document { root, twice } = document.map_err(|error| error.in_file(source.path))?;
-    let mut reader = Reader { source, reading: Reading { entries: Vec::new(), notes: Vec::new() } };
-    for key in twice {
-        reader.reading.notes.push(format!("duplicate key `{}`: the last one is used", shown(&key)));
-    }
-    reader.root(root)?;
-    Ok(reader.reading)
+    let host = match source.host {
+        Host::File => written_by(&root).ok_or_else(|| {
+            let help = format!("expected servers under {}", in_ticks(HOLDERS.map(|(key, _)| key)));
+            FileError::new("the file has no servers").in_file(source.path).with_help(help)
+        })?,
+        host => host,
+    };
+    let twice = twice.iter().map(|key| format!("duplicate key `{}`: the last one is used", shown(key)));
+    let source = Source { host, ..*source };
+    let mut reading = Reading { source: &source, entries: Vec::new(), notes: twice.collect() };
+    reading.root(root);
+    Ok((reading.entries, reading.notes))
+}
+
+/// Returns the host that writes such a file.
+fn written_by(root: &Map<String, Value>) -> Option<Host> {
+    let (key, host) = HOLDERS.iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object))?;
+    // Settings of VS Code have `mcp` too; a command is a text there.
+    Some(if *key == "mcp" && has_text_command(root.get("mcp")) { Host::Vscode } else { *host })
 }
 
 /// Returns the names of the servers of `.mcp.json` that settings of Claude Code switch off.
@@ -57,59 +72,54 @@ pub(super) fn claude_disabled(text: &str) -> Result<BTreeSet<String>, FileError>
     Ok(names(document.root.get("disabledMcpjsonServers")))
 }
 
-struct Reader<'s, 'a> {
-    source: &'s Source<'a>,
-    reading: Reading,
-}
-
-impl Reader<'_, '_> {
-    fn root(&mut self, mut root: Map<String, Value>) -> Result<(), FileError> {
+impl Reading<'_, '_> {
+    fn root(&mut self, mut root: Map<String, Value>) {
+        let path = self.source.path;
         match self.source.host {
-            Host::ClaudeCode if self.source.path.ends_with(".claude.json") => self.claude(root),
-            Host::ClaudeCode | Host::Cursor => {
-                self.servers(&mut root, "mcpServers", Value::Null);
-                self.rest(root);
+            Host::ClaudeCode if path.ends_with(".claude.json") => self.claude(root),
+            Host::ClaudeCode | Host::Cursor | Host::File => self.only_servers(root, "mcpServers"),
+            // Other files in this folder have settings as well.
+            Host::Windsurf
+                if path.ends_with("mcp_config.json") || !path.iter().any(|part| part.to_str() == Some(".devin")) =>
+            {
+                self.only_servers(root, "mcpServers");
             }
-            Host::Windsurf => {
-                let is_settings = self.source.path.components().any(|part| part.as_os_str() == ".devin")
-                    && !self.source.path.ends_with("mcp_config.json");
-                self.servers(&mut root, "mcpServers", Value::Null);
-                if !is_settings {
-                    self.rest(root);
-                }
-            }
-            Host::ClaudeDesktop => self.servers(&mut root, "mcpServers", Value::Null),
-            Host::Codex => self.servers(&mut root, "mcp_servers", Value::Null),
+            Host::ClaudeDesktop | Host::Windsurf => self.servers(&mut root, "mcpServers"),
+            Host::Codex => self.servers(&mut root, "mcp_servers"),
             Host::Vscode => self.vscode(root),
             Host::Zed => self.zed(root),
             Host::Gemini => self.gemini(root),
             Host::Opencode => self.opencode(root),
-            Host::File => return self.unknown(root),
         }
-        Ok(())
     }
 
-    /// Reads the servers of a table, in order.
-    fn servers(&mut self, root: &mut Map<String, Value>, key: &str, inputs: Value) {
-        let mut inputs = match inputs {
-            Value::Null => Inputs::default(),
-            inputs => Inputs::read(inputs, &mut self.reading.notes),
+    /// Reads the servers of a table, in order, and the inputs that they use.
+    fn servers(&mut self, root: &mut Map<String, Value>, key: &str) {
+        let mut inputs = match root.remove("inputs") {
+            Some(inputs) => Inputs::read(inputs, &mut self.notes),
+            None => Inputs::default(),
         };
         match root.remove(key) {
             Some(Value::Object(servers)) => {
                 let entries = servers.into_iter().map(|(name, value)| self.source.entry(&name, value, &mut inputs));
-                self.reading.entries.extend(entries);
+                self.entries.extend(entries);
             }
-            Some(_) => self.reading.notes.push(format!("`{key}` is not a table")),
+            Some(_) => self.notes.push(format!("`{key}` is not a table")),
             None => {}
         }
-        self.reading.notes.extend(inputs.unused());
+        self.notes.extend(inputs.unused());
     }
 
-    /// Adds notes for the other keys of a file that only configures servers.
+    /// Reads a table that only configures servers, with notes for its other keys.
+    fn only_servers(&mut self, mut root: Map<String, Value>, key: &str) {
+        self.servers(&mut root, key);
+        self.rest(root);
+    }
+
+    /// Adds notes for the keys of a table that were not read.
     fn rest(&mut self, root: Map<String, Value>) {
         let rest = root.iter().filter(|(key, _)| *key != "$schema");
-        self.reading.notes.extend(rest.map(|(key, value)| left_out(key, value)));
+        self.notes.extend(rest.map(|(key, value)| left_out(key, value)));
     }
 
     /// Reads `~/.claude.json`: the servers of this project, then those of the user.
@@ -122,19 +132,19 @@ impl Reader<'_, '_> {
                 let is_ours = self.source.folders.projects.iter().any(|folder| folder.as_os_str() == path.as_str());
                 if is_ours {
                     disabled.extend(names(project.get("disabledMcpServers")));
-                    self.servers(&mut project, "mcpServers", Value::Null);
+                    self.servers(&mut project, "mcpServers");
                 } else if let Some(Value::Object(servers)) = project.get("mcpServers") {
                     others += servers.len();
                 }
             }
         }
         if others > 0 {
-            self.reading.notes.push(format!("{others} more servers belong to other projects, and were skipped"));
+            self.notes.push(format!("{others} more servers belong to other projects, and were skipped"));
         }
-        let own = self.reading.entries.len();
-        self.servers(&mut root, "mcpServers", Value::Null);
-        self.reading.entries.iter_mut().skip(own).for_each(|entry| entry.is_of_user = true);
-        for entry in &mut self.reading.entries {
+        let own = self.entries.len();
+        self.servers(&mut root, "mcpServers");
+        self.entries.iter_mut().skip(own).for_each(|entry| entry.is_of_user = true);
+        for entry in &mut self.entries {
             if disabled.contains(&entry.name) {
                 entry.off.get_or_insert("it is listed in `disabledMcpServers`".to_owned());
             }
@@ -148,30 +158,22 @@ impl Reader<'_, '_> {
                 _ => Map::new(),
             };
             for key in ["servers", "inputs"] {
-                if let Some(value) = root.remove(&format!("mcp.{key}")) {
-                    holder.insert(key.to_owned(), value);
-                }
+                holder.extend(root.remove(&format!("mcp.{key}")).map(|value| (key.to_owned(), value)));
             }
-            let inputs = holder.remove("inputs").unwrap_or_default();
-            self.servers(&mut holder, "servers", inputs);
-            return self.rest(holder);
+            self.only_servers(holder, "servers");
+        } else if !self.source.path.ends_with("settings.json") {
+            // The portable form has the other name.
+            let key = if root.contains_key("servers") { "servers" } else { "mcpServers" };
+            self.only_servers(root, key);
         }
-        let inputs = root.remove("inputs").unwrap_or_default();
-        if self.source.path.ends_with("settings.json") {
-            return;
-        }
-        // The portable form has the other name.
-        let key = if root.contains_key("servers") { "servers" } else { "mcpServers" };
-        self.servers(&mut root, key, inputs);
-        self.rest(root);
     }
 
     fn zed(&mut self, mut root: Map<String, Value>) {
-        self.servers(&mut root, "context_servers", Value::Null);
+        self.servers(&mut root, "context_servers");
         let Some(Value::Object(agent)) = root.remove("agent") else { return };
         let profiles = agent.get("profiles").and_then(Value::as_object);
         let permissions = agent.get("tool_permissions").and_then(|all| all.get("tools")).and_then(Value::as_object);
-        for entry in &mut self.reading.entries {
+        for entry in &mut self.entries {
             let chosen = profiles.into_iter().flatten().filter_map(|(profile, value)| {
                 let tools = value.get("context_servers")?.get(&entry.name)?;
                 Some(format!("profile `{}`: {}", shown(profile), left_out("tools", tools)))
@@ -187,11 +189,11 @@ impl Reader<'_, '_> {
     }
 
     fn gemini(&mut self, mut root: Map<String, Value>) {
-        self.servers(&mut root, "mcpServers", Value::Null);
+        self.servers(&mut root, "mcpServers");
         let Some(Value::Object(mut mcp)) = root.remove("mcp") else { return };
         let allowed = mcp.remove("allowed").map(|list| names(Some(&list)));
         let excluded = names(mcp.remove("excluded").as_ref());
-        for entry in &mut self.reading.entries {
+        for entry in &mut self.entries {
             if excluded.contains(&entry.name) {
                 entry.off.get_or_insert("it is listed in `mcp.excluded`".to_owned());
             } else if allowed.as_ref().is_some_and(|allowed| !allowed.contains(&entry.name)) {
@@ -202,48 +204,13 @@ impl Reader<'_, '_> {
     }
 
     fn opencode(&mut self, mut root: Map<String, Value>) {
-        let Some(Value::Object(mut mcp)) = root.remove("mcp") else { return };
+        let Some(Value::Object(mcp)) = root.remove("mcp") else { return };
         let is_new = mcp.get("servers").and_then(Value::as_object).is_some_and(|servers| !servers.contains_key("type"));
-        if is_new {
-            self.servers(&mut mcp, "servers", Value::Null);
-            self.rest(mcp);
-        } else {
-            let mut holder = Map::from_iter([("mcp".to_owned(), Value::Object(mcp))]);
-            self.servers(&mut holder, "mcp", Value::Null);
+        match is_new {
+            true => self.only_servers(mcp, "servers"),
+            false => self.servers(&mut Map::from_iter([("mcp".to_owned(), mcp.into())]), "mcp"),
         }
-        if let Some(tools) = root.get("tools") {
-            self.reading.notes.push(left_out("tools", tools));
-        }
-    }
-
-    /// Reads a file that the user named; its content determines the format.
-    fn unknown(&mut self, root: Map<String, Value>) -> Result<(), FileError> {
-        let holder = HOLDERS.iter().find(|(key, _)| root.get(*key).is_some_and(Value::is_object));
-        let Some((key, host)) = holder else {
-            let keys = in_ticks(HOLDERS.map(|(key, _)| key));
-            return Err(FileError::new("the file has no servers")
-                .in_file(self.source.path)
-                .with_help(format!("expected servers under {keys}")));
-        };
-        let host = match (host, *key) {
-            (Some(host), _) => *host,
-            // Settings of VS Code have `mcp` too; a command is a text there.
-            (None, "mcp") if has_text_command(root.get("mcp")) => Host::Vscode,
-            (None, "mcp") => Host::Opencode,
-            _ => {
-                let mut root = root;
-                let inputs = root.remove("inputs").unwrap_or_default();
-                self.servers(&mut root, key, inputs);
-                self.rest(root);
-                return Ok(());
-            }
-        };
-        let source = Source { host, ..*self.source };
-        let mut reader = Reader { source: &source, reading: Reading { entries: Vec::new(), notes: Vec::new() } };
-        reader.root(root)?;
-        self.reading.entries.append(&mut reader.reading.entries);
-        self.reading.notes.append(&mut reader.reading.notes);
-        Ok(())
+        self.notes.extend(root.get("tools").map(|tools| left_out("tools", tools)));
     }
 }
 

@@ -1,8 +1,9 @@
 //! The programs in which users configure servers, and the paths of their files.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::project::matching;
 
 /// A program that has servers, or a kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,57 +136,40 @@ impl Folders {
     /// Returns the files that a host reads, those that win first: whether they are there is not asked.
     pub(crate) fn files(&self, host: Host) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        if host == Host::ClaudeCode {
-            // It has servers for one project, which come before those that the project shares.
-            files.extend(self.at_home(".claude.json"));
-        }
         for project in &self.projects {
             files.extend(in_project(host).iter().map(|name| project.join(name)));
         }
-        match host {
-            Host::ClaudeDesktop => {
-                files.extend(self.applications().map(|folder| folder.join("Claude/claude_desktop_config.json")));
-                files.extend(self.store_packages());
-            }
-            Host::Cursor => files.extend(self.at_home(".cursor/mcp.json")),
-            Host::Vscode => {
-                let copilot = self.copilot.clone().or_else(|| self.at_home(".copilot"));
-                files.extend(copilot.map(|folder| folder.join("mcp-config.json")));
-                let products = ["Code", "Code - Insiders"].map(|product| Some(self.applications()?.join(product)));
-                for user in products.into_iter().flatten().map(|product| product.join("User")) {
-                    let profiles = inside(&user.join("profiles"), "");
-                    files.extend([&user].into_iter().chain(&profiles).map(|folder| folder.join("mcp.json")));
-                    files.push(user.join("settings.json"));
-                }
-            }
-            Host::Windsurf => {
-                let devin = match self.platform {
-                    Platform::Windows => self.app_data.as_ref().map(|folder| folder.join("devin")),
-                    _ => self.at_home(".config/devin"),
-                };
-                files.extend(devin.map(|folder| folder.join("mcp_config.json")));
-                files.extend(self.at_home(".codeium/windsurf/mcp_config.json"));
-                files.extend(self.at_home(".codeium/mcp_config.json"));
-            }
-            Host::Codex => {
-                let codex = self.codex.clone().or_else(|| self.at_home(".codex"));
-                files.extend(codex.map(|folder| folder.join("config.toml")));
-            }
-            Host::Zed => {
-                let zed = match self.platform {
-                    Platform::Windows => self.app_data.as_ref().map(|folder| folder.join("Zed")),
-                    Platform::Macos => self.at_home(".config/zed"),
-                    Platform::Linux => self.applications().map(|folder| folder.join("zed")),
-                };
-                files.extend(zed.map(|folder| folder.join("settings.json")));
-            }
-            Host::Gemini => files.extend(self.at_home(".gemini/settings.json")),
-            Host::ClaudeCode | Host::Opencode | Host::File => {}
-        }
+        let user = USER_FILES.iter().filter(|(of, ..)| *of == host).filter_map(|(_, base, path)| {
+            Some(path.split('/').fold(vec![self.base(*base)?], |folders, part| {
+                folders.iter().flat_map(|folder| matching(folder, part)).collect()
+            }))
+        });
+        let user: Vec<PathBuf> = user.flatten().collect();
+        // Claude Code has servers for one project there, which come before those that the project shares.
+        let at = if host == Host::ClaudeCode { 0 } else { files.len() };
+        files.splice(at..at, user);
         // The folder of a user may be one of a project too.
         let mut known = HashSet::new();
         files.retain(|file| known.insert(file.clone()));
         files
+    }
+
+    fn base(&self, base: Base) -> Option<PathBuf> {
+        match (base, self.platform) {
+            (Base::Home, _) => self.home.clone(),
+            (Base::Applications | Base::Config, Platform::Linux) => {
+                self.xdg_config.clone().or_else(|| self.at_home(".config"))
+            }
+            (Base::Applications, Platform::Macos) => self.at_home("Library/Application Support"),
+            (Base::Applications | Base::AppData, Platform::Windows) => self.app_data.clone(),
+            (Base::LocalAppData, Platform::Windows) => self.local_app_data.clone(),
+            (Base::Config | Base::DotConfig, Platform::Macos) | (Base::DotConfig, Platform::Linux) => {
+                self.at_home(".config")
+            }
+            (Base::Codex, _) => self.codex.clone().or_else(|| self.at_home(".codex")),
+            (Base::Copilot, _) => self.copilot.clone().or_else(|| self.at_home(".copilot")),
+            _ => None,
+        }
     }
 
     /// Returns the settings in which Claude Code says which servers of a project are off.
@@ -209,25 +193,49 @@ impl Folders {
     fn at_home(&self, name: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(name))
     }
-
-    /// Returns the configuration folder of desktop applications.
-    fn applications(&self) -> Option<PathBuf> {
-        match self.platform {
-            Platform::Linux => self.xdg_config.clone().or_else(|| self.at_home(".config")),
-            Platform::Macos => self.at_home("Library/Application Support"),
-            Platform::Windows => self.app_data.clone(),
-        }
-    }
-
-    /// Returns the folders to which Windows redirects an application from its store.
-    fn store_packages(&self) -> Vec<PathBuf> {
-        let Some(local) = self.local_app_data.as_ref().filter(|_| self.platform == Platform::Windows) else {
-            return Vec::new();
-        };
-        let config = |package: PathBuf| package.join("LocalCache/Roaming/Claude/claude_desktop_config.json");
-        inside(&local.join("Packages"), "Claude_").into_iter().map(config).collect()
-    }
 }
+
+/// A folder of a user.
+#[derive(Clone, Copy)]
+enum Base {
+    Home,
+    /// The configuration of desktop applications.
+    Applications,
+    /// `APPDATA`, of Windows alone.
+    AppData,
+    /// `LOCALAPPDATA`, of Windows alone.
+    LocalAppData,
+    /// `.config`, or `XDG_CONFIG_HOME` on Linux; not on Windows.
+    Config,
+    /// `.config`; not on Windows.
+    DotConfig,
+    Codex,
+    Copilot,
+}
+
+/// The files of a user, those of a host that win first. A `*` stands for any folders.
+const USER_FILES: [(Host, Base, &str); 19] = [
+    (Host::ClaudeCode, Base::Home, ".claude.json"),
+    (Host::ClaudeDesktop, Base::Applications, "Claude/claude_desktop_config.json"),
+    // Windows redirects an application from its store.
+    (Host::ClaudeDesktop, Base::LocalAppData, "Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json"),
+    (Host::Cursor, Base::Home, ".cursor/mcp.json"),
+    (Host::Vscode, Base::Copilot, "mcp-config.json"),
+    (Host::Vscode, Base::Applications, "Code/User/mcp.json"),
+    (Host::Vscode, Base::Applications, "Code/User/profiles/*/mcp.json"),
+    (Host::Vscode, Base::Applications, "Code/User/settings.json"),
+    (Host::Vscode, Base::Applications, "Code - Insiders/User/mcp.json"),
+    (Host::Vscode, Base::Applications, "Code - Insiders/User/profiles/*/mcp.json"),
+    (Host::Vscode, Base::Applications, "Code - Insiders/User/settings.json"),
+    (Host::Windsurf, Base::AppData, "devin/mcp_config.json"),
+    (Host::Windsurf, Base::DotConfig, "devin/mcp_config.json"),
+    (Host::Windsurf, Base::Home, ".codeium/windsurf/mcp_config.json"),
+    (Host::Windsurf, Base::Home, ".codeium/mcp_config.json"),
+    (Host::Codex, Base::Codex, "config.toml"),
+    (Host::Zed, Base::AppData, "Zed/settings.json"),
+    (Host::Zed, Base::Config, "zed/settings.json"),
+    (Host::Gemini, Base::Home, ".gemini/settings.json"),
+];
 
 fn in_project(host: Host) -> &'static [&'static str] {
     match host {
@@ -240,15 +248,6 @@ fn in_project(host: Host) -> &'static [&'static str] {
         Host::Gemini => &[".gemini/settings.json"],
         Host::ClaudeDesktop | Host::Opencode | Host::File => &[],
     }
-}
-
-/// Returns the folders in a folder whose names begin so, in order.
-fn inside(folder: &Path, start: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(start);
-    let mut found: Vec<PathBuf> = entries.filter(is_named).map(|entry| entry.path()).collect();
-    found.sort();
-    found
 }
 
 /// Returns the folder and those above it, as far as the root of its repository; without one, the folder alone.

@@ -34,31 +34,18 @@ pub(super) fn of_one_host(files: Vec<Vec<Entry>>, entries: &mut Vec<Entry>) {
 /// secrets.
 pub(super) fn of_all(entries: Vec<Entry>) -> Vec<Entry> {
     let mut merged: Vec<Entry> = Vec::new();
-    let mut by_content: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut known: HashMap<String, Vec<usize>> = HashMap::new();
     for mut entry in entries {
-        let Some(content) = content(&entry) else {
-            merged.push(entry);
-            continue;
-        };
-        let alike = by_content.entry(content).or_default();
-        let namesakes = by_name.entry(server_name(&entry.name)).or_default();
-        let is_of_other_host = |index: &usize| {
-            let other = merged.get(*index);
+        let contents = contents(&entry);
+        let is_of_other_host = |index: &&usize| {
+            let other = merged.get(**index);
             other.is_some_and(|other| {
                 other.origins.iter().all(|origin| entry.origins.iter().all(|own| own.host != origin.host))
             })
         };
-        let is_alike =
-            |index: &usize| merged.get(*index).is_some_and(|other| without_secrets(other) == without_secrets(&entry));
-        let same = alike
-            .iter()
-            .find(|index| is_of_other_host(index))
-            .or_else(|| namesakes.iter().find(|index| is_of_other_host(index) && is_alike(index)))
-            .copied();
+        let same = contents.iter().flat_map(|content| known.get(content)).flatten().find(is_of_other_host).copied();
         let Some(other) = same.and_then(|index| merged.get_mut(index)) else {
-            alike.push(merged.len());
-            namesakes.push(merged.len());
+            contents.into_iter().for_each(|content| known.entry(content).or_default().push(merged.len()));
             merged.push(entry);
             continue;
         };
@@ -95,20 +82,23 @@ fn first_place(entry: &Entry) -> String {
     entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default()
 }
 
-/// Returns the identity of a server, without its name and timeouts. It holds secrets, and is only compared.
-fn content(entry: &Entry) -> Option<String> {
-    let server = bare(entry)?;
+/// Returns the identities of a server without its timeouts: one with its secrets, one with its name instead. They are
+/// only compared.
+fn contents(entry: &Entry) -> Vec<String> {
+    let Some(server) = bare(entry) else { return Vec::new() };
+    let settled = settled(&server, &server.name).server.to_json();
+    vec![exact(&server), format!("{} {settled}", server_name(&entry.name))]
+}
+
+/// Formats all of a server, with its secrets.
+fn exact(server: &ServerConfig) -> String {
     let reached = match &server.transport {
         Transport::Stdio { command, args, cwd } => format!("{:?}", (command, args, cwd)),
         Transport::Http { url, headers } => format!("{:?}", ("http", url, headers)),
         Transport::Sse { url, headers } => format!("{:?}", ("sse", url, headers)),
     };
-    let ServerConfig { env, inherit_env, tools, exclude, approve, .. } = &server;
-    Some(format!("{reached}{:?}", (env, inherit_env, tools, exclude, approve)))
-}
-
-fn without_secrets(entry: &Entry) -> Option<ServerConfig> {
-    bare(entry).map(|server| settled(&server, &server.name).server)
+    let ServerConfig { env, inherit_env, tools, exclude, approve, .. } = server;
+    format!("{reached}{:?}", (env, inherit_env, tools, exclude, approve))
 }
 
 fn bare(entry: &Entry) -> Option<ServerConfig> {

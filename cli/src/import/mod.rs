@@ -69,10 +69,10 @@ impl Found {
     fn file(&mut self, host: Host, path: &Path, folders: &Folders, target: &Path) -> Vec<Entry> {
         let source = Source { host, path, folders, target };
         match read_text(path).and_then(|text| formats::read(&source, &text)) {
-            Ok(reading) => {
+            Ok((entries, notes)) => {
                 self.files.push(path.to_owned());
-                self.notes.extend(reading.notes.into_iter().map(|note| (path.to_owned(), note)));
-                reading.entries
+                self.notes.extend(notes.into_iter().map(|note| (path.to_owned(), note)));
+                entries
             }
             Err(error) => {
                 self.errors.push(error);
@@ -205,7 +205,7 @@ mod tests {
             for end in (0..text.len()).step_by(3) {
                 count += 1;
                 match formats::read(&source, text.get(..end).unwrap()) {
-                    Ok(reading) => assert!(reading.notes.iter().all(|note| !note.contains("planted"))),
+                    Ok((_, notes)) => assert!(notes.iter().all(|note| !note.contains("planted"))),
                     Err(error) => {
                         assert!(!error.to_string().contains("planted") && error.position.is_some(), "{error}");
                     }

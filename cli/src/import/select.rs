@@ -115,30 +115,17 @@ fn told_apart(entries: &[Entry], chosen: &[Choice]) -> Result<(), Failure> {
     for choice in chosen {
         names.entry(&choice.name).or_default().extend(entries.get(choice.index));
     }
-    let clashes: Vec<String> = names
-        .iter()
-        .filter(|(_, entries)| entries.len() > 1)
-        .map(|(name, entries)| {
-            let places: Vec<String> = entries.iter().map(|entry| place(entry)).collect();
-            let [first, last] =
-                [entries.first(), entries.last()].map(|entry| entry.map(|entry| exactly(entry)).unwrap_or_default());
-            format!(
-                "{} servers would be named `{name}`: {}\n  = help: specify one, `{first}`, or rename one, \
-                 `{last}=NAME`",
-                entries.len(),
-                places.join(", ")
-            )
-        })
-        .collect();
-    if clashes.is_empty() {
-        return Ok(());
-    }
-    let more = clashes.len().saturating_sub(LISTED);
-    let mut message = clashes.into_iter().take(LISTED).collect::<Vec<_>>().join("\n");
-    if more > 0 {
-        message.push_str(&format!("\nand {more} more names"));
-    }
-    Err(Failure::new(format!("{message}\n  = note: nothing was written")))
+    let clash = names.into_iter().find_map(|(name, entries)| match entries.as_slice() {
+        [first, .., last] => Some((name, exactly(first), exactly(last), entries)),
+        _ => None,
+    });
+    let Some((name, first, last, entries)) = clash else { return Ok(()) };
+    Err(Failure::new(format!(
+        "{} servers would be named `{name}`: {}\n  = help: specify one, `{first}`, or rename one, `{last}=NAME`\n  = \
+         note: nothing was written",
+        entries.len(),
+        entries.into_iter().map(place).collect::<Vec<_>>().join(", ")
+    )))
 }
 
 /// Formats an entry as `github` of cursor.

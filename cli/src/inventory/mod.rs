@@ -8,8 +8,10 @@ mod sample;
 mod table;
 mod words;
 
+use std::collections::BTreeMap;
+
 use mcp_bindgen_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
-use mcp_bindgen_model::{DiagnosticLevels, Hint, Snapshot, side_by_side};
+use mcp_bindgen_model::{Hint, side_by_side};
 use mcp_bindgen_schema::drift::Change;
 use serde_json::Value;
 
@@ -18,8 +20,10 @@ pub(crate) use json::entries as to_json;
 pub(crate) use markdown::document;
 pub(crate) use table::lines;
 
-use crate::diagnostics::{self, SnapshotText};
+use crate::diagnostics;
+use crate::flags::name_of;
 use crate::report::{Since, counted};
+use crate::source::Bound;
 use crate::text::sentence;
 
 /// The number of tools from which describing takes longer than starting a thread.
@@ -46,13 +50,6 @@ pub(crate) struct About {
     pub(crate) description: Option<String>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) diagnostics: Vec<Note>,
-}
-
-impl About {
-    /// Returns the description, or else the title.
-    fn said(&self) -> Option<&str> {
-        self.description.as_deref().or(self.title.as_deref())
-    }
 }
 
 /// A tool that is bound.
@@ -109,53 +106,33 @@ pub(crate) struct Note {
     pub(crate) json: Value,
 }
 
-/// The input of an inventory.
-pub(crate) struct Given<'a> {
-    pub(crate) snapshot: &'a Snapshot,
-    pub(crate) options: &'a Options,
-    pub(crate) levels: &'a DiagnosticLevels,
-    pub(crate) texts: SnapshotText<'a>,
-    pub(crate) since: Option<Since>,
-    /// `true` if the code of each tool is requested.
-    pub(crate) with_code: bool,
-}
-
 impl Server {
-    /// Creates the inventory of a server, only from its arguments.
-    pub(crate) fn new(given: Given<'_>, planned: &PlannedBindings<'_>) -> Self {
-        let Given { snapshot, options, since, .. } = &given;
-        let bindings = planned.tools();
-        let bound: Vec<_> = bindings.iter().zip(planned.schemas()).collect();
-        let described = side_by_side(&bound, WORTH_A_THREAD, |(binding, ToolSchemas { input, output, .. })| {
-            let example = sample::command(&binding.server, &binding.tool, input);
-            (arguments::of_tool(input), output.map(words::of_root), example)
-        });
-        let tools = bindings.into_iter().zip(described).map(|(binding, described)| given.tool(binding, described));
-        let mut tools: Vec<Tool> = tools.collect();
-        let mut sources = given.with_code.then(|| planned.tool_sources()).into_iter().flatten().peekable();
-        for tool in tools.iter_mut().filter(|_| given.with_code) {
-            let source = sources.next_if(|(index, _)| *index == tool.binding.index).map(|(_, source)| source);
-            let listed = snapshot.tools.get(tool.binding.index).unwrap_or(&Value::Null);
-            tool.code = Some(Code {
-                input_schema: listed.get("inputSchema").cloned().unwrap_or_default(),
-                output_schema: listed.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
-                source: source.unwrap_or_default(),
-            });
-        }
-        let left_out = snapshot.tools.iter().filter_map(|tool| {
-            let name = tool.get("name")?.as_str()?;
-            Some(LeftOut { name: name.to_owned(), by: options.left_out_by(name)? })
-        });
-        Self {
+    /// Creates the inventory of a server, only from its arguments, with the code of each tool if `with_code`.
+    pub(crate) fn new(bound: &Bound, planned: &PlannedBindings<'_>, since: Option<Since>, with_code: bool) -> Self {
+        let Bound { snapshot, options, .. } = bound;
+        let mut inventory = Self {
             name: options.server_name().to_owned(),
             calls_itself: snapshot.server_info.as_ref().and_then(calls_itself),
             protocol: snapshot.protocol_version.clone(),
             instructions: snapshot.instructions.clone(),
-            tools,
-            left_out: left_out.collect(),
-            offers: planned.offers().into_iter().map(|binding| given.offer(binding)).collect(),
-            since: since.clone(),
+            tools: Vec::new(),
+            left_out: snapshot.tools.iter().filter_map(|tool| left_out(tool, options)).collect(),
+            offers: planned.offers().into_iter().map(|binding| Offer::new(binding, bound)).collect(),
+            since,
+        };
+        let bindings = planned.tools();
+        let schemas: Vec<_> = bindings.iter().zip(planned.schemas()).collect();
+        let described = side_by_side(&schemas, WORTH_A_THREAD, |(binding, ToolSchemas { input, output, .. })| {
+            let example = sample::command(&binding.server, &binding.tool, input);
+            (arguments::of_tool(input), output.map(words::of_root), example)
+        });
+        let mut sources: BTreeMap<usize, String> =
+            with_code.then(|| planned.tool_sources()).into_iter().flatten().collect();
+        for (binding, described) in bindings.into_iter().zip(described) {
+            let source = with_code.then(|| sources.remove(&binding.index).unwrap_or_default());
+            inventory.tools.push(Tool::new(binding, described, source, bound, inventory.since.as_ref()));
         }
+        inventory
     }
 
     /// Returns the changes since another commit that are of no tool of the inventory: tools that are gone, and the
@@ -188,61 +165,55 @@ impl Server {
     }
 }
 
-impl Given<'_> {
-    fn tool(&self, binding: ToolBinding, described: (Vec<Parameter>, Option<String>, String)) -> Tool {
-        let (parameters, answers, example) = described;
-        let tool = self.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
+impl About {
+    fn new(listed: &Value, parameters: Vec<Parameter>, diagnostics: &[Diagnostic], bound: &Bound) -> Self {
+        let heard = diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, &bound.levels));
+        let note = |said: &Diagnostic| {
+            let message = if said.message.is_empty() { String::new() } else { format!(": {}", said.message) };
+            let place = if said.pointer.is_empty() { String::new() } else { format!(" at {}", said.pointer) };
+            let text = format!("{}{message}{place} ({})", said.code.title, said.code.id);
+            Note { text, json: diagnostics::to_json(said, &bound.texts()) }
+        };
+        let diagnostics = heard.map(note).collect();
+        Self { title: text(listed, "title"), description: text(listed, "description"), parameters, diagnostics }
+    }
+
+    /// Returns the description, or else the title.
+    fn said(&self) -> Option<&str> {
+        self.description.as_deref().or(self.title.as_deref())
+    }
+}
+
+impl Tool {
+    fn new(
+        binding: ToolBinding,
+        (parameters, answers, example): (Vec<Parameter>, Option<String>, String),
+        source: Option<String>,
+        bound: &Bound,
+        since: Option<&Since>,
+    ) -> Self {
+        let tool = bound.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
         let declared = binding.viewed.as_ref().map_or(tool, |viewed| &viewed.before);
         let annotations = declared.get("annotations").filter(|annotations| annotations.is_object());
-        let changes = self.since.iter().flat_map(|since| &since.changes);
-        Tool {
-            about: About {
-                title: text(tool, "title").or_else(|| text(annotations?, "title")),
-                description: text(tool, "description"),
-                parameters,
-                diagnostics: self.notes(&binding.diagnostics),
-            },
+        let mut about = About::new(tool, parameters, &binding.diagnostics, bound);
+        about.title = about.title.or_else(|| text(annotations?, "title"));
+        let changes = since.iter().flat_map(|since| &since.changes);
+        Self {
+            about,
             annotations: annotations.cloned(),
-            approve: self.options.needs_approval(&binding.tool),
+            approve: bound.options.needs_approval(&binding.tool),
             answers,
-            code: None,
+            code: source.map(|source| Code {
+                input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
+                output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
+                source,
+            }),
             example,
             changes: changes.filter(|change| change.tool == binding.tool).cloned().collect(),
             binding,
         }
     }
 
-    fn offer(&self, binding: OfferBinding) -> Offer {
-        let list = match binding.listed {
-            Listed::Prompt => &self.snapshot.prompts,
-            _ => &self.snapshot.resource_templates,
-        };
-        let offer = list.get(binding.index).unwrap_or(&Value::Null);
-        let about = About {
-            title: text(offer, "title"),
-            description: text(offer, "description"),
-            parameters: match &binding.uri_template {
-                Some(template) => arguments::of_template(template),
-                None => arguments::of_prompt(offer),
-            },
-            diagnostics: self.notes(&binding.diagnostics),
-        };
-        Offer { binding, about }
-    }
-
-    fn notes(&self, said: &[Diagnostic]) -> Vec<Note> {
-        let heard = said.iter().filter(|said| !diagnostics::is_allowed(said, self.levels));
-        let note = |said: &Diagnostic| {
-            let message = if said.message.is_empty() { String::new() } else { format!(": {}", said.message) };
-            let place = if said.pointer.is_empty() { String::new() } else { format!(" at {}", said.pointer) };
-            let text = format!("{}{message}{place} ({})", said.code.title, said.code.id);
-            Note { text, json: diagnostics::to_json(said, &self.texts) }
-        };
-        heard.map(note).collect()
-    }
-}
-
-impl Tool {
     /// Returns the server's claims in annotations, which are untrusted: `says read-only`.
     pub(crate) fn says(&self) -> Vec<String> {
         let hint = |hint: Hint| self.annotations.as_ref().and_then(|hints| hints.get(hint.wire())?.as_bool());
@@ -305,10 +276,28 @@ impl Tool {
 }
 
 impl Offer {
+    fn new(binding: OfferBinding, bound: &Bound) -> Self {
+        let list = match binding.listed {
+            Listed::Prompt => &bound.snapshot.prompts,
+            _ => &bound.snapshot.resource_templates,
+        };
+        let offer = list.get(binding.index).unwrap_or(&Value::Null);
+        let parameters = match &binding.uri_template {
+            Some(template) => arguments::of_template(template),
+            None => arguments::of_prompt(offer),
+        };
+        Self { about: About::new(offer, parameters, &binding.diagnostics, bound), binding }
+    }
+
     pub(crate) fn signature(&self) -> String {
         let OfferBinding { module, handler, params_type, returns, .. } = &self.binding;
         format!("{module}::{handler}({params_type}) -> {returns}")
     }
+}
+
+fn left_out(tool: &Value, options: &Options) -> Option<LeftOut> {
+    let name = name_of(tool)?;
+    Some(LeftOut { name: name.to_owned(), by: options.left_out_by(name)? })
 }
 
 fn text(object: &Value, key: &str) -> Option<String> {

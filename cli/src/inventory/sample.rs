@@ -3,6 +3,8 @@
 use mcp_bindgen_schema::{Document, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::{Map, Value, json};
 
+use crate::text::command_line;
+
 /// Objects deeper inside are left empty.
 const DEEPEST: usize = 6;
 
@@ -10,23 +12,15 @@ const DEEPEST: usize = 6;
 pub(super) fn command(server: &str, tool: &str, input: &Document<'_>) -> String {
     let value = Sample { shapes: &input.shapes }.shape(input.root, "VALUE", 0);
     let arguments = match &value {
-        Value::Object(object) if object.is_empty() => String::new(),
-        value => format!(" --args {}", quoted(&value.to_string())),
+        Value::Object(object) if object.is_empty() => Vec::new(),
+        value => vec!["--args".to_owned(), value.to_string()],
     };
+    let arguments = arguments.iter().map(String::as_str);
+    let words = ["mcp-bindgen", "call"].into_iter();
     // After `--` a name that begins with a dash is not an option.
-    if tool.starts_with('-') {
-        return format!("mcp-bindgen call{arguments} -- {server} {}", quoted(tool));
-    }
-    format!("mcp-bindgen call {server} {}{arguments}", quoted(tool))
-}
-
-/// Quotes a text so that a POSIX shell reads it as one word.
-fn quoted(text: &str) -> String {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./".contains(char);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
+    match tool.starts_with('-') {
+        true => command_line(words.chain(arguments).chain(["--", server, tool])),
+        false => command_line(words.chain([server, tool]).chain(arguments)),
     }
 }
 

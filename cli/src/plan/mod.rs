@@ -10,7 +10,7 @@ use similar::TextDiff;
 
 use crate::exit::Exit;
 use crate::output::lines_printable;
-use crate::project::leads_nowhere;
+use crate::project::is_missing;
 
 /// A snapshot as it lies on disk: its text may be anything.
 pub(crate) struct SnapshotFile {
@@ -26,12 +26,8 @@ impl SnapshotFile {
     /// Fails if it is there and cannot be read.
     pub(crate) fn read(config: &Config, server: &str) -> Result<Self, FileError> {
         let path = config.snapshot_path(server);
-        // If the existence is unknown, reading reports the reason.
-        if !matches!(path.try_exists(), Ok(false)) {
-            return Ok(Self { text: Some(read_text(&path)?), path });
-        }
-        // Writing would put a file in the place of the link.
-        if path.is_symlink() { Err(leads_nowhere(&path)) } else { Ok(Self { path, text: None }) }
+        let text = if is_missing(&path)? { None } else { Some(read_text(&path)?) };
+        Ok(Self { path, text })
     }
 
     pub(crate) fn shown(&self) -> String {

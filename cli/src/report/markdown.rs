@@ -32,7 +32,7 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     } else {
         "MCP snapshots need attention"
     };
-    let to_review: String = to_review(entries, code).iter().map(|said| format!("; {said}")).collect();
+    let to_review = to_review(entries, code).map(|said| format!("; {said}")).unwrap_or_default();
     let mut text = format!("{MARKER}\n**{verdict}{to_review}**: {}.\n", summary(entries));
     text.push_str(&table(entries));
     let mut left = 0;

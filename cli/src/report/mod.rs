@@ -4,7 +4,6 @@ mod github;
 mod json;
 mod markdown;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcp_bindgen_model::FileError;
@@ -190,32 +189,23 @@ impl Since {
             false => classes(&self.changes),
         }
     }
-
-    fn count(&self, class: Class) -> usize {
-        self.changes.iter().filter(|change| change.class == class).count()
-    }
 }
 
-/// Formats the changes since each revision, to be reviewed even if nothing is out of date. For example: ``2 breaking
-/// changes and 1 snapshot removed since `main` ``. `shown` formats the revision.
-pub(crate) fn to_review(entries: &[Entry], shown: impl Fn(&str) -> String) -> Vec<String> {
-    let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-    for since in entries.iter().filter_map(|entry| entry.since.as_ref()) {
-        let [breaking, silent, gone, unknown] = counts.entry(&since.revision).or_default();
-        *breaking += since.count(Class::Breaking);
-        *silent += since.count(Class::Silent);
-        *gone += usize::from(since.is_gone);
-        *unknown += usize::from(since.error.is_some());
-    }
-    let said = |(revision, [breaking, silent, gone, unknown]): (&str, [usize; 4])| {
-        let parts = [
-            (breaking, counted(breaking, "breaking change")),
-            (silent, counted(silent, "silent change")),
-            (gone, format!("{} removed", counted(gone, "snapshot"))),
-            (unknown, format!("{} that cannot be compared", counted(unknown, "snapshot"))),
-        ];
-        let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, part)| part).collect();
-        (!parts.is_empty()).then(|| format!("{} since {}", parts.join(", "), shown(revision)))
-    };
-    counts.into_iter().filter_map(said).collect()
+/// Formats the changes since a revision, to be reviewed even if nothing is out of date. For example: ``2 breaking
+/// changes, 1 snapshot removed since `main` ``. `shown` formats the revision.
+pub(crate) fn to_review(entries: &[Entry], shown: impl Fn(&str) -> String) -> Option<String> {
+    let all: Vec<&Since> = entries.iter().filter_map(|entry| entry.since.as_ref()).collect();
+    let changes = |class| all.iter().flat_map(|since| &since.changes).filter(|change| change.class == class).count();
+    let snapshots = |is: fn(&Since) -> bool| all.iter().filter(|since| is(since)).count();
+    let (gone, unknown) = (snapshots(|since| since.is_gone), snapshots(|since| since.error.is_some()));
+    let (breaking, silent) = (changes(Class::Breaking), changes(Class::Silent));
+    let parts = [
+        (breaking, counted(breaking, "breaking change")),
+        (silent, counted(silent, "silent change")),
+        (gone, format!("{} removed", counted(gone, "snapshot"))),
+        (unknown, format!("{} that cannot be compared", counted(unknown, "snapshot"))),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, part)| part).collect();
+    let revision = &all.first()?.revision;
+    (!parts.is_empty()).then(|| format!("{} since {}", parts.join(", "), shown(revision)))
 }

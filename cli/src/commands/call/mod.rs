@@ -15,7 +15,7 @@ use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ToolCall, ToolResult}
 use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
-use super::source;
+use crate::source;
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::flags::{behind, early, help, input_schema, name_of, own_options};

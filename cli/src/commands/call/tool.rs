@@ -8,7 +8,7 @@ use mcp_bindgen_schema::names::PrefixedNames;
 use mcp_bindgen_schema::viewed_tool;
 use serde_json::Value;
 
-use crate::commands::source::misfits;
+use crate::source::misfits;
 use crate::exit::Failure;
 use crate::flags::name_of;
 use crate::live::Patience;

@@ -13,7 +13,7 @@ use mcp_bindgen_runtime::{Cassette, ClientOptions, KnownSecrets, LocalSecrets, T
 use mcp_bindgen_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
-use super::source::{self, Bound};
+use crate::source::{self, Bound};
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::flags::{input_schema, name_of};

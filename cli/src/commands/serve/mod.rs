@@ -16,7 +16,7 @@ use serde_json::json;
 use self::options::{DRAIN, failure, http_options};
 use self::reload::Reloads;
 use super::host_config::host_config;
-use super::source;
+use crate::source;
 use crate::args::{self, LogCommand};
 use crate::exit::{Exit, Failure, in_our_words};
 use crate::live;

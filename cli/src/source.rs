@@ -1,4 +1,4 @@
-//! The snapshots that `list` and `expand` read, with their overrides.
+//! Snapshots with the overrides and the configuration of their servers.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(crate) struct Bound {
 
 impl Bound {
     /// Reads a snapshot with this text as that of a server of the configuration.
-    pub(super) fn of(
+    pub(crate) fn of(
         config: &Config,
         server: &str,
         options: Options,
@@ -59,7 +59,7 @@ impl Bound {
 }
 
 /// Returns all that does not fit, as one failure.
-pub(super) fn misfits(faults: Vec<FileError>) -> Failure {
+pub(crate) fn misfits(faults: Vec<FileError>) -> Failure {
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     Failure::new(faults.join("\nerror: "))
 }
@@ -150,7 +150,7 @@ fn of_servers(config: &Config, names: &[String], file: Option<&Path>) -> Result<
 }
 
 /// Returns the snapshot of a server, whose configuration can be obeyed.
-pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
+pub(crate) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let path = config.snapshot_path(server);
     if matches!(path.try_exists(), Ok(false)) {
         let error = FileError::new(format!("server `{server}` has no snapshot"))
@@ -166,7 +166,7 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 }
 
 /// Returns the snapshot of a server, whatever its patterns do.
-pub(super) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
+pub(crate) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let options = project::options(config, server, file)?.beside(config);
     let loaded = load(&config.snapshot_path(server)).map_err(|error| match error.help {
         None => error.with_help(format!("run `mcp-bindgen sync {server}` to write it again")),
@@ -176,14 +176,14 @@ pub(super) fn bound(config: &Config, server: &str, file: Option<&Path>) -> Resul
 }
 
 /// Returns the errors of patterns of the configuration that do nothing, and of rules that cannot hold.
-pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
+pub(crate) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
     let faults = Bindings::faults(&bound.snapshot, &bound.options).into_iter().map(|fault| fault.error);
     idle(bound, server).into_iter().chain(faults).collect()
 }
 
 /// Checks before calls that every pattern of a server has an effect on the tools of its snapshot: a misspelled pattern of `approve`
 /// or of a policy would allow calls. Without a readable snapshot there is nothing to check.
-pub(super) fn check_patterns(config: &Config, server: &str) -> Result<(), Failure> {
+pub(crate) fn check_patterns(config: &Config, server: &str) -> Result<(), Failure> {
     let path = config.snapshot_path(server);
     let Some(bound) = path.exists().then(|| bound(config, server, None).ok()).flatten() else { return Ok(()) };
     idle(&bound, server).into_iter().next().map_or(Ok(()), |error| Err(error.into()))
@@ -220,7 +220,7 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
 }
 
 /// Returns a snapshot as the server's, without its overrides.
-pub(super) fn load(path: &Path) -> Result<(String, Snapshot), FileError> {
+pub(crate) fn load(path: &Path) -> Result<(String, Snapshot), FileError> {
     let text = read_text(path)?;
     let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(path))?;
     Ok((text, snapshot))
