@@ -194,10 +194,11 @@ impl Output {
         }
     }
 
-    /// Prints a result unchanged, except for control sequences on a terminal, and commands if a GitHub runner reads it.
+    /// Prints a result for people; for machines, `report` prints it. It is unchanged, except for control sequences on a
+    /// terminal, and commands if a GitHub runner reads it.
     pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
         match self.format {
-            Format::Json => return self.json_text(text),
+            Format::Json => return Ok(()),
             Format::Text | Format::Markdown if !self.data_on_terminal => {
                 let text = self.commanding_nobody(text).into_owned();
                 return self.written(&text);
@@ -207,8 +208,11 @@ impl Output {
         self.exact(text)
     }
 
-    /// Prints code, which must not be changed. If a GitHub runner would obey a part of it, it is refused.
+    /// Prints code for people, which must not be changed. If a GitHub runner would obey a part of it, it is refused.
     pub(crate) fn code(&mut self, text: &str) -> Result<(), Failure> {
+        if self.json() {
+            return Ok(());
+        }
         if self.is_obeyed && !self.data_on_terminal && text.contains(OLD_COMMAND) {
             return Err(Failure::new(
                 "the output contains `##\\[`, which GitHub runners execute\n  = help: write it to a file, for example \
@@ -279,7 +283,7 @@ impl Output {
 
     /// Prints JSON, in which no line begins with text of a server. If a GitHub runner reads it, a bracket that it would
     /// obey is escaped.
-    fn json_text(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn json_text(&mut self, text: &str) -> io::Result<()> {
         if self.is_obeyed { self.exact(&text.replace(OLD_COMMAND, "##\\u005b")) } else { self.exact(text) }
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_bindgen_codegen::{Bindings, Idle, IdlePattern, Options};
 use mcp_bindgen_model::{
-    Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, ServerConfig, Snapshot, is_server_name,
-    printable, read_text,
+    Config, DiagnosticLevels, FileError, Overrides, Prefix, ServerConfig, Snapshot, is_server_name, printable,
+    read_text,
 };
 
 use crate::args::{List, Selection};
@@ -24,8 +24,8 @@ pub(crate) struct Bound {
     pub(crate) overrides: Option<Overrides>,
     pub(crate) options: Options,
     pub(crate) levels: DiagnosticLevels,
-    /// The rules of its server for drift.
-    pub(crate) rules: DriftRules,
+    /// Its server in the configuration.
+    pub(crate) server: Option<ServerConfig>,
 }
 
 impl Bound {
@@ -38,7 +38,7 @@ impl Bound {
     ) -> Result<Self, Vec<FileError>> {
         let server = config.server(server).map_err(|error| vec![error])?;
         let bound = Self::of_file(config.snapshot_path(&server.name), Some(server), options, read)?;
-        Ok(Self { levels: config.diagnostics.clone(), rules: server.drift_rules.clone(), ..bound })
+        Ok(Self { levels: config.diagnostics.clone(), ..bound })
     }
 
     fn of_file(
@@ -48,8 +48,8 @@ impl Bound {
         (text, snapshot): (String, Snapshot),
     ) -> Result<Self, Vec<FileError>> {
         let (snapshot, overrides) = adapted(snapshot, &path, server)?;
-        let (levels, rules) = (DiagnosticLevels::default(), DriftRules::default());
-        Ok(Self { path, text, snapshot, overrides, options, levels, rules })
+        let (levels, server) = (DiagnosticLevels::default(), server.cloned());
+        Ok(Self { path, text, snapshot, overrides, options, levels, server })
     }
 
     /// Returns the texts that diagnostics refer to.

@@ -13,7 +13,6 @@ use serde_json::json;
 use toml_edit::{InlineTable, Table, value};
 
 use super::faults::shared_module;
-use crate::source::{self, Bound};
 use crate::args;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
@@ -22,6 +21,7 @@ use crate::live;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
+use crate::source::{self, Bound};
 use crate::text::{cut, sentence};
 
 /// How many tools are shown.
@@ -83,14 +83,11 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
     told(&snapshot, &tools, output);
     let lines = rust(name, &tools);
-    if output.json() {
-        let names: Vec<&str> = tools.iter().map(|tool| tool.tool.as_str()).collect();
-        output.data_json(&json!({
-            "format": 1, "server": name, "config": shown, "status": "added", "snapshot": snapshot_shown, "tools": names, "rust": lines,
-        }))?;
-    } else {
-        output.exact(&lines.join("\n"))?;
-    }
+    let names: Vec<&str> = tools.iter().map(|tool| tool.tool.as_str()).collect();
+    output.report(&json!({
+        "format": 1, "server": name, "config": shown, "status": "added", "snapshot": snapshot_shown, "tools": names, "rust": lines,
+    }))?;
+    output.data(&lines.join("\n"))?;
     Ok(Exit::Done)
 }
 

@@ -58,14 +58,12 @@ async fn status(config: Option<&Path>, names: &[String], output: &mut Output) ->
         lines.push(format!("{}: {}", server.name, stored.as_ref().map_or_else(|| "no tokens".to_owned(), shown)));
         reports.push(report(&server.name, stored.as_ref()));
     }
-    if output.json() {
-        output.data_json(&json!({ "format": 1, "servers": reports }))?;
-    } else if lines.is_empty() {
+    output.report(&json!({ "format": 1, "servers": reports }))?;
+    if lines.is_empty() {
         let what = "no servers that could use OAuth: all are child processes, or have a header of their own";
         output.status("Found", what);
-    } else {
-        output.exact(&lines.join("\n"))?;
     }
+    lines.iter().try_for_each(|line| output.data(line))?;
     Ok(exit)
 }
 
@@ -101,10 +99,8 @@ fn change_token(arguments: &args::Token, output: &mut Output) -> Result<Exit, Fa
     let text = TokenFile::changed(tokens, name, Some((&token, group, scope))).map_err(Failure::of)?;
     write_private(tokens, text.as_bytes())?;
     output.status("Added", &format!("the token `{name}` to {}, which only has its digest", tokens.display()));
-    match output.json() {
-        true => output.data_json(&json!({ "format": 1, "name": name, "token": token }))?,
-        false => output.data(&token)?,
-    }
+    output.report(&json!({ "format": 1, "name": name, "token": token }))?;
+    output.data(&token)?;
     Ok(Exit::Done)
 }
 

@@ -9,12 +9,12 @@ use mcp_bindgen_runtime::{Annotations, Client, ClientOptions, ServerSpec, ToolSp
 use mcp_bindgen_template::Fault;
 use serde_json::Value;
 
-use crate::source;
 use crate::exit::Failure;
 use crate::live::{self, Patience};
 use crate::output::Output;
 use crate::plan::adapted;
 use crate::project;
+use crate::source;
 
 /// A server, as far as a template needs it.
 pub(super) struct CalledServer {

@@ -32,7 +32,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     if wanted.offline {
         for (mut entry, exit) in side_by_side(&servers, 1, |server| offline(&config, server)) {
             entry.faults = found.remove(&entry.server).unwrap_or_default();
-            findings::entry(&entry, output)?;
+            findings::entry(&entry, exit, output)?;
             exits.push(exit);
             entries.push(entry);
         }
@@ -44,7 +44,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
                 exit = wanted.denied.exit(&entry.changes, exit);
             }
             entry.faults = known;
-            findings::entry(&entry, output)?;
+            findings::entry(&entry, exit, output)?;
             exits.push(exit);
             entries.push(entry);
             Ok(())

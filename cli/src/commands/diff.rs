@@ -37,12 +37,9 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     let rules = new.rules.or(old.rules).unwrap_or_default();
     let changes = plan::changes(&old.snapshot, &new.snapshot, &rules);
     let is_same = plan::is_same(&old.text, &new.text);
-    if output.json() {
-        let changes: Value = changes.iter().map(report::change_json).collect();
-        output.data_json(
-            &json!({ "format": 1, "old": old.name, "new": new.name, "same": is_same, "changes": changes }),
-        )?;
-    } else if !is_same {
+    let json: Value = changes.iter().map(report::change_json).collect();
+    output.report(&json!({ "format": 1, "old": old.name, "new": new.name, "same": is_same, "changes": json }))?;
+    if !is_same && output.is_text() {
         output.data(&plan::diff(&old.text, &old.name, &new.text, &new.name))?;
     }
     findings::changes(&changes, output);

@@ -10,13 +10,13 @@ use mcp_bindgen_codegen::{Bindings, format, format_file, relative};
 use mcp_bindgen_model::{FileError, Prefix, printable, read_text, write_if_changed};
 use serde_json::{Value, json};
 
-use crate::source::{self, Bound};
 use crate::args;
 use crate::diagnostics;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, present};
 use crate::plan;
 use crate::project;
+use crate::source::{self, Bound};
 use crate::text::in_ticks;
 
 /// By it a file is known that this program has written.
@@ -128,11 +128,8 @@ fn expand(
             files.push(json!({ "format": 1, "file": file, "status": status }));
             Ok(exit)
         }
-        None if output.json() => {
-            output.data_json(&json!({ "format": 1, "source": source }))?;
-            Ok(Exit::Done)
-        }
         None => {
+            output.report(&json!({ "format": 1, "source": source }))?;
             output.code(source.trim_end())?;
             Ok(Exit::Done)
         }
@@ -161,10 +158,8 @@ fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<(
         output.status("Wrote", &shown);
         return Ok((Exit::Done, "written"));
     }
-    if output.is_text() {
-        let names = (format!("{shown} (as it is)"), format!("{shown} (as `expand` writes it)"));
-        output.data(&plan::diff(current.as_deref().unwrap_or_default(), &names.0, text, &names.1))?;
-    }
+    let names = (format!("{shown} (as it is)"), format!("{shown} (as `expand` writes it)"));
+    output.data(&plan::diff(current.as_deref().unwrap_or_default(), &names.0, text, &names.1))?;
     output.error(&format!("{shown} is out of date\n  = help: run the same command without `--check`"));
     Ok((Exit::OutOfDate, "out-of-date"))
 }

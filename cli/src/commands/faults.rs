@@ -7,12 +7,12 @@ use mcp_bindgen_model::{Config, FileError, ServerConfig, Snapshot, printable, si
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::Value;
 
-use crate::source::{self, Bound};
 use crate::diagnostics::{self, Shown};
 use crate::flags::name_of;
 use crate::output::Output;
 use crate::project;
 use crate::report::Fault;
+use crate::source::{self, Bound};
 
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {

@@ -2,15 +2,15 @@
 
 use mcp_bindgen_schema::drift::{self, Change};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::report::{Entry, Fault, Status, classes};
 
 /// The maximum number of listed changes.
 const MOST_TOLD: usize = 100;
 
-/// Prints the state of one snapshot, with the next step at the end.
-pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
+/// Prints the state of one snapshot, with the next step at the end. Differences are an error if they fail the check.
+pub(super) fn entry(entry: &Entry, exit: Exit, output: &mut Output) -> Result<(), Failure> {
     let server = &entry.server;
     let path = entry.path.as_deref().unwrap_or_default();
     let error = entry.error.as_ref().map(|error| error.text.as_str()).unwrap_or_default();
@@ -31,18 +31,20 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
             if let Some(diff) = entry.diff.as_deref().filter(|_| output.is_text()) {
                 output.data(diff)?;
             }
-            let said = if entry.changes.is_empty() {
-                "is not formatted as `sync` writes it"
-            } else {
-                "differs from its snapshot"
+            let (said, help) = match entry.changes.as_slice() {
+                [] => ("is not formatted as `sync` writes it", "review the changes and run"),
+                _ if entry.is_accepted() => {
+                    ("differs from its snapshot, only in changes that mcp.toml accepts", "to update the snapshot, run")
+                }
+                _ => ("differs from its snapshot", "review the changes and run"),
             };
             let mut error = format!("{server} {said}\n --> {path}");
             // The changes and the next step are part of the error, so that they appear with `--quiet` too.
             for line in told(&entry.changes) {
                 error.push_str(&format!("\n{:>12} {line}", ""));
             }
-            error.push_str(&format!("\n  = help: review the changes and run `mcp-bindgen sync {server}`"));
-            output.error(&error);
+            error.push_str(&format!("\n  = help: {help} `mcp-bindgen sync {server}`"));
+            output.diagnostic(if exit == Exit::Done { "warning" } else { "error" }, &error);
             misfits(server, &entry.misfits, output);
         }
     }

@@ -89,9 +89,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     drop(file);
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
     let text = tables(&taken);
-    if output.json() {
-        output.data_json(&to_json(&found, &taken, is_written, Some((&shown_path, &text))))?;
-    } else if wanted.dry_run {
+    output.report(&to_json(&found, &taken, is_written, Some((&shown_path, &text))))?;
+    if wanted.dry_run {
         output.code(text.trim_end())?;
     }
     Ok(Exit::Done)

@@ -170,9 +170,15 @@ async fn dependency(
         warn_of_path(wanted, output);
         return Ok(None);
     }
-    if let Some(name) = depended(&document, "mcp-bindgen") {
+    if let Some((name, item)) = depended(&document, "mcp-bindgen") {
         output.status("Kept", &format!("the dependency `{}`", printable(name)));
-        warn_of_path(wanted, output);
+        let known = item.as_table_like().and_then(|table| table.get("path")?.as_str());
+        let folders = (known.map(|path| folder.join(path)), wanted.path.as_ref().map(|path| here.join(path)));
+        let is_same =
+            matches!(folders, (Some(known), Some(path)) if known.canonicalize().ok() == path.canonicalize().ok());
+        if !is_same {
+            warn_of_path(wanted, output);
+        }
         return Ok(None);
     }
     let is_quiet = output.is_quiet();
@@ -215,11 +221,11 @@ fn lacks_runtime(here: &Path) -> bool {
     manifest.is_some_and(|document| document.get("package").is_some() && depended(&document, "tokio").is_none())
 }
 
-/// Returns a crate's name for a package that it depends on.
-fn depended<'d>(document: &'d toml_edit::DocumentMut, package: &str) -> Option<&'d str> {
+/// Returns a crate's name for a package that it depends on, with the dependency.
+fn depended<'d>(document: &'d toml_edit::DocumentMut, package: &str) -> Option<(&'d str, &'d toml_edit::Item)> {
     let dependencies = document.get("dependencies")?.as_table_like()?;
     let renamed = |item: &'d toml_edit::Item| item.as_table_like()?.get("package")?.as_str();
-    dependencies.iter().find(|(key, item)| renamed(item).unwrap_or(key) == package).map(|(key, _)| key)
+    dependencies.iter().find(|(key, item)| renamed(item).unwrap_or(key) == package)
 }
 
 fn cargo(folder: &Path) -> Command {

@@ -7,13 +7,13 @@ use mcp_bindgen_model::{printable, write_if_changed};
 use serde_json::{Value, json};
 
 use super::since::since_at;
-use crate::source::{self, Bound};
 use crate::args::{Format, List};
 use crate::diagnostics;
 use crate::exit::{Exit, Failure};
 use crate::inventory::{self, Server};
 use crate::output::Output;
 use crate::report::Since;
+use crate::source::{self, Bound};
 
 pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
@@ -66,7 +66,8 @@ fn leave<T>(value: T, is_last: bool) {
 }
 
 fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>, Failure> {
-    wanted.base.as_deref().map(|revision| since_at(&bound.rules, &bound.path, &bound.text, revision)).transpose()
+    let rules = bound.server.as_ref().map(|server| server.drift_rules.clone()).unwrap_or_default();
+    wanted.base.as_deref().map(|revision| since_at(&rules, &bound.path, &bound.text, revision)).transpose()
 }
 
 fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
@@ -81,6 +82,7 @@ fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result
         }
     };
     match file {
+        None if output.json() => output.json_text(&text)?,
         None => output.data(&text)?,
         Some(file) => {
             let is_new = write_if_changed(file, format!("{}\n", text.trim_end()).as_bytes())?;

@@ -28,10 +28,7 @@ pub(crate) async fn run(config: Option<&Path>, command: PromptCommand, output: &
 
 async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     let prompts = client.list_prompts_raw().await.map_err(|error| live::failure(error, client.config()))?;
-    if output.json() {
-        output.data_json(&json!({ "server": client.name(), "prompts": prompts }))?;
-        return Ok(Exit::Done);
-    }
+    output.report(&json!({ "server": client.name(), "prompts": prompts }))?;
     if prompts.is_empty() {
         output.status("Found", &format!("no prompts of server `{}`", client.name()));
     }
@@ -70,7 +67,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         let split = flags.split(words);
         let late = behind::<OfferOptions>("prompt get", &split.own, output)?;
         if late.help {
-            output.data(&help("prompt get", client.name(), name, prompt, &flags))?;
+            output.exact(&help("prompt get", client.name(), name, prompt, &flags))?;
             return Ok(Exit::Done);
         }
         options.output = late.options.output.or(options.output);
@@ -80,17 +77,14 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         let folder = options.output.as_deref().map(files::Folder::prepare).transpose()?;
         let result = client.get_prompt(request).await.map_err(|error| patience.failure(error, client.config()))?;
         let blobs = result.messages.iter().filter_map(|message| files::blob(&message.content));
-        if output.json() {
-            output.data_json(&joined(json!({ "server": client.name(), "prompt": name }), result.to_json()))?;
-        } else {
-            for message in &result.messages {
-                // The role only matters if there are several messages.
-                if result.messages.len() > 1 && !message.role.is_empty() {
-                    output.data(&format!("{}:", printable(&message.role)))?;
-                }
-                if folder.is_none() || files::blob(&message.content).is_none() {
-                    output.data(&files::described(&message.content))?;
-                }
+        output.report(&joined(json!({ "server": client.name(), "prompt": name }), result.to_json()))?;
+        for message in &result.messages {
+            // The role only matters if there are several messages.
+            if result.messages.len() > 1 && !message.role.is_empty() {
+                output.data(&format!("{}:", printable(&message.role)))?;
+            }
+            if folder.is_none() || files::blob(&message.content).is_none() {
+                output.data(&files::described(&message.content))?;
             }
         }
         folder.map_or(Ok(()), |folder| folder.write(blobs, name, output))?;

@@ -43,11 +43,7 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     let failed = |error| live::failure(error, client.config());
     let resources = client.list_resources_raw().await.map_err(failed)?;
     let templates = client.list_resource_templates_raw().await.map_err(failed)?;
-    if output.json() {
-        let json = json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates });
-        output.data_json(&json)?;
-        return Ok(Exit::Done);
-    }
+    output.report(&json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates }))?;
     if resources.is_empty() && templates.is_empty() {
         output.status("Found", &format!("no resources and no resource templates of server `{}`", client.name()));
     }
@@ -97,16 +93,13 @@ async fn answer(client: &Client, read: &args::ReadResource, output: &mut Output)
         Ok(result) => result,
         Err(error) => return Err(not_read(client, &read.uri, error, patience).await),
     };
-    if output.json() {
-        output.data_json(&joined(json!({ "server": client.name(), "uri": read.uri }), result.to_json()))?;
-    } else {
-        for contents in &result.contents {
-            match (contents.as_text(), blob(contents)) {
-                (Some(text), _) => output.data(text)?,
-                (None, Some(_)) if folder.is_some() => {}
-                (None, Some(blob)) => output.data(&blob.described())?,
-                (None, None) => output.data(&serde_json::to_string(contents).unwrap_or_default())?,
-            }
+    output.report(&joined(json!({ "server": client.name(), "uri": read.uri }), result.to_json()))?;
+    for contents in &result.contents {
+        match (contents.as_text(), blob(contents)) {
+            (Some(text), _) => output.data(text)?,
+            (None, Some(_)) if folder.is_some() => {}
+            (None, Some(blob)) => output.data(&blob.described())?,
+            (None, None) => output.data(&serde_json::to_string(contents).unwrap_or_default())?,
         }
     }
     let name = read.uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

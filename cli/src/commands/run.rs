@@ -200,23 +200,22 @@ fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output
 fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut Output) -> Result<Exit, Failure> {
     let tools: Vec<(&str, &str)> =
         checked.servers().flat_map(|server| checked.tools(server).map(move |tool| (server, tool))).collect();
-    if output.json() {
-        let variables = script.variables().map(|name| json!({ "name": name, "optional": script.is_optional(name) }));
-        let tools = tools.iter().map(|(server, tool)| json!({ "server": server, "tool": tool }));
-        output.data_json(&json!({
-            "format": 1,
-            "template": input.path,
-            "faults": [],
-            "variables": variables.collect::<Value>(),
-            "completions": script.completions().filter_map(|(_, name)| name).collect::<Value>(),
-            "tools": tools.collect::<Value>(),
-        }))?;
-        return Ok(Exit::Done);
-    }
+    let variables = script.variables().map(|name| json!({ "name": name, "optional": script.is_optional(name) }));
+    let called = tools.iter().map(|(server, tool)| json!({ "server": server, "tool": tool }));
+    output.report(&json!({
+        "format": 1,
+        "template": input.path,
+        "faults": [],
+        "variables": variables.collect::<Value>(),
+        "completions": script.completions().filter_map(|(_, name)| name).collect::<Value>(),
+        "tools": called.collect::<Value>(),
+    }))?;
     let variables = counted(script.variables().count(), "variable");
     let completions = counted(script.completions().count(), "completion");
     let tools = counted(tools.len(), "tool");
-    output.status("Checked", &format!("{}: {tools}, {variables}, {completions}", input.path.display()));
+    if output.is_text() {
+        output.status("Checked", &format!("{}: {tools}, {variables}, {completions}", input.path.display()));
+    }
     Ok(Exit::Done)
 }
 
@@ -225,12 +224,9 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
     for name in input.fillings.keys().filter(|name| !is_used(name)) {
         output.warning(&format!("`--fill {name}` was not used: the template did not reach its slot"));
     }
-    if !output.json() {
-        let text = rendered.text();
-        // The printed text ends the line.
-        output.data(text.strip_suffix('\n').unwrap_or(&text))?;
-        return Ok(Exit::Done);
-    }
+    let text = rendered.text();
+    // The printed text ends the line.
+    output.data(text.strip_suffix('\n').unwrap_or(&text))?;
     let segments = rendered.segments.iter().map(|segment| json!({ "name": segment.name, "text": segment.text }));
     let calls = rendered.calls.iter().map(|call| {
         json!({
@@ -243,9 +239,9 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
             "failure": call.failure,
         })
     });
-    output.data_json(&json!({
+    output.report(&json!({
         "format": 1,
-        "text": rendered.text(),
+        "text": text,
         "segments": segments.collect::<Value>(),
         "variables": rendered.variables,
         "calls": calls.collect::<Value>(),

@@ -10,12 +10,12 @@ use toml_edit::{Key, Value};
 
 use super::add::{warn_of_filled_in, without_secret};
 use super::edit;
-use crate::source;
 use crate::args;
 use crate::config_file::{ConfigFile, set};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
+use crate::source;
 
 /// The keys to set and to remove.
 #[derive(Clone)]

@@ -122,16 +122,18 @@ fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapsho
             Finding::error(SUBJECT, format!("{shown} was written by a newer mcp-bindgen"), help)
         }
         (Some(_), None) => Finding::error(SUBJECT, format!("{shown} is invalid"), sync),
-        (Some(text), Some(known)) => match Bound::of(config, name, Options::for_server(server), (text.clone(), known)) {
-            Ok(bound) => {
-                let unusable = source::unusable(&bound, name).into_iter().map(Finding::fault);
-                return [Finding::fine(SUBJECT, shown)].into_iter().chain(unusable).collect();
+        (Some(text), Some(known)) => {
+            match Bound::of(config, name, Options::for_server(server), (text.clone(), known)) {
+                Ok(bound) => {
+                    let unusable = source::unusable(&bound, name).into_iter().map(Finding::fault);
+                    return [Finding::fine(SUBJECT, shown)].into_iter().chain(unusable).collect();
+                }
+                Err(faults) => {
+                    let fault = faults.first().map(ToString::to_string).unwrap_or_default();
+                    Finding::error(SUBJECT, fault, "fix the overrides and views, or remove the obsolete ones")
+                }
             }
-            Err(faults) => {
-                let fault = faults.first().map(ToString::to_string).unwrap_or_default();
-                Finding::error(SUBJECT, fault, "fix the overrides and views, or remove the obsolete ones")
-            }
-        },
+        }
     };
     vec![finding]
 }

@@ -181,7 +181,7 @@ impl Page {
     }
 
     fn tool(&mut self, server: &Server, tool: &Tool) {
-        let ours = tool.approve.then(|| "needs approval".to_owned()).into_iter().chain(tool.overridden());
+        let ours = tool.demands().chain(tool.overridden());
         let tags = ours.map(|said| (said, true)).chain(tool.says().into_iter().map(|said| (said, false)));
         self.head(&server.name, "", &tool.binding.tool, &tool.about, &tags.collect::<Vec<_>>());
         tool.view().iter().for_each(|line| self.add(format!("<p>{}</p>", escaped(line))));

@@ -53,7 +53,10 @@ fn of_tool(tool: &Tool, has_base: bool) -> Value {
             "learnedFrom": overridden.learned_from,
         })
     });
+    let policies =
+        (!tool.policies.is_empty()).then(|| tool.policies.iter().map(|policy| policy.json.clone()).collect());
     let more = [
+        ("policies", policies),
         ("view", binding.viewed.as_ref().map(|viewed| viewed.view.to_json())),
         ("declared", declared),
         ("override", overridden),

@@ -41,6 +41,7 @@ fn of_tool(tool: &Tool, text: &mut String) {
     let _ = write!(text, "\n### {}\n", code(&tool.binding.tool));
     about(&tool.about, text);
     let mut flags: Vec<String> = tool.approve.then(|| "**needs approval**".to_owned()).into_iter().collect();
+    flags.extend(tool.policies.iter().map(|policy| code(&policy.text)));
     flags.extend(tool.says());
     flags.extend(tool.view().iter().map(|line| code(line)));
     flags.extend(tool.overridden());

@@ -11,7 +11,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use mcp_bindgen_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
-use mcp_bindgen_model::{Hint, side_by_side};
+use mcp_bindgen_model::{Hint, PolicyEffect, PolicyRule, ServerConfig, matches_globs, side_by_side};
 use mcp_bindgen_schema::drift::Change;
 use serde_json::Value;
 
@@ -60,6 +60,8 @@ pub(crate) struct Tool {
     pub(crate) annotations: Option<Value>,
     /// `true` if the configuration requires approval of its calls.
     pub(crate) approve: bool,
+    /// The rules of `[[policy]]` that restrict its calls.
+    pub(crate) policies: Vec<Note>,
     /// A description of the structured result, if the server declares it.
     pub(crate) answers: Option<String>,
     /// The code, if requested.
@@ -100,7 +102,7 @@ pub(crate) struct Offer {
     pub(crate) about: About,
 }
 
-/// A diagnostic of the generator.
+/// A diagnostic of the generator, or a rule of the configuration, for people and for machines.
 pub(crate) struct Note {
     pub(crate) text: String,
     pub(crate) json: Value,
@@ -184,6 +186,34 @@ impl About {
     }
 }
 
+/// Returns the policies that restrict calls of a tool.
+fn policies(server: &ServerConfig, tool: &str) -> Vec<Note> {
+    if !server.has_policy(tool) {
+        return Vec::new();
+    }
+    let json = server.to_json();
+    let rules = server.policies.iter().zip(json.get("policy").and_then(Value::as_array).into_iter().flatten());
+    let is_restricting = |rule: &PolicyRule| rule.then != PolicyEffect::Allow || rule.rate.is_some();
+    let rules = rules.filter(|(rule, _)| is_restricting(rule) && matches_globs(&rule.tools, tool));
+    rules.map(|(rule, json)| Note { text: policy(rule), json: json.clone() }).collect()
+}
+
+/// Describes a policy: `policy: approve when base (merges to main are reviewed)`.
+fn policy(rule: &PolicyRule) -> String {
+    let mut text = format!("policy: {}", rule.then.name());
+    if let Some(rate) = &rule.rate {
+        text.push_str(&format!(" at most {rate}"));
+    }
+    if !rule.when.is_empty() {
+        let arguments: Vec<&str> = rule.when.keys().map(String::as_str).collect();
+        text.push_str(&format!(" when {}", arguments.join(", ")));
+    }
+    if !rule.callers.is_empty() {
+        text.push_str(&format!(" for {}", rule.callers.join(", ")));
+    }
+    text + &rule.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
+}
+
 impl Tool {
     fn new(
         binding: ToolBinding,
@@ -202,6 +232,7 @@ impl Tool {
             about,
             annotations: annotations.cloned(),
             approve: bound.options.needs_approval(&binding.tool),
+            policies: bound.server.iter().flat_map(|server| policies(server, &binding.tool)).collect(),
             answers,
             code: source.map(|source| Code {
                 input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
@@ -212,6 +243,12 @@ impl Tool {
             changes: changes.filter(|change| change.tool == binding.tool).cloned().collect(),
             binding,
         }
+    }
+
+    /// Returns the demands of the configuration on its calls.
+    fn demands(&self) -> impl Iterator<Item = String> {
+        let approval = self.approve.then(|| "needs approval".to_owned());
+        approval.into_iter().chain(self.policies.iter().map(|policy| policy.text.clone()))
     }
 
     /// Returns the server's claims in annotations, which are untrusted: `says read-only`.

@@ -63,8 +63,7 @@ impl Table {
 
     fn tool(&self, tool: &Tool) -> Vec<String> {
         let mut lines = self.about(&tool.about);
-        let approval = tool.approve.then(|| "needs approval".to_owned());
-        let flags: Vec<String> = approval.into_iter().chain(tool.says()).collect();
+        let flags: Vec<String> = tool.demands().map(|demand| printable(&demand)).chain(tool.says()).collect();
         lines.extend(self.said(&flags.join("; ")));
         lines.extend(tool.view().iter().flat_map(|line| self.said(&printable(line))));
         lines.extend(tool.about.parameters.iter().flat_map(|parameter| self.parameter(parameter)));

@@ -27,10 +27,10 @@ const MOST_ROWS: usize = 200;
 
 /// Formats the comment. Untrusted text is always inside code, where it cannot be a mention, a link or an image.
 pub(crate) fn comment(entries: &[Entry]) -> String {
-    let verdict = if entries.iter().all(|entry| entry.status.is_good() && entry.faults.is_empty()) {
-        "All MCP snapshots are up to date"
-    } else {
-        "MCP snapshots need attention"
+    let verdict = match entries.iter().all(Entry::is_fine) {
+        false => "MCP snapshots need attention",
+        true if entries.iter().any(Entry::is_accepted) => "All changes of MCP servers are accepted",
+        true => "All MCP snapshots are up to date",
     };
     let to_review = to_review(entries, code).map(|said| format!("; {said}")).unwrap_or_default();
     let mut text = format!("{MARKER}\n**{verdict}{to_review}**: {}.\n", summary(entries));
@@ -121,6 +121,7 @@ fn section(entry: &Entry, room: usize) -> String {
     let command = match entry.status {
         Status::UpToDate | Status::Valid | Status::Removed => None,
         Status::Failed => Some("check"),
+        Status::OutOfDate if entry.is_accepted() => None,
         Status::OutOfDate | Status::Missing | Status::Broken => Some("sync"),
     };
     if let Some(command) = command {

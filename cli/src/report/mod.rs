@@ -119,6 +119,20 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Returns `true` if the server differs from its snapshot only in changes that the configuration accepts.
+    pub(crate) fn is_accepted(&self) -> bool {
+        let are_accepted =
+            !self.changes.is_empty() && self.changes.iter().all(|change| change.class == Class::Accepted);
+        self.status == Status::OutOfDate && are_accepted && self.misfits.is_empty()
+    }
+
+    /// Returns `true` if there is nothing to do.
+    pub(crate) fn is_fine(&self) -> bool {
+        (self.status.is_good() || self.is_accepted()) && self.faults.is_empty()
+    }
+}
+
 /// Formats a summary: `3 servers checked: 1 up to date, 1 out of date, 1 failed`.
 pub(crate) fn summary(entries: &[Entry]) -> String {
     // Those that are no more were not asked.

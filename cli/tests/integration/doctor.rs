@@ -238,6 +238,29 @@ fn macro_calls_are_found_in_the_sources_of_the_workspace() {
 }
 
 #[test]
+fn patterns_without_an_effect_are_reported() {
+    let project = Project::new(
+        "[servers.gh]\ncommand = \"SERVER\"\ntools = [\"ad\", \"*\"]\nexclude = [\"delte_*\"]\napprove = [\"merg_*\"]\n\
+         prompts = [\"gret\"]\n\n[[policy]]\ntools = [\"gh/pussh\"]\nthen = \"deny\"\n",
+    );
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let tools = ["add", "delete_all", "merge", "push"].map(tool);
+    project.write("mcp/gh.json", &json!({ "tools": tools, "prompts": [{ "name": "greet" }] }).to_string());
+    let said = project.run(&["doctor"]).exits_with(1).stderr;
+    says(
+        &said,
+        &[
+            "Fine gh: snapshot: mcp/gh.json\n",
+            "error: gh: configuration: no tool of server `gh` matches `ad` in `tools`\n --> mcp.toml:3:10\n  = help: did you mean `add`?\n",
+            "error: gh: configuration: no tool of server `gh` matches `delte_*` in `exclude`\n --> mcp.toml:4:12\n",
+            "error: gh: configuration: no tool of server `gh` matches `merg_*` in `approve`\n --> mcp.toml:5:12\n",
+            "error: gh: configuration: in `prompts` of server `gh`: no prompt matches `gret`\n --> mcp.toml:6:12\n",
+            "error: gh: configuration: no tool of server `gh` matches `pussh` in `policy`\n --> mcp.toml:8:1\n",
+        ],
+    );
+}
+
+#[test]
 fn ignored_keys_of_host_files_are_reported() {
     let project = Project::empty();
     project.write(

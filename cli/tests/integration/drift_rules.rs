@@ -115,3 +115,23 @@ fn diff_applies_the_rules_of_its_server() {
     project.write("old.json", &snapshot(&json!([{ "name": "delete", "inputSchema": { "type": "object" } }])));
     project.run(&["diff", "old.json", "mcp/s.json", "--deny", "breaking"]).exits_with(4);
 }
+
+#[test]
+fn accepted_changes_of_a_live_server_are_reported_as_accepted() {
+    let project = Project::new("[servers.s]\ncommand = \"SERVER\"\n");
+    project.run(&["sync"]).exits_with(0);
+    let mut known: Value = serde_json::from_str(&project.read("mcp/s.json")).unwrap();
+    known["tools"].as_array_mut().unwrap().retain(|tool| tool["name"] != "add");
+    project.write("mcp/s.json", &Snapshot::parse(&known.to_string()).unwrap().to_text());
+    let report = project.run(&["check", "--format", "json"]).exits_with(4).json();
+    let rule = report[0]["changes"][0]["rule"].as_str().unwrap();
+    let table = accepts(&format!("rule = \"{rule}\", reason = \"reviewed\""));
+    project.write("mcp.toml", &format!("{}{table}", project.read("mcp.toml")));
+    let said = "s differs from its snapshot, only in changes that mcp.toml accepts\n --> mcp/s.json\n";
+    project.run(&["check"]).exits_with(4).says(&format!("error: {said}"));
+    let passed = project.run(&["check", "--deny", "wording"]).exits_with(0).says(&format!("warning: {said}"));
+    assert!(!passed.stderr.contains("error"), "{}", passed.stderr);
+    let markdown = project.run(&["check", "--deny", "wording", "--format", "markdown"]).exits_with(0).stdout;
+    assert!(markdown.contains("**All changes of MCP servers are accepted**"), "{markdown}");
+    assert!(markdown.contains("| accepted |") && !markdown.contains("mcp-bindgen sync"), "{markdown}");
+}

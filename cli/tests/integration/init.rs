@@ -94,8 +94,13 @@ fn init_options_apply_or_are_refused() {
     project.write("Cargo.toml", &manifest.replace("mcp-bindgen = { ", "mcp = { package = \"mcp-bindgen\", "));
     let renamed = project.read("Cargo.toml");
     assert_ne!(renamed, manifest);
+    // It is the dependency that was asked for.
     let kept = project.run(&["init", "--path", library]).exits_with(0).says("Kept the dependency `mcp`");
-    kept.says(&format!("warning: `--path` was not used\n  = help: in the crate that calls tools, `cargo add mcp-bindgen --path {library}`"));
+    assert!(!kept.stderr.contains("warning"), "{}", kept.stderr);
+    let other = project.run(&["init", "--path", "other"]).exits_with(0).says("Kept the dependency `mcp`");
+    other.says(
+        "warning: `--path` was not used\n  = help: in the crate that calls tools, `cargo add mcp-bindgen --path other`",
+    );
     assert_eq!(project.read("Cargo.toml"), renamed);
 }
 

@@ -302,3 +302,32 @@ fn every_entry_has_a_kind() {
     let kinds: Vec<&str> = listed.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["tool", "tool", "prompt", "resourceTemplate", "server"]);
 }
+
+#[test]
+fn policies_of_a_tool_are_listed() {
+    let project = Project::empty();
+    project.write(
+        "mcp.toml",
+        "[servers.git]\ncommand = \"x\"\n\n[[policy]]\ntools = [\"git/delete\"]\nthen = \"deny\"\nreason = \"never\"\n\n\
+         [[policy]]\ntools = [\"git/merge\"]\nwhen = { base = { equals = \"main\" } }\nthen = \"approve\"\nfor = [\"ci\"]\n\n\
+         [[policy]]\ntools = [\"git/*\"]\nrate = \"10/m\"\n\n[[policy]]\ntools = [\"git/*\"]\nthen = \"allow\"\n",
+    );
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object", "properties": { "base": { "type": "string" } } } });
+    let tools = ["delete", "merge"].map(tool);
+    project.write("mcp/git.json", &json!({ "tools": tools }).to_string());
+    let text = project.run(&["list"]).exits_with(0).stdout;
+    for line in [
+        "    policy: deny (never); policy: allow at most 10/m\n",
+        "    policy: approve when base for ci; policy: allow at most 10/m\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let json = project.run(&["list", "--format", "json"]).exits_with(0).json();
+    let deny = json!({ "tools": ["delete"], "then": "deny", "reason": "never" });
+    assert_eq!(json[0]["policies"], json!([deny, { "tools": ["*"], "then": "allow", "rate": "10/m" }]));
+    assert_eq!(json[1]["policies"][0]["when"], json!({ "base": { "equals": "main" } }));
+    let markdown = project.run(&["list", "--format", "markdown"]).exits_with(0).stdout;
+    assert!(markdown.contains("- `policy: deny (never)`\n"), "{markdown}");
+    let page = project.run(&["list", "--format", "html"]).exits_with(0).stdout;
+    assert!(page.contains("<li class=\"ours\">policy: deny (never)</li>"), "{page}");
+}

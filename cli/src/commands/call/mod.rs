@@ -15,13 +15,13 @@ use mcp_bindgen_runtime::{CallTool, Client, ClientOptions, ToolCall, ToolResult}
 use mcp_bindgen_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
-use crate::source;
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::flags::{behind, early, help, input_schema, name_of, own_options};
 use crate::live::{self, Patience};
 use crate::output::{Output, lines_printable};
 use crate::project;
+use crate::source;
 use crate::text::command_line;
 use progress::Shown;
 pub(super) use request::{check, object};
@@ -81,7 +81,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         let split = flags.split(words);
         let late = behind::<args::CallOptions>("call", &split.own, output)?;
         if late.help {
-            output.data(&help("call", &server.name, tool, &described, &flags))?;
+            output.exact(&help("call", &server.name, tool, &described, &flags))?;
             return Ok(Exit::Done);
         }
         options.output = late.options.output.or(options.output);

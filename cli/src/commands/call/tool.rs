@@ -8,12 +8,12 @@ use mcp_bindgen_schema::names::PrefixedNames;
 use mcp_bindgen_schema::viewed_tool;
 use serde_json::Value;
 
-use crate::source::misfits;
 use crate::exit::Failure;
 use crate::flags::name_of;
 use crate::live::Patience;
 use crate::output::Output;
 use crate::plan::adapted;
+use crate::source::misfits;
 use crate::text::did_you_mean;
 
 /// Returns the tool from its snapshot, with overrides and view; `None` if the snapshot does not have it.

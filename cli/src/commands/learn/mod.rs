@@ -13,7 +13,6 @@ use mcp_bindgen_runtime::{Cassette, ClientOptions, KnownSecrets, LocalSecrets, T
 use mcp_bindgen_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
-use crate::source::{self, Bound};
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::flags::{input_schema, name_of};
@@ -22,6 +21,7 @@ use crate::lock::Lock;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
+use crate::source::{self, Bound};
 use crate::terminal;
 use crate::text::did_you_mean;
 
@@ -271,23 +271,20 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
         let from = format!("below {FEWEST_TO_REQUIRE} results every field is optional");
         output.status("", &format!("{from}: learn from more, or require what all of them have with `--required`"));
     }
-    if output.json() {
-        output.data_json(&json!({
-            "format": 1,
-            "server": server.name,
-            "tool": arguments.tool,
-            "file": path,
-            "status": status,
-            "results": count,
-            "learnedFrom": learned_from,
-            "outputSchema": schema,
-            "output_type": binding.output_type,
-            "returns": binding.returns,
-            "source": types,
-        }))?;
-    } else {
-        output.code(types.trim_end())?;
-    }
+    output.report(&json!({
+        "format": 1,
+        "server": server.name,
+        "tool": arguments.tool,
+        "file": path,
+        "status": status,
+        "results": count,
+        "learnedFrom": learned_from,
+        "outputSchema": schema,
+        "output_type": binding.output_type,
+        "returns": binding.returns,
+        "source": types,
+    }))?;
+    output.code(types.trim_end())?;
     Ok(Exit::Done)
 }
 

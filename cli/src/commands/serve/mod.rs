@@ -16,13 +16,13 @@ use serde_json::json;
 use self::options::{DRAIN, failure, http_options};
 use self::reload::Reloads;
 use super::host_config::host_config;
-use crate::source;
 use crate::args::{self, LogCommand};
 use crate::exit::{Exit, Failure, in_our_words};
 use crate::live;
 use crate::output::Output;
 use crate::project;
 use crate::signals::{Signals, TIME_TO_CLOSE};
+use crate::source;
 
 /// The time for pending work to end. A blocked read of stdin is then abandoned.
 const LAST: Duration = Duration::from_millis(100);
@@ -122,11 +122,8 @@ async fn over_http(
 ) -> Result<Exit, Failure> {
     let server = telling.proxy.serve_http(options).await.map_err(failure)?;
     output.status("Serving", &format!("{} on {}", names.join(", "), server.url()));
-    if output.json() {
-        output.data_json(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
-    } else {
-        output.data(&server.url())?;
-    }
+    output.report(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
+    output.data(&server.url())?;
     let exit = tokio::select! {
         exit = signals.received() => exit,
         () = telling.tell(output) => Exit::Done,
