@@ -23,7 +23,7 @@ pub(crate) use edits::{Remove, Rename, Set};
 pub(crate) use offers::{
     GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
 };
-pub(crate) use serve::{Authentication, Host, Log, LogCommand, Serve};
+pub(crate) use serve::{Host, Log, LogCommand, Serve};
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]

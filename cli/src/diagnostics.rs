@@ -4,22 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcp_bindgen_codegen::{Diagnostic, Listed, Severity};
-use mcp_bindgen_model::{DiagnosticLevels, Overrides, printable};
+use mcp_bindgen_model::{DiagnosticLevels, printable};
 use serde_json::{Value, json};
 
 use crate::output::Output;
+use crate::source::Bound;
 
 /// How much of a long line is shown.
 const WIDTH: usize = 100;
 /// How much of it before the place in question.
 const BEFORE: usize = 40;
-
-/// A snapshot that diagnostics speak of, and what overrides it.
-pub(crate) struct SnapshotText<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) text: &'a str,
-    pub(crate) overrides: Option<&'a Overrides>,
-}
 
 /// The file of a diagnostic, with its text and the line and column.
 struct Place<'a> {
@@ -28,25 +22,22 @@ struct Place<'a> {
     position: Option<(usize, usize)>,
 }
 
-impl<'a> SnapshotText<'a> {
-    /// Returns the file and the line of a diagnostic.
-    pub(crate) fn line(&self, diagnostic: &Diagnostic) -> (&'a Path, Option<usize>) {
-        let place = self.place(diagnostic);
-        (place.path, place.position.map(|(line, _)| line))
-    }
-
-    fn place(&self, diagnostic: &Diagnostic) -> Place<'a> {
-        let overrides = self.overrides.filter(|_| diagnostic.listed == Listed::Tool);
+impl<'a> Place<'a> {
+    fn of(diagnostic: &Diagnostic, bound: &'a Bound) -> Self {
+        let overrides = bound.overrides.as_ref().filter(|_| diagnostic.listed == Listed::Tool);
         let overridden = overrides.and_then(|overrides| {
             let position = overrides.position(&diagnostic.tool, &diagnostic.pointer)?;
-            Some(Place { path: overrides.path()?, text: overrides.source(), position: Some(position) })
+            Some(Self { path: overrides.path()?, text: overrides.source(), position: Some(position) })
         });
-        overridden.unwrap_or_else(|| Place {
-            path: self.path,
-            text: self.text,
-            position: diagnostic.position(self.text),
-        })
+        let (path, text) = (&*bound.path, &*bound.text);
+        overridden.unwrap_or_else(|| Self { path, text, position: diagnostic.position(text) })
     }
+}
+
+/// Returns the file and the line of a diagnostic.
+pub(crate) fn line<'a>(diagnostic: &Diagnostic, bound: &'a Bound) -> (&'a Path, Option<usize>) {
+    let place = Place::of(diagnostic, bound);
+    (place.path, place.position.map(|(line, _)| line))
 }
 
 /// Returns `true` if the configuration does not want to hear of it.
@@ -61,14 +52,13 @@ pub(crate) fn is_denied(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> b
 /// Shows diagnostics according to their levels. Returns `true` if one is denied.
 pub(crate) fn show<'a>(
     diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
-    levels: &DiagnosticLevels,
-    snapshot: &SnapshotText<'_>,
+    bound: &Bound,
     output: &mut Output,
 ) -> bool {
     let mut denied = false;
     for diagnostic in diagnostics {
-        if let Some(shown) = Shown::new(diagnostic, levels, snapshot) {
-            denied |= is_denied(diagnostic, levels);
+        if let Some(shown) = Shown::new(diagnostic, bound) {
+            denied |= is_denied(diagnostic, &bound.levels);
             shown.print(output);
         }
     }
@@ -83,13 +73,13 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// Creates a shown diagnostic, or `None` if its level hides it.
-    pub(crate) fn new(diagnostic: &Diagnostic, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Option<Self> {
-        let is_denied = is_denied(diagnostic, levels);
-        if !is_denied && (is_allowed(diagnostic, levels) || diagnostic.code.severity == Severity::Note) {
+    pub(crate) fn new(diagnostic: &Diagnostic, bound: &Bound) -> Option<Self> {
+        let is_denied = is_denied(diagnostic, &bound.levels);
+        if !is_denied && (is_allowed(diagnostic, &bound.levels) || diagnostic.code.severity == Severity::Note) {
             return None;
         }
         let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
-        Some(Self { severity: format!("{severity}[{}]", diagnostic.code.id), text: rendered(diagnostic, snapshot) })
+        Some(Self { severity: format!("{severity}[{}]", diagnostic.code.id), text: rendered(diagnostic, bound) })
     }
 
     pub(crate) fn print(&self, output: &mut Output) {
@@ -97,12 +87,12 @@ impl Shown {
     }
 }
 
-fn rendered(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> String {
+fn rendered(diagnostic: &Diagnostic, bound: &Bound) -> String {
     let mut shown = diagnostic.code.title.to_owned();
     if !diagnostic.message.is_empty() {
         let _ = write!(shown, ": {}", printable(&diagnostic.message));
     }
-    let Place { path, text, position } = snapshot.place(diagnostic);
+    let Place { path, text, position } = Place::of(diagnostic, bound);
     let path = path.display();
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
     let listed = diagnostic.listed;
@@ -140,8 +130,8 @@ fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
 }
 
 /// Returns a diagnostic for machines.
-pub(crate) fn to_json(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> Value {
-    let (line, column) = snapshot.place(diagnostic).position.unzip();
+pub(crate) fn to_json(diagnostic: &Diagnostic, bound: &Bound) -> Value {
+    let (line, column) = Place::of(diagnostic, bound).position.unzip();
     json!({
         "code": diagnostic.code.id,
         "severity": diagnostic.code.severity.to_string(),

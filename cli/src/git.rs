@@ -70,7 +70,11 @@ pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Optio
     let text = String::from_utf8(found.stdout).map_err(|_| failed("it is not text"))?;
     let (about, text) = text.split_once('\n').unwrap_or_default();
     match about.split(' ').collect::<Vec<_>>().as_slice() {
-        [.., "missing"] => Ok(None),
+        // The file, or its contents, as in a partial clone.
+        [.., "missing"] => match line(folder, &["ls-tree", "--name-only", commit, "--", &format!("./{inside}")]) {
+            Some(listed) if listed.is_empty() => Ok(None),
+            _ => Err(failed("the repository does not have its contents")),
+        },
         // Git ends the contents with a line end of its own.
         [_, "blob", _] => Ok(text.strip_suffix('\n').map(str::to_owned)),
         ["symlink", _] => Err(failed(&format!("it is a link to {}, which is outside the repository", text.trim_end()))),

@@ -62,14 +62,8 @@ impl Patience {
         client: &Client,
         asked: impl Future<Output = Result<T, ConnectError>>,
     ) -> Result<T, Failure> {
-        let left = self.left();
-        let answer = async {
-            match left {
-                Some(left) => tokio::time::timeout(left, asked).await,
-                None => Ok(asked.await),
-            }
-        };
-        match self.spend(answer).await {
+        let left = self.left().unwrap_or(Duration::MAX);
+        match self.spend(tokio::time::timeout(left, asked)).await {
             Ok(answer) => answer.map_err(|error| failure(error, client.config())),
             Err(_) => {
                 let (name, limit) = (client.name(), self.limit.unwrap_or_default());

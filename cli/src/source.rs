@@ -9,7 +9,6 @@ use mcp_bindgen_model::{
 };
 
 use crate::args::{List, Selection};
-use crate::diagnostics::SnapshotText;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::plan::adapted;
@@ -50,11 +49,6 @@ impl Bound {
         let (snapshot, overrides) = adapted(snapshot, &path, server)?;
         let (levels, server) = (DiagnosticLevels::default(), server.cloned());
         Ok(Self { path, text, snapshot, overrides, options, levels, server })
-    }
-
-    /// Returns the texts that diagnostics refer to.
-    pub(crate) fn texts(&self) -> SnapshotText<'_> {
-        SnapshotText { path: &self.path, text: &self.text, overrides: self.overrides.as_ref() }
     }
 }
 
@@ -190,7 +184,7 @@ pub(crate) fn check_patterns(config: &Config, server: &str) -> Result<(), Failur
 }
 
 /// Returns the errors of patterns of the configuration that do nothing.
-fn idle(bound: &Bound, server: &str) -> Vec<FileError> {
+pub(crate) fn idle(bound: &Bound, server: &str) -> Vec<FileError> {
     let error = |idle: IdlePattern| {
         let message = match idle.reason {
             Idle::NoTool => {

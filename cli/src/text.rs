@@ -45,11 +45,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Returns the first sentence of a text, on one line.
 pub(crate) fn sentence(text: &str) -> String {
-    let sentence = printable(opening_sentence(text));
-    match sentence.char_indices().nth(LONGEST_SENTENCE) {
-        Some((end, _)) => format!("{}…", sentence.get(..end).unwrap_or_default().trim_end()),
-        None => sentence,
-    }
+    shortened(&printable(opening_sentence(text)), LONGEST_SENTENCE, "…")
 }
 
 /// Cuts a text to `longest` characters, and replaces the rest with a mark.

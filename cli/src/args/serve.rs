@@ -23,8 +23,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "bearer_env")]
     pub(crate) tokens: Option<PathBuf>,
     /// How requests are authenticated: `jwt` for access tokens of an authorization server.
-    #[arg(long, value_enum, requires_all = ["http", "issuer", "audience"], conflicts_with_all = ["bearer_env", "tokens"])]
-    pub(crate) auth: Option<Authentication>,
+    #[arg(long, value_parser = ["jwt"], requires_all = ["http", "issuer", "audience"], conflicts_with_all = ["bearer_env", "tokens"])]
+    pub(crate) auth: Option<String>,
     /// The authorization server whose access tokens are accepted.
     #[arg(long, value_name = "URL", requires = "auth")]
     pub(crate) issuer: Option<String>,
@@ -70,12 +70,6 @@ pub(crate) struct Serve {
     /// Serve nothing, and print what a host needs to start this command, or to reach it with `--http`.
     #[arg(long, value_name = "HOST", conflicts_with_all = ["allow_origin", "allow_host", "public", "no_auth", "tokens", "auth", "log", "max_children", "state", "watch"])]
     pub(crate) print_config: Option<Host>,
-}
-
-/// How requests are authenticated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Authentication {
-    Jwt,
 }
 
 /// The programs whose configuration `--print-config` knows.

@@ -75,6 +75,10 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     let options = project::options(&config, name, None)?;
     let read = (snapshot.to_text(), snapshot.clone());
     let bound = Bound::of(&config, name, options, read).map_err(misfits)?;
+    if let Some(FileError { message, help, .. }) = source::idle(&bound, name).into_iter().next() {
+        // The line of the pattern is not written.
+        return Err(FileError { help, ..FileError::new(message) }.into());
+    }
     save(&file, &snapshot_path, &snapshot)?;
     drop(file);
     output.status("Added", &format!("{name} to {shown}"));
@@ -129,24 +133,14 @@ pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Asks the server, and checks that bindings can be generated with its new configuration.
 async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> Result<Snapshot, Failure> {
     output.status("Asking", &format!("{} what it offers", server.name));
     let client = live::client_knowing(config, server, None, ClientOptions::new());
-    let snapshot = live::snapshot(&client).await.map_err(|error| {
+    live::snapshot(&client).await.map_err(|error| {
         let mut failure = live::unconfigured_failure(error, server);
         failure.message.push_str("\n  = help: nothing was written; use `--no-sync` to add it without connecting");
         failure
-    })?;
-    let options = project::options(config, &server.name, None)?;
-    if let Some(idle) = options.idle_patterns(&snapshot).into_iter().next() {
-        let pattern = printable(&idle.pattern);
-        return Err(Failure::new(format!(
-            "no tool of server `{}` matches `{pattern}` in `{}`\n  = help: {}",
-            server.name, idle.key, idle.help
-        )));
-    }
-    Ok(snapshot)
+    })
 }
 
 /// Writes both files or neither. The configuration is last, so that the snapshot that it names exists.

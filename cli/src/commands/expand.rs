@@ -115,7 +115,7 @@ fn expand(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let (tokens, said) = Bindings::generate(&bound.snapshot, &bound.options);
-    if diagnostics::show(&said, &bound.levels, &bound.texts(), output) {
+    if diagnostics::show(&said, bound, output) {
         return Ok(Exit::Failed);
     }
     let format = if file.is_some() { format_file } else { format };

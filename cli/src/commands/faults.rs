@@ -114,9 +114,8 @@ fn of_snapshot(config: &Config, server: &str, read: (String, Snapshot)) -> Vec<O
     let faults = source::unusable(&bound, server).into_iter().map(|error| (None, error.into()));
     let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
     let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels)).map(|said| {
-        let texts = bound.texts();
-        let (path, line) = texts.line(said);
-        (Shown::new(said, &bound.levels, &texts), Fault::new(said.to_string()).at(path, line))
+        let (path, line) = diagnostics::line(said, &bound);
+        (Shown::new(said, &bound), Fault::new(said.to_string()).at(path, line))
     });
     faults.chain(denied).collect()
 }

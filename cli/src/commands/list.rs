@@ -38,7 +38,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
         } else {
             servers.push(server);
         }
-        if diagnostics::show(planned.diagnostics(), &bound.levels, &bound.texts(), output) {
+        if diagnostics::show(planned.diagnostics(), &bound, output) {
             exits.push(Exit::Failed);
         }
         leave(planned, is_last);

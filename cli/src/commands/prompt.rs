@@ -28,7 +28,10 @@ pub(crate) async fn run(config: Option<&Path>, command: PromptCommand, output: &
 
 async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     let prompts = client.list_prompts_raw().await.map_err(|error| live::failure(error, client.config()))?;
-    output.report(&json!({ "server": client.name(), "prompts": prompts }))?;
+    if output.json() {
+        output.report(&json!({ "server": client.name(), "prompts": prompts }))?;
+        return Ok(Exit::Done);
+    }
     if prompts.is_empty() {
         output.status("Found", &format!("no prompts of server `{}`", client.name()));
     }

@@ -43,7 +43,10 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     let failed = |error| live::failure(error, client.config());
     let resources = client.list_resources_raw().await.map_err(failed)?;
     let templates = client.list_resource_templates_raw().await.map_err(failed)?;
-    output.report(&json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates }))?;
+    if output.json() {
+        output.report(&json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates }))?;
+        return Ok(Exit::Done);
+    }
     if resources.is_empty() && templates.is_empty() {
         output.status("Found", &format!("no resources and no resource templates of server `{}`", client.name()));
     }

@@ -1,14 +1,10 @@
 //! The servers that files describe. Missing or wrong parts are left out.
 
-use std::path::PathBuf;
-
-use clap_complete::engine::CompletionCandidate;
 use mcp_bindgen_model::{Config, ServerConfig, Snapshot, printable};
 use mcp_bindgen_schema::apply_views;
 use serde_json::Value;
 
 use super::shells::{QUOTABLE, is_plain};
-use crate::project;
 use crate::text::{cut, one_line};
 
 /// The maximum length of a candidate.
@@ -16,34 +12,17 @@ const LONGEST_CANDIDATE: usize = 256;
 /// The maximum width of a description, in columns.
 const HELP_COLUMNS: usize = 80;
 
-/// The configuration of the current command line, read on demand.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    config: Option<PathBuf>,
+/// Returns the names of the configured servers.
+pub(super) fn servers(config: &Config) -> Vec<Offered> {
+    config.servers.keys().filter(|name| is_harmless(name)).map(|name| (name.clone(), String::new())).collect()
 }
 
-impl Known {
-    pub(super) fn of(config: Option<PathBuf>) -> Self {
-        Self { config }
-    }
-
-    fn load(&self) -> Option<Config> {
-        project::read(self.config.as_deref()).ok().map(|(config, _)| config)
-    }
-
-    pub(super) fn servers(&self) -> Vec<CompletionCandidate> {
-        let config = self.load();
-        let names = config.iter().flat_map(|config| config.servers.keys());
-        names.filter(|name| is_harmless(name)).map(CompletionCandidate::new).collect()
-    }
-
-    pub(super) fn snapshot(&self, server: &str) -> Option<(ServerConfig, Snapshot)> {
-        let config = self.load()?;
-        let found = config.servers.get(server)?.clone();
-        let snapshot = Snapshot::load(config.snapshot_path(server)).ok()?;
-        let snapshot = apply_views(&snapshot, &found).unwrap_or(snapshot);
-        Some((found, snapshot))
-    }
+/// Returns a server with its snapshot.
+pub(super) fn snapshot(config: &Config, server: &str) -> Option<(ServerConfig, Snapshot)> {
+    let found = config.servers.get(server)?.clone();
+    let snapshot = Snapshot::load(config.snapshot_path(server)).ok()?;
+    let snapshot = apply_views(&snapshot, &found).unwrap_or(snapshot);
+    Some((found, snapshot))
 }
 
 /// A candidate, and its description.

@@ -14,13 +14,15 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
+use mcp_bindgen_model::Config;
 use mcp_bindgen_schema::flags::{Flag, Flags};
 use serde_json::Value;
 
 use crate::args::{Arguments, CallOptions, OfferOptions};
 use crate::flags::{input_schema, name_of, own_options, prompt_schema};
 use crate::import::host::Host;
-use known::{Known, Offered, is_harmless, is_quotable, offered, short};
+use crate::project;
+use known::{Offered, is_harmless, is_quotable, offered, servers, short, snapshot};
 use shells::{Shell, unquoted};
 
 /// The variable that shells set to their own name.
@@ -95,20 +97,26 @@ fn command(words: &[OsString]) -> Command {
         path.push(name);
         said = inner;
     }
-    let known = Known::of(said.try_get_one::<PathBuf>("config").ok().flatten().cloned());
-    let root = with_servers(root, &known);
+    let named = said.try_get_one::<PathBuf>("config").ok().flatten();
+    let Ok((config, _)) = project::read(named.map(PathBuf::as_path)) else { return with_hosts(root) };
+    let root = with_servers(with_hosts(root), &servers(&config));
     match path.as_slice() {
-        [name] => root.mut_subcommand(name, |command| with_offers(command, &path, said, &known)),
+        [name] => root.mut_subcommand(name, |command| with_offers(command, &path, said, &config)),
         [outer, name] => root.mut_subcommand(outer, |outer| {
-            outer.mut_subcommand(name, |command| with_offers(command, &path, said, &known))
+            outer.mut_subcommand(name, |command| with_offers(command, &path, said, &config))
         }),
         _ => root,
     }
 }
 
+fn with_hosts(root: Command) -> Command {
+    let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
+    root.mut_subcommand("import", |import| import.mut_arg("from", |from| from.add(offering(hosts))))
+}
+
 /// Adds the candidates of a server to the command at this path, with these arguments so far.
-fn with_offers(command: Command, path: &[&str], said: &ArgMatches, known: &Known) -> Command {
-    let server = || known.snapshot(said.try_get_one::<String>("server").ok()??);
+fn with_offers(command: Command, path: &[&str], said: &ArgMatches, config: &Config) -> Command {
+    let server = || snapshot(config, said.try_get_one::<String>("server").ok()??);
     let names = |listed: &[Value], is_offered: &dyn Fn(&str) -> bool| -> Vec<Offered> {
         let named = listed.iter().filter_map(|item| Some((name_of(item)?, item)));
         named.filter(|(name, _)| is_offered(name)).filter_map(|(name, item)| offered(name, item)).collect()
@@ -118,10 +126,6 @@ fn with_offers(command: Command, path: &[&str], said: &ArgMatches, known: &Known
         listed.iter().find(|item| name_of(item) == name).cloned()
     };
     match path {
-        ["import"] => {
-            let hosts = Host::ALL.into_iter().map(|host| undescribed(host.name())).collect();
-            command.mut_arg("from", |from| from.add(offering(hosts)))
-        }
         ["call"] => {
             let Some((config, snapshot)) = server() else { return command };
             let flags =
@@ -154,18 +158,15 @@ fn with_offers(command: Command, path: &[&str], said: &ArgMatches, known: &Known
     }
 }
 
-fn with_servers(command: Command, known: &Known) -> Command {
+fn with_servers(command: Command, names: &[Offered]) -> Command {
     // `mut_arg` would put them behind the others.
     let command = command.mut_args(|argument| match SERVER_ARGUMENTS.contains(&argument.get_id().as_str()) {
-        true => {
-            let known = known.clone();
-            argument.add(ArgValueCandidates::new(move || known.servers()))
-        }
+        true => argument.add(offering(names.to_vec())),
         false => argument,
     });
     command.mut_subcommands(|inner| match WITHOUT_SERVERS.contains(&inner.get_name()) {
         true => inner,
-        false => with_servers(inner, known),
+        false => with_servers(inner, names),
     })
 }
 

@@ -116,17 +116,15 @@ fn complete_powershell(
     current_dir: Option<&Path>,
     buf: &mut dyn Write,
 ) -> io::Result<()> {
-    let last = args.len().saturating_sub(1);
-    for candidate in complete(cmd, args, last, current_dir)? {
-        let value = candidate.get_value().to_string_lossy();
-        match value.chars().all(is_plain) {
-            true => write!(buf, "{value}")?,
-            false => write!(buf, "'{}'", value.replace('\'', "''"))?,
+    let mut lines = Vec::new();
+    shells::Powershell.write_complete(cmd, args, current_dir, &mut lines)?;
+    for line in String::from_utf8_lossy(&lines).lines() {
+        // Its description follows.
+        let end = line.find('\t').unwrap_or(line.len());
+        match line.split_at(end) {
+            (value, help) if value.chars().all(is_plain) => writeln!(buf, "{value}{help}")?,
+            (value, help) => writeln!(buf, "'{}'{help}", value.replace('\'', "''"))?,
         }
-        if let Some(help) = candidate.get_help() {
-            write!(buf, "\t{}", help.to_string().lines().next().unwrap_or_default())?;
-        }
-        writeln!(buf)?;
     }
     Ok(())
 }

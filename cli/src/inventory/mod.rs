@@ -174,7 +174,7 @@ impl About {
             let message = if said.message.is_empty() { String::new() } else { format!(": {}", said.message) };
             let place = if said.pointer.is_empty() { String::new() } else { format!(" at {}", said.pointer) };
             let text = format!("{}{message}{place} ({})", said.code.title, said.code.id);
-            Note { text, json: diagnostics::to_json(said, &bound.texts()) }
+            Note { text, json: diagnostics::to_json(said, bound) }
         };
         let diagnostics = heard.map(note).collect();
         Self { title: text(listed, "title"), description: text(listed, "description"), parameters, diagnostics }

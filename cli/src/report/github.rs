@@ -13,14 +13,13 @@ use crate::git;
 
 /// How many of a level GitHub shows of a step, those that come first.
 const SHOWN: usize = 10;
-const LEVELS: [&str; 3] = ["error", "warning", "notice"];
-const ERROR: usize = 0;
-const WARNING: usize = 1;
-const NOTICE: usize = 2;
+const ERROR: &str = "error";
+const WARNING: &str = "warning";
+const NOTICE: &str = "notice";
 
 /// Something to annotate.
 struct Said<'a> {
-    rank: usize,
+    level: &'static str,
     entry: &'a Entry,
     place: Place<'a>,
     title: String,
@@ -41,18 +40,18 @@ pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
     let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
     let mut places = Places::default();
     let mut lines = Vec::new();
-    for (rank, level) in LEVELS.iter().enumerate() {
-        let of_level: Vec<&Said> = all.iter().filter(|said| said.rank == rank).collect();
+    for level in [ERROR, WARNING, NOTICE] {
+        let of_level: Vec<&Said> = all.iter().filter(|said| said.level == level).collect();
         let shown = if of_level.len() > SHOWN { SHOWN - 1 } else { of_level.len() };
         let hidden = of_level.len() - shown;
         for said in of_level.into_iter().take(shown) {
             let (file, line) = places.of(said);
-            lines.push(annotation(rank, file.as_deref(), line, &said.title, &said.message));
+            lines.push(annotation(level, file.as_deref(), line, &said.title, &said.message));
         }
         if hidden > 0 {
             let more = counted(hidden, &format!("more {level}"));
             let more = format!("and {more}; run `mcp-bindgen check --format json` for all");
-            lines.push(annotation(rank, None, None, "mcp-bindgen", &more));
+            lines.push(annotation(level, None, None, "mcp-bindgen", &more));
         }
     }
     lines
@@ -65,7 +64,7 @@ pub(crate) fn failure_annotation(message: &str) -> String {
 
 fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     let server = &entry.server;
-    let said = |rank, place, title: String, message: String| Said { rank, entry, place, title, message };
+    let said = |level, place, title: String, message: String| Said { level, entry, place, title, message };
     let run_sync = format!("run `mcp-bindgen sync {server}`");
     let mut all = Vec::new();
     if let Some(error) = &entry.error {
@@ -93,12 +92,12 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
         _ => {}
     }
     for (change, message) in by_tool(&entry.changes) {
-        let rank = match change.class {
+        let level = match change.class {
             class if class.is_loud() => ERROR,
             Class::Source => WARNING,
             _ => NOTICE,
         };
-        all.push(said(rank, Place::Change(change), format!("{server}: {} change", change.class), message));
+        all.push(said(level, Place::Change(change), format!("{server}: {} change", change.class), message));
     }
     let Some(since) = &entry.since else { return all };
     let revision = &since.revision;
@@ -115,9 +114,9 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     }
     // Changes in the pull request are under review, and no error.
     for (change, message) in by_tool(&since.changes) {
-        let rank = if change.class.is_loud() { WARNING } else { NOTICE };
+        let level = if change.class.is_loud() { WARNING } else { NOTICE };
         let title = format!("{server}: {} change since {revision}", change.class);
-        all.push(said(rank, Place::Change(change), title, message));
+        all.push(said(level, Place::Change(change), title, message));
     }
     all
 }
@@ -197,13 +196,12 @@ impl<'a> Places<'a> {
     }
 }
 
-fn annotation(rank: usize, file: Option<&str>, line: Option<usize>, title: &str, message: &str) -> String {
+fn annotation(level: &str, file: Option<&str>, line: Option<usize>, title: &str, message: &str) -> String {
     let mut properties = Vec::new();
     properties.extend(file.map(|file| format!("file={}", property(file))));
     properties.extend(file.and(line).map(|line| format!("line={line}")));
     properties.push(format!("title={}", property(&printable(title))));
     let message: Vec<_> = message.split('\n').map(printable).collect();
-    let level = LEVELS.get(rank).copied().unwrap_or("notice");
     format!("::{level} {}::{}", properties.join(","), data(&message.join("\n")))
 }
 
@@ -325,7 +323,7 @@ mod tests {
 
     #[test]
     fn annotation_text_cannot_contain_workflow_commands() {
-        let line = annotation(0, Some("a,b:c.json"), Some(3), "x: y", "one\n::add-mask::two % \u{1b}[31m");
+        let line = annotation(ERROR, Some("a,b:c.json"), Some(3), "x: y", "one\n::add-mask::two % \u{1b}[31m");
         assert_eq!(line.lines().count(), 1);
         assert_eq!(line, "::error file=a%2Cb%3Ac.json,line=3,title=x%3A y::one%0A::add-mask::two %25 \\u{1b}[31m");
     }

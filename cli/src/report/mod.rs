@@ -16,6 +16,7 @@ pub(crate) use json::{change as change_json, entries as to_json};
 pub(crate) use markdown::{code, comment, failure_comment};
 
 /// The findings about one server.
+#[derive(Default)]
 pub(crate) struct Entry {
     pub(crate) server: String,
     pub(crate) status: Status,
@@ -71,8 +72,9 @@ impl From<Failure> for Fault {
 }
 
 /// The state of a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Status {
+    #[default]
     UpToDate,
     /// It can be used; the server was not asked.
     Valid,
@@ -104,22 +106,9 @@ impl Status {
 
 impl Entry {
     pub(crate) fn new(server: &str, status: Status) -> Self {
-        Self {
-            server: server.to_owned(),
-            status,
-            path: None,
-            text: None,
-            error: None,
-            changes: Vec::new(),
-            diff: None,
-            misfits: Vec::new(),
-            faults: Vec::new(),
-            since: None,
-        }
+        Self { server: server.to_owned(), status, ..Self::default() }
     }
-}
 
-impl Entry {
     /// Returns `true` if the server differs from its snapshot only in changes that the configuration accepts.
     pub(crate) fn is_accepted(&self) -> bool {
         let are_accepted =

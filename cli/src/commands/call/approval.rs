@@ -1,39 +1,29 @@
 //! Approvals, by an option or on the terminal.
 
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 
 use mcp_bindgen_model::printable;
 use mcp_bindgen_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
 
 use crate::output::lines_printable;
-use crate::terminal;
-use crate::terminal::apart;
+use crate::terminal::{self, apart};
 
 /// The limit on shown characters of the arguments.
 const LONGEST_SHOWN: usize = 4000;
 
-type Answer = Pin<Box<dyn Future<Output = ApprovalAnswer> + Send>>;
-
-/// Returns the handler of approvals.
-pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer + Send + Sync + 'static {
-    move |request| {
-        Box::pin(async move {
-            if is_approved {
-                return ApprovalAnswer::Approve;
-            }
-            if !terminal::is_there() {
-                return ApprovalAnswer::Decline("approve this call with `--yes`".to_owned());
-            }
-            let is_yes = apart(move || ask(&request)).await;
-            match is_yes {
-                Ok(Ok(true)) => ApprovalAnswer::Approve,
-                Ok(Ok(false)) => ApprovalAnswer::Decline("declined at the terminal".to_owned()),
-                Ok(Err(error)) => ApprovalAnswer::Decline(format!("failed to read from the terminal: {error}")),
-                Err(failure) => ApprovalAnswer::Decline(failure.message),
-            }
-        })
+/// Answers whether a call is approved.
+pub(super) async fn answer(is_approved: bool, request: ApprovalRequest) -> ApprovalAnswer {
+    if is_approved {
+        return ApprovalAnswer::Approve;
+    }
+    if !terminal::is_there() {
+        return ApprovalAnswer::Decline("approve this call with `--yes`".to_owned());
+    }
+    match apart(move || ask(&request)).await {
+        Ok(Ok(true)) => ApprovalAnswer::Approve,
+        Ok(Ok(false)) => ApprovalAnswer::Decline("declined at the terminal".to_owned()),
+        Ok(Err(error)) => ApprovalAnswer::Decline(format!("failed to read from the terminal: {error}")),
+        Err(failure) => ApprovalAnswer::Decline(failure.message),
     }
 }
 

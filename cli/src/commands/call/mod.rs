@@ -50,7 +50,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     source::check_patterns(&config, &server.name)?;
     let mut described = tool::of_snapshot(&called, &path, tool, output);
 
-    let asked = ClientOptions::new().on_approval(approval::approver(options.yes));
+    let asked = ClientOptions::new().on_approval(move |request| approval::answer(options.yes, request));
     // The timeout also applies to requests before the call.
     server.timeout = options.timeout.or(server.timeout);
     let mut patience = Patience::new(options.timeout);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_bindgen_model::{Config, SecretRef, SecretStore, ServerConfig, Snapshot};
 use mcp_bindgen_proxy::{CallLog, HttpOptions, Proxy, ProxyBuilder, ProxyEvents};
-use mcp_bindgen_runtime::events::{CallOutcome, Event};
+use mcp_bindgen_runtime::events::{CallOutcome, Event, ServerStateChanged};
 use mcp_bindgen_runtime::{ConnectionState, LocalSecrets, find_secret};
 use serde_json::json;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let outcome = runtime.block_on(async {
         let watched = arguments.watch.then_some(&loaded);
         let telling =
-            Telling { proxy: &proxy, events, states: States::default(), reloads: Reloads::new(watched)?, source };
+            Telling { proxy: &proxy, events, told: BTreeSet::new(), reloads: Reloads::new(watched)?, source };
         let outcome = match options {
             Some(options) => over_http(options, &names, &mut signals, telling, output).await,
             None => over_stdio(&names, &mut signals, telling, output).await,
@@ -164,7 +164,8 @@ async fn complete(servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec
 struct Telling<'a> {
     proxy: &'a Proxy,
     events: ProxyEvents,
-    states: States,
+    /// The servers that were reported as unreachable, until they are connected.
+    told: BTreeSet<String>,
     reloads: Reloads,
     source: Source<'a>,
 }
@@ -199,13 +200,17 @@ impl Telling<'_> {
 
     fn event(&mut self, event: Event, output: &mut Output) {
         match event {
-            Event::ServerStateChanged(changed) if self.states.has_failed(&changed.server, changed.state) => {
-                let server = &changed.server;
-                let why = changed.error.map(|error| format!(": {}", in_our_words(&error))).unwrap_or_default();
-                output.warning(&format!(
-                    "server `{server}` is not connected, and its tools are not served{why}\n  = help: {}",
-                    live::explained_by(server)
-                ));
+            Event::ServerStateChanged(ServerStateChanged { server, state, error, .. }) => {
+                if state == ConnectionState::Connected {
+                    self.told.remove(&server);
+                }
+                if let Some(error) = error.filter(|_| self.told.insert(server.clone())) {
+                    output.warning(&format!(
+                        "server `{server}` is not connected, and its tools are not served: {}\n  = help: {}",
+                        in_our_words(&error),
+                        live::explained_by(&server)
+                    ));
+                }
             }
             Event::ToolInvoked(call) => {
                 let outcome = match &call.outcome {
@@ -220,33 +225,6 @@ impl Telling<'_> {
             }
             Event::ApprovalAsked(asked) => output.status("Asking", &format!("for {} of {}", asked.tool, asked.server)),
             _ => {}
-        }
-    }
-}
-
-/// The last states of the servers.
-#[derive(Default)]
-struct States {
-    connecting: BTreeSet<String>,
-    /// The servers that were reported as unreachable.
-    told: BTreeSet<String>,
-}
-
-impl States {
-    /// Returns `true` if a server was to be connected and is not; once, until it is.
-    fn has_failed(&mut self, server: &str, state: ConnectionState) -> bool {
-        let was_connecting = self.connecting.remove(server);
-        match state {
-            ConnectionState::Connecting | ConnectionState::Reconnecting => {
-                self.connecting.insert(server.to_owned());
-                false
-            }
-            ConnectionState::Connected => {
-                self.told.remove(server);
-                false
-            }
-            ConnectionState::Disconnected => was_connecting && self.told.insert(server.to_owned()),
-            _ => false,
         }
     }
 }

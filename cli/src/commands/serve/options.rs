@@ -25,9 +25,7 @@ pub(super) fn http_options(address: SocketAddr, arguments: &args::Serve) -> Resu
     if let Some(path) = &arguments.tokens {
         options = options.tokens(TokenFile::load(path).map_err(Failure::of)?);
     }
-    if let (Some(args::Authentication::Jwt), Some(issuer), Some(audience)) =
-        (arguments.auth, &arguments.issuer, &arguments.audience)
-    {
+    if let (Some(_), Some(issuer), Some(audience)) = (&arguments.auth, &arguments.issuer, &arguments.audience) {
         let auth = JwtAuth::new(issuer, audience);
         options = options.jwt(arguments.scope.iter().fold(auth, |auth, scope| auth.scope(scope)));
     }
