@@ -28,41 +28,26 @@ pub(crate) use serve::{Host, Log, LogCommand, Serve};
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]
 #[command(name = "mcp-bindgen", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Arguments {
     /// The configuration; by default mcp.toml or .mcp.json of this folder, its crate or its workspace.
-    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// How results are printed: text or json; `check` has markdown and github as well, `list` markdown and html.
-    #[arg(
-        long,
-        global = true,
-        help_heading = OF_EVERY_COMMAND,
-        value_enum,
-        default_value_t = Format::Text,
-        hide_possible_values = true
-    )]
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text, hide_possible_values = true)]
     pub(crate) format: Format,
     /// Say what failed and nothing else.
-    #[arg(short, long, global = true, help_heading = OF_EVERY_COMMAND, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more: what servers write to stderr, and with -vv everything that is done.
-    #[arg(short, long, global = true, help_heading = OF_EVERY_COMMAND, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Colours; `auto`: on a terminal, unless NO_COLOR is set.
-    #[arg(
-        long,
-        global = true,
-        help_heading = OF_EVERY_COMMAND,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t = ColorChoice::Auto
-    )]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
-
-const OF_EVERY_COMMAND: &str = "Options of every command";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

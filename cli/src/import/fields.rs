@@ -5,7 +5,6 @@ use std::time::Duration;
 use mcp_bindgen_model::parse_duration;
 use serde_json::{Map, Value};
 
-use super::placeholder::keys_in;
 use super::variable::shown;
 
 /// Longer than any argument of a program can be on Windows.
@@ -161,15 +160,24 @@ impl Fields {
 
 /// Formats the note for a key that was not imported, with its contents and the reason.
 pub(super) fn left_out(key: &str, value: &Value) -> String {
-    let inside = match value {
-        Value::Object(inner) => keys_in(inner),
-        Value::Array(list) => list.iter().filter_map(Value::as_object).flat_map(keys_in).collect(),
-        _ => Vec::new(),
-    };
+    let mut inside = Vec::new();
+    keys_in(value, &mut inside);
+    inside.dedup();
     let inside = if inside.is_empty() { String::new() } else { format!(" (with {})", inside.join(", ")) };
     let reason = REASONS.iter().find(|(keys, _)| keys.contains(&key));
     let reason = reason.map_or("mcp.toml has no equivalent", |(_, reason)| reason);
     format!("`{}`{inside} was not imported: {reason}", shown(key))
+}
+
+fn keys_in(value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            keys.push(format!("`{}`", shown(key)));
+            keys_in(value, keys);
+        }),
+        Value::Array(list) => list.iter().for_each(|value| keys_in(value, keys)),
+        _ => {}
+    }
 }
 
 /// Numbers and booleans are texts for most hosts.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::host::{Host, Platform};
 use super::variable::{Variable, in_capitals, shown, variable};
@@ -252,23 +252,6 @@ fn reads_as_ours(whole: &str, inside: &str) -> bool {
 pub(super) fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-/// Returns the keys of a table that are not read.
-pub(super) fn keys_in(map: &Map<String, Value>) -> Vec<String> {
-    let mut keys = Vec::new();
-    for (key, value) in map {
-        keys.push(format!("`{}`", shown(key)));
-        match value {
-            Value::Object(inner) => keys.extend(keys_in(inner)),
-            Value::Array(list) => {
-                list.iter().filter_map(Value::as_object).for_each(|inner| keys.extend(keys_in(inner)));
-            }
-            _ => {}
-        }
-    }
-    keys.dedup();
-    keys
 }
 
 #[cfg(test)]

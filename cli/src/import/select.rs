@@ -166,20 +166,13 @@ fn listed(entries: &[Entry]) -> String {
 /// Returns the commands that take the servers over, for those who cannot be asked.
 pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
     let from = from.map(|from| format!(" --from {}", command_line([from]))).unwrap_or_default();
-    let mut count: BTreeMap<String, usize> = BTreeMap::new();
     let takeable: Vec<&Entry> = entries.iter().filter(|entry| entry.found.is_ok()).collect();
-    for entry in &takeable {
-        *count.entry(server_name(&entry.name)).or_default() += 1;
-    }
-    let mut commands: Vec<String> = takeable
-        .iter()
-        .take(LISTED)
-        .map(|entry| {
-            let is_one = count.get(&server_name(&entry.name)) == Some(&1);
-            let name = if is_one { typed(&entry.name) } else { exactly(entry) };
-            format!("mcp-bindgen import{from} {}", command_line([name.as_str()]))
-        })
-        .collect();
+    let command = |entry: &&Entry| {
+        let name = typed(&entry.name);
+        let name = if matching(entries, &name).len() == 1 { name } else { exactly(entry) };
+        format!("mcp-bindgen import{from} {}", command_line([name.as_str()]))
+    };
+    let mut commands: Vec<String> = takeable.iter().take(LISTED).map(command).collect();
     if takeable.len() > LISTED {
         commands.push(format!("and so on for {} more", takeable.len() - LISTED));
     }

@@ -49,8 +49,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let events = proxy.events();
     let outcome = runtime.block_on(async {
         let watched = arguments.watch.then_some(&loaded);
-        let telling =
-            Telling { proxy: &proxy, events, told: BTreeSet::new(), reloads: Reloads::new(watched)?, source };
+        let telling = Telling { proxy: &proxy, events, told: BTreeSet::new(), reloads: Reloads::new(watched)?, source };
         let outcome = match options {
             Some(options) => over_http(options, &names, &mut signals, telling, output).await,
             None => over_stdio(&names, &mut signals, telling, output).await,
