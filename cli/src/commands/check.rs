@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use mcp_bindgen_model::{Config, Date, ServerConfig, side_by_side};
+use mcp_bindgen_model::{Config, Date, FileError, ServerConfig, Snapshot, side_by_side};
+use mcp_bindgen_runtime::ConnectError;
 use mcp_bindgen_schema::drift::Change;
 
 use super::since::Base;
@@ -29,25 +30,24 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     let mut found = faults::find(&config, &servers, output);
     let mut exits: Vec<Exit> = found.values().map(|_| Exit::Failed).collect();
     let mut entries: Vec<Entry> = Vec::new();
-    if wanted.offline {
-        for (mut entry, exit) in side_by_side(&servers, 1, |server| offline(&config, server)) {
-            entry.faults = found.remove(&entry.server).unwrap_or_default();
-            findings::entry(&entry, exit, output)?;
-            exits.push(exit);
-            entries.push(entry);
+    let mut add = |output: &mut Output, (mut entry, mut exit): (Entry, Exit)| {
+        if !entry.changes.is_empty() {
+            exit = wanted.denied.exit(&entry.changes, exit);
         }
+        entry.faults = found.remove(&entry.server).unwrap_or_default();
+        entry.misfits.retain(|misfit| !entry.faults.contains(misfit));
+        findings::entry(&entry, exit, output)?;
+        exits.push(exit);
+        entries.push(entry);
+        Ok(())
+    };
+    if wanted.offline {
+        let compared = side_by_side(&servers, 1, |server| compared(&config, server, None, Format::Text));
+        compared.into_iter().try_for_each(|compared| add(output, compared))?;
     } else {
-        live::snapshots(&config, servers, output, |output, live| {
-            let known = found.remove(&live.server.name).unwrap_or_default();
-            let (mut entry, mut exit) = online(&config, live, &known, output.format);
-            if !entry.changes.is_empty() {
-                exit = wanted.denied.exit(&entry.changes, exit);
-            }
-            entry.faults = known;
-            findings::entry(&entry, exit, output)?;
-            exits.push(exit);
-            entries.push(entry);
-            Ok(())
+        live::snapshots(&config, servers, output, |output, live::Found { server, live }| {
+            let compared = compared(&config, &server, Some(live), output.format);
+            add(output, compared)
         })
         .await?;
     }
@@ -108,70 +108,48 @@ fn post(
     Ok(())
 }
 
-/// Compares a snapshot with its live server; `known` lists the faults that were found offline.
-fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) -> (Entry, Exit) {
-    let name = found.server.name.clone();
-    let planned = found.live.map_err(|error| live::failure(error, &found.server)).and_then(|live| {
-        let file = SnapshotFile::read(config, &name)?;
-        let mut misfits = faults::of_live(config, &name, &live);
-        misfits.retain(|misfit| !known.contains(misfit));
-        Ok((Plan::new(&name, &found.server.drift_rules, &file, live)?, file, misfits))
+/// Compares a snapshot with its live server; without one, with what `sync` would write of it.
+fn compared(
+    config: &Config,
+    server: &ServerConfig,
+    live: Option<Result<Snapshot, ConnectError>>,
+    format: Format,
+) -> (Entry, Exit) {
+    let (name, is_offline) = (server.name.as_str(), live.is_none());
+    let failed = |error: FileError| (Exit::Failed, Fault::from(error));
+    let unreached = |error| {
+        let failure = live::failure(error, server);
+        (failure.exit, failure.into())
+    };
+    let planned = live.transpose().map_err(unreached).and_then(|live| {
+        let file = SnapshotFile::read(config, name).map_err(failed)?;
+        let misfits = live.as_ref().map(|live| faults::of_live(config, name, live)).unwrap_or_default();
+        let live = live.or_else(|| file.known()).unwrap_or_default();
+        Ok((Plan::new(name, &server.drift_rules, &file, live).map_err(failed)?, file, misfits))
     });
     let (plan, file, misfits) = match planned {
         Ok(planned) => planned,
-        Err(failure) => return failed(config, &name, failure.exit, failure.into()),
+        Err((exit, fault)) => {
+            let path = Some(config.snapshot_path(name).display().to_string());
+            return (Entry { path, error: Some(fault), ..Entry::new(name, Status::Failed) }, exit);
+        }
     };
-    let names = [format!("{} (snapshot)", file.shown()), format!("{name} (live)")];
-    let is_shown = format == Format::Text || format == Format::Json && plan.changes().is_empty();
-    let (mut entry, exit) = of_plan(plan, file, names, is_shown);
-    entry.misfits = misfits;
-    (entry, exit)
-}
-
-/// Checks a snapshot without its server: its plan is to write it as `sync` would.
-fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
-    let planned = SnapshotFile::read(config, &server.name).and_then(|file| {
-        let plan = Plan::new(&server.name, &server.drift_rules, &file, file.known().unwrap_or_default())?;
-        Ok((plan, file))
-    });
-    let (plan, file) = match planned {
-        Ok(planned) => planned,
-        Err(error) => return failed(config, &server.name, Exit::Failed, error.into()),
-    };
-    let names = ["as it is", "as `sync` writes it"].map(|what| format!("{} ({what})", file.shown()));
-    let (mut entry, exit) = of_plan(plan, file, names, true);
-    if entry.status == Status::UpToDate {
-        entry.status = Status::Valid;
-    }
-    (entry, exit)
-}
-
-/// Reports a plan, with the diff under these names if `is_shown`.
-fn of_plan(plan: Plan, file: SnapshotFile, names: [String; 2], is_shown: bool) -> (Entry, Exit) {
     let exit = plan.exit();
-    let status = match &plan.step {
-        Step::Keep => Status::UpToDate,
-        Step::Create => Status::Missing,
-        Step::Replace(_) => Status::Broken,
-        Step::Update { .. } => Status::OutOfDate,
+    let names = match is_offline {
+        true => ["as it is", "as `sync` writes it"].map(|what| format!("{} ({what})", file.shown())),
+        false => [format!("{} (snapshot)", file.shown()), format!("{name} (live)")],
     };
-    let mut entry = Entry::new(&plan.server, status);
-    entry.path = Some(file.shown());
-    entry.diff = is_shown.then(|| plan.diff(&file, names)).flatten();
-    match plan.step {
-        Step::Update { changes } => entry.changes = changes,
-        Step::Replace(error) => entry.error = Some(error.into()),
-        Step::Keep | Step::Create => {}
-    }
-    entry.text = file.text;
-    (entry, exit)
-}
-
-fn failed(config: &Config, server: &str, exit: Exit, fault: Fault) -> (Entry, Exit) {
-    let mut entry = Entry::new(server, Status::Failed);
-    entry.path = Some(config.snapshot_path(server).display().to_string());
-    entry.error = Some(fault);
-    (entry, exit)
+    let is_shown = format == Format::Text || format == Format::Json && plan.changes().is_empty();
+    let diff = is_shown.then(|| plan.diff(&file, names)).flatten();
+    let (status, error, changes) = match plan.step {
+        Step::Keep if is_offline => (Status::Valid, None, Vec::new()),
+        Step::Keep => (Status::UpToDate, None, Vec::new()),
+        Step::Create => (Status::Missing, None, Vec::new()),
+        Step::Replace(error) => (Status::Broken, Some(error.into()), Vec::new()),
+        Step::Update { changes } => (Status::OutOfDate, None, changes),
+    };
+    let (path, text) = (Some(file.shown()), file.text);
+    (Entry { path, text, error, changes, diff, misfits, ..Entry::new(name, status) }, exit)
 }
 
 /// Adds the changes of snapshots since the merge base with a revision, including those of removed servers.
