@@ -6,20 +6,6 @@ use mcp_bindgen_model::FileError;
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, TableLike};
 
-/// The extensions of JSON that hosts accept.
-const LENIENT_JSON: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
-
 /// A file that was read.
 #[derive(Default)]
 pub(super) struct Document {
@@ -33,7 +19,8 @@ pub(super) struct Document {
 /// # Errors
 /// Fails with line and column, and without any content of the file.
 pub(super) fn json(text: &str) -> Result<Document, FileError> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &LENIENT_JSON).map_err(|error| {
+    let lenient = ParseOptions { allow_missing_commas: false, ..ParseOptions::default() };
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &lenient).map_err(|error| {
         let (line, column) = position(text, error.range().start);
         FileError::new(format!("not valid JSON: {}", error.kind().to_string().to_lowercase())).at(line, column)
     })?;
