@@ -169,24 +169,17 @@ fn header(config: Option<&Path>, arguments: &args::Expand, bound: &Bound, file: 
     let here = env::current_dir()?;
     let folder = project::crate_of(&here, Some(file)).unwrap_or_else(|| here.clone());
     let seen = |path: &Path| shown(relative(&folder, &here.join(path)));
-    let mut command = "mcp-bindgen expand".to_owned();
+    let mut command = vec!["mcp-bindgen expand".to_owned()];
     // None beside `--snapshot`.
-    if let Some(config) = config {
-        command.push_str(&format!(" --config {}", seen(config)));
-    }
+    command.extend(config.map(|config| format!("--config {}", seen(config))));
     if arguments.source.file.snapshot.is_some() {
-        command.push_str(&format!(" --snapshot {} --server", seen(&bound.path)));
+        command.push(format!("--snapshot {} --server", seen(&bound.path)));
     }
-    command.push_str(&format!(" {}", bound.options.server_name()));
-    for tool in &arguments.tools {
-        command.push_str(&format!(" --tool {}", quoted(&printable(tool))));
-    }
-    if let Some(prefix) = &arguments.prefix {
-        command.push_str(&format!(" --prefix {prefix}"));
-    }
-    if arguments.no_prefix {
-        command.push_str(" --no-prefix");
-    }
+    command.push(bound.options.server_name().to_owned());
+    command.extend(arguments.tools.iter().map(|tool| format!("--tool {}", quoted(&printable(tool)))));
+    command.extend(arguments.prefix.iter().map(|prefix| format!("--prefix {prefix}")));
+    command.extend(arguments.no_prefix.then(|| "--no-prefix".to_owned()));
+    let command = command.join(" ");
     Ok(format!(
         "{MARK}{} from {}; do not edit: run `{command} -o {}`",
         env!("CARGO_PKG_VERSION"),

@@ -1,12 +1,12 @@
 //! The parameters of tools, prompts and resource templates.
 
-use std::collections::HashSet;
-
 use mcp_bindgen_model::{TemplateVariable, UriTemplate};
-use mcp_bindgen_schema::{Document, Presence, Shape};
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Presence, Role, Shape};
 use serde_json::Value;
 
-use super::{Parameter, text, words};
+use super::{Parameter, words};
+use crate::flags::prompt_schema;
 
 /// Returns the properties of a tool's arguments, those that are required first.
 pub(super) fn of_tool(input: &Document<'_>) -> Vec<Parameter> {
@@ -24,20 +24,9 @@ pub(super) fn of_tool(input: &Document<'_>) -> Vec<Parameter> {
     parameters
 }
 
+/// Returns the arguments of a prompt.
 pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
-    let arguments = prompt.get("arguments").and_then(Value::as_array);
-    let mut seen = HashSet::new();
-    let arguments = arguments.into_iter().flatten().filter_map(|argument| {
-        let name = argument.get("name")?.as_str()?;
-        seen.insert(name).then_some(())?;
-        Some(Parameter {
-            name: name.to_owned(),
-            kind: "string".to_owned(),
-            required: argument.get("required") == Some(&Value::Bool(true)),
-            description: text(argument, "description"),
-        })
-    });
-    arguments.collect()
+    of_tool(&Document::read(&prompt_schema(prompt), Role::Input, &mut Reporter::new("", 0, "")))
 }
 
 /// Returns the variables of a template; empty if it is invalid.

@@ -195,19 +195,11 @@ pub(crate) async fn run(mut plan: Plan, output: &mut Output) -> Result<Exit, Fai
     let (called, failure) = plan.call(output).await;
     let mut results = std::mem::take(&mut plan.results);
     results.extend(called);
-    match failure {
-        Some(failure) if results.is_empty() => Err(failure),
+    let exit = match failure {
+        Some(failure) if results.is_empty() => return Err(failure),
         // Results so far are kept.
-        Some(failure) => {
-            let exit = output.failure(&failure);
-            learned(plan, results, output).await?;
-            Ok(exit)
-        }
-        None => learned(plan, results, output).await,
-    }
-}
-
-async fn learned(plan: Plan, mut results: Vec<ToolResult>, output: &mut Output) -> Result<Exit, Failure> {
+        failure => failure.map(|failure| output.failure(&failure)),
+    };
     let all = results.len();
     results.retain(|result| !result.is_error && !result.needs_input());
     let failed = all - results.len();
@@ -219,11 +211,12 @@ async fn learned(plan: Plan, mut results: Vec<ToolResult>, output: &mut Output) 
         return Err(Failure { exit: Exit::ToolError, message });
     }
     let secrets = KnownSecrets::of(&plan.server, &LocalSecrets).await;
-    put(plan, &results, &secrets, output)
+    put(plan, &results, &secrets, output)?;
+    Ok(exit.unwrap_or(Exit::Done))
 }
 
 /// Writes the learned overrides, and shows their effect. Concurrent changes of the file are kept.
-fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<Exit, Failure> {
+fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<(), Failure> {
     let Plan { config, mut bound, arguments, declared, server, .. } = plan;
     let path = Overrides::beside(&bound.path);
     let lock = if arguments.dry_run { None } else { Some(Lock::of(&bound.path)?) };
@@ -284,8 +277,7 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
         "returns": binding.returns,
         "source": types,
     }))?;
-    output.code(types.trim_end())?;
-    Ok(Exit::Done)
+    output.code(types.trim_end())
 }
 
 /// Makes cargo rebuild crates that were built before the overrides existed: it watches the snapshot, which existed. A
