@@ -10,23 +10,27 @@ use crate::flags::prompt_schema;
 
 /// Returns the properties of a tool's arguments, those that are required first.
 pub(super) fn of_tool(input: &Document<'_>) -> Vec<Parameter> {
-    let mut parameters = Vec::new();
-    if let Shape::Struct(object) = input.shapes.get(input.root) {
-        parameters.extend(object.fields.iter().map(|field| Parameter {
-            name: field.wire.clone(),
-            kind: words::of_slot(&input.shapes, field.slot),
-            required: field.presence == Presence::Required,
-            description: words::description(input, field),
-        }));
-    }
+    let mut parameters = declared(input);
     // Sorting keeps the order of the schema within both groups.
     parameters.sort_by_key(|parameter| !parameter.required);
     parameters
 }
 
+/// Returns the properties in the order of the schema.
+fn declared(input: &Document<'_>) -> Vec<Parameter> {
+    let Shape::Struct(object) = input.shapes.get(input.root) else { return Vec::new() };
+    let parameters = object.fields.iter().map(|field| Parameter {
+        name: field.wire.clone(),
+        kind: words::of_slot(&input.shapes, field.slot),
+        required: field.presence == Presence::Required,
+        description: words::description(input, field),
+    });
+    parameters.collect()
+}
+
 /// Returns the arguments of a prompt.
 pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
-    of_tool(&Document::read(&prompt_schema(prompt), Role::Input, &mut Reporter::new("", 0, "")))
+    declared(&Document::read(&prompt_schema(prompt), Role::Input, &mut Reporter::new("", 0, "")))
 }
 
 /// Returns the variables of a template; empty if it is invalid.
