@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
 use mcp_bindgen_model::{Config, FileError, Overrides, Snapshot, read_text};
 use serde_json::json;
 
@@ -138,11 +140,18 @@ pub(crate) fn rename(config: Option<&Path>, wanted: &args::Rename, output: &mut 
     Ok(Exit::Done)
 }
 
-/// Returns the contents of a server's file under its new name, which a snapshot contains.
+/// Returns the contents of a server's file under its new name: `server` of a snapshot is another then, and nothing
+/// else.
 fn of_server(contents: Vec<u8>, name: &str) -> Vec<u8> {
-    match Snapshot::parse(&String::from_utf8_lossy(&contents)) {
-        Ok(snapshot) => Snapshot { server: Some(name.to_owned()), ..snapshot }.to_text().into_bytes(),
-        Err(_) => contents,
+    let renamed = |text: &str| {
+        let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &Default::default()).ok()?;
+        let ast::Value::Object(snapshot) = parsed.value? else { return None };
+        let range = snapshot.get_string("server")?.range();
+        Some(format!("{}{}{}", text.get(..range.start)?, json!(name), text.get(range.end..)?))
+    };
+    match std::str::from_utf8(&contents).ok().and_then(renamed) {
+        Some(text) => text.into_bytes(),
+        None => contents,
     }
 }
 
@@ -178,4 +187,22 @@ fn is_of(contents: &[u8], server: &str) -> bool {
 /// Tells of a file that is not the server's.
 fn tell_kept(path: &str, server: &str, output: &mut Output) {
     output.status("Kept", &format!("{path}: not a snapshot of {server} or overrides"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_server;
+
+    #[test]
+    fn only_the_server_name_of_a_snapshot_is_changed() {
+        for (text, expected) in [
+            ("{\r\n  \"server\" : \"a\", \"n\": 1.50\r\n}", "{\r\n  \"server\" : \"b\", \"n\": 1.50\r\n}"),
+            ("{\"tools\": [{\"server\": \"a\"}]}", "{\"tools\": [{\"server\": \"a\"}]}"),
+            ("{\"server\": {\"name\": \"a\"}}", "{\"server\": {\"name\": \"a\"}}"),
+            ("{\"server\": \"a\"", "{\"server\": \"a\""),
+        ] {
+            assert_eq!(of_server(text.into(), "b"), expected.as_bytes(), "{text}");
+        }
+        assert_eq!(of_server(vec![0xff, 0xfe], "b"), [0xff, 0xfe]);
+    }
 }
