@@ -1,13 +1,13 @@
 //! Implements [`Wire`](super::Wire) for types with `serde`'s traits only: typify's, and those of the program.
 
-use serde::de::value::BorrowedStrDeserializer;
+use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpected, Visitor};
 use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
 use super::input::Recorded;
 use super::scalar::Scalar;
-use super::tape::Token;
+use super::tape::Node;
 use super::{Form, Input, Mismatch};
 
 /// Implements `Wire::read` for a type with `Deserialize`. Unlike those of `serde_json`, errors have a JSON pointer, and
@@ -130,7 +130,7 @@ struct Reading<'a>(Recorded<'a>);
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-            let Some(scalar @ Scalar::Float(_)) = self.0.scalar() else { return self.deserialize_any(visitor) };
+            let Node::Scalar(scalar @ Scalar::Float(_)) = self.0.node() else { return self.deserialize_any(visitor) };
             if let Ok(whole) = scalar.whole("an integer") {
                 return visitor.visit_i64(whole);
             }
@@ -146,24 +146,23 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     type Error = Mismatch;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match (self.0.scalar(), self.0.token()) {
-            (Some(Scalar::Null), _) => visitor.visit_unit(),
-            (Some(Scalar::Bool(value)), _) => visitor.visit_bool(value),
-            (Some(Scalar::Unsigned(number)), _) => visitor.visit_u64(number),
-            (Some(Scalar::Signed(number)), _) => visitor.visit_i64(number),
-            (Some(Scalar::Float(number)), _) => visitor.visit_f64(number),
-            (Some(Scalar::Digits(digits)), _) => visit_number(digits, visitor),
-            (Some(Scalar::Text(text)), _) => visitor.visit_borrowed_str(text),
-            (None, Token::Array { items: length, .. }) => {
-                let items = self.0.items()?;
-                let mut reading = Items { items, read: 0 };
+        match self.0.node() {
+            Node::Scalar(Scalar::Null) => visitor.visit_unit(),
+            Node::Scalar(Scalar::Bool(value)) => visitor.visit_bool(value),
+            Node::Scalar(Scalar::Unsigned(number)) => visitor.visit_u64(number),
+            Node::Scalar(Scalar::Signed(number)) => visitor.visit_i64(number),
+            Node::Scalar(Scalar::Float(number)) => visitor.visit_f64(number),
+            Node::Scalar(Scalar::Digits(digits)) => visit_number(digits, visitor),
+            Node::Scalar(Scalar::Text(text)) => visitor.visit_borrowed_str(text),
+            Node::Array(length) => {
+                let mut reading = Items { items: self.0.items()?, read: 0 };
                 let value = visitor.visit_seq(&mut reading)?;
                 match reading.items.len() {
                     0 => Ok(value),
                     _ => Err(Mismatch::new(format!("expected {} items, found {length}", reading.read))),
                 }
             }
-            (None, _) => visitor.visit_map(Members { members: self.0.members()?, current: None }),
+            Node::Object(_) => visitor.visit_map(Members { members: self.0.members()?, current: None }),
         }
     }
 
@@ -181,24 +180,34 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match (self.0.scalar(), self.0.token()) {
-            (Some(Scalar::Text(text)), _) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
-            (_, Token::Object { .. }) => visitor.visit_enum(Tagged(self.0)),
+        match self.0.node() {
+            Node::Scalar(Scalar::Text(text)) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
+            // `serde`'s default form: the variant's name is the only key.
+            Node::Object(1) => {
+                let members = Members { members: self.0.members()?, current: None };
+                visitor.visit_enum(MapAccessDeserializer::new(members))
+            }
+            Node::Object(_) => Err(Mismatch::new("expected an object with one property")),
             _ => Err(self.0.expected("a string or an object")),
         }
     }
 
     /// `serde`'s structs would take an array as well.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        visitor.visit_map(Members { members: self.0.members()?, current: None })
+    }
+
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0.token() {
-            Token::Object { .. } => self.deserialize_any(visitor),
-            _ => Err(self.0.expected("an object")),
-        }
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        if self.0.is_null() { visitor.visit_unit() } else { Err(self.0.expected("null")) }
     }
 
     integers! {
@@ -212,7 +221,7 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i128 u128 f32 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
+        bool i128 u128 f32 char str string bytes byte_buf unit_struct seq tuple tuple_struct
         identifier ignored_any
     }
 }
@@ -261,52 +270,6 @@ impl<'de, I: Iterator<Item = (&'de str, Recorded<'de>)>> de::MapAccess<'de> for 
             return Err(Mismatch::new("a value is asked for before its key"));
         };
         seed.deserialize(Reading(value)).map_err(|error| error.within(key.to_owned()))
-    }
-}
-
-/// An enum in `serde`'s default form: an object with the variant's name as its only key.
-struct Tagged<'a>(Recorded<'a>);
-
-impl<'de> de::EnumAccess<'de> for Tagged<'de> {
-    type Error = Mismatch;
-    type Variant = Content<'de>;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Content<'de>), Mismatch> {
-        let mut members = self.0.members()?;
-        let (Some((key, input)), None) = (members.next(), members.next()) else {
-            return Err(Mismatch::new("expected an object with one property"));
-        };
-        let variant = seed.deserialize(BorrowedStrDeserializer::new(key))?;
-        Ok((variant, Content { key, input }))
-    }
-}
-
-struct Content<'a> {
-    key: &'a str,
-    input: Recorded<'a>,
-}
-
-impl<'de> de::VariantAccess<'de> for Content<'de> {
-    type Error = Mismatch;
-
-    fn unit_variant(self) -> Result<(), Mismatch> {
-        self.input.read::<()>().map_err(|error| error.within(self.key.to_owned()))
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mismatch> {
-        seed.deserialize(Reading(self.input)).map_err(|error| error.within(self.key.to_owned()))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Mismatch> {
-        Reading(self.input).deserialize_any(visitor).map_err(|error| error.within(self.key.to_owned()))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Mismatch> {
-        Reading(self.input).deserialize_struct("", fields, visitor).map_err(|error| error.within(self.key.to_owned()))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Newtypes that only hold valid values.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 use mcp_bindgen_schema::Checks;
@@ -39,13 +41,12 @@ pub trait Checkable {
     fn held_against(&self, checks: &Checks) -> Result<(), String>;
 }
 
-/// A value that can be written as a text.
-pub trait Spelled: Sized {
-    /// Reads the value from a text, as `FromStr` does.
-    ///
-    /// # Errors
-    /// Fails with the expected form.
-    fn of_text(text: &str) -> Result<Self, Mismatch>;
+/// Parses the value of a newtype.
+///
+/// # Errors
+/// Fails with the reason, which does not repeat the text.
+pub fn parse_text<T: FromStr<Err: Display>>(text: &str) -> Result<T, Mismatch> {
+    text.parse().map_err(|error: T::Err| Mismatch::new(error.to_string()))
 }
 
 impl Checkable for String {
@@ -60,33 +61,22 @@ impl<T> Checkable for Vec<T> {
     }
 }
 
-impl Spelled for String {
-    fn of_text(text: &str) -> Result<Self, Mismatch> {
-        Ok(text.to_owned())
+impl Checkable for i64 {
+    fn held_against(&self, checks: &Checks) -> Result<(), String> {
+        checks.number(&Number::from(*self))
     }
 }
 
-macro_rules! numbers {
-    ($($type:ty: $what:literal, |$value:ident| $number:expr;)*) => {$(
-        impl Checkable for $type {
-            fn held_against(&self, checks: &Checks) -> Result<(), String> {
-                let $value = *self;
-                checks.number(&$number)
-            }
-        }
-
-        impl Spelled for $type {
-            fn of_text(text: &str) -> Result<Self, Mismatch> {
-                text.parse().map_err(|_| Mismatch::expected($what, "another text"))
-            }
-        }
-    )*};
+impl Checkable for u64 {
+    fn held_against(&self, checks: &Checks) -> Result<(), String> {
+        checks.number(&Number::from(*self))
+    }
 }
 
-numbers! {
-    i64: "a 64-bit signed integer", |value| Number::from(value);
-    u64: "a 64-bit unsigned integer", |value| Number::from(value);
-    f64: "a number", |value| Number::from_f64(value).ok_or("expected a number, found NaN or an infinity")?;
+impl Checkable for f64 {
+    fn held_against(&self, checks: &Checks) -> Result<(), String> {
+        checks.number(&Number::from_f64(*self).ok_or("expected a number, found NaN or an infinity")?)
+    }
 }
 
 /// Declares a newtype of a string, a number or a list, which is checked by its schema.
@@ -151,7 +141,7 @@ macro_rules! __checked {
             type Err = $crate::Mismatch;
 
             fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Mismatch> {
-                let value: $inner = $crate::__private::Spelled::of_text(text)?;
+                let value: $inner = $crate::__private::parse_text(text)?;
                 ::core::convert::TryFrom::try_from(value)
             }
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::reading::{Counts, Reading, exceeds, worse};
 use super::scalar::Scalar;
-use super::tape::{Tape, Token};
+use super::tape::{Node, Tape};
 use super::{Keys, Mismatch, Wire};
 
 /// A JSON value being read: from a text, from another value, from any format that describes itself.
@@ -119,21 +119,12 @@ impl<'a> Recorded<'a> {
         self.recording.tape.value(self.at)
     }
 
-    pub(super) fn token(self) -> Token<'a> {
-        self.recording.tape.token(self.at)
-    }
-
-    /// Returns the value, unless it is an array or an object.
-    pub(super) fn scalar(self) -> Option<Scalar<'a>> {
-        self.recording.tape.scalar(self.at)
+    pub(super) fn node(self) -> Node<'a> {
+        self.recording.tape.node(self.at)
     }
 
     pub(super) fn is_null(self) -> bool {
-        matches!(self.token(), Token::Scalar(Scalar::Null))
-    }
-
-    fn is_text(self) -> bool {
-        matches!(self.token(), Token::Scalar(Scalar::Text(_)) | Token::Copied { .. })
+        matches!(self.node(), Node::Scalar(Scalar::Null))
     }
 
     /// Returns how many steps the value takes: one for every value and every key in it.
@@ -143,14 +134,14 @@ impl<'a> Recorded<'a> {
 
     /// Returns the items of an array, and fails for other values.
     pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
-        let Token::Array { items, .. } = self.token() else { return Err(self.expected("an array")) };
+        let Node::Array(items) = self.node() else { return Err(self.expected("an array")) };
         let mut places = self.recording.tape.items(self.at);
-        Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
+        Ok((0..items).map(move |_| self.at(places.next().unwrap_or_default())))
     }
 
     /// Returns the members of an object, and fails for other values.
     pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
-        let Token::Object { .. } = self.token() else { return Err(self.expected("an object")) };
+        let Node::Object(_) = self.node() else { return Err(self.expected("an object")) };
         Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
     }
 
@@ -182,10 +173,10 @@ impl<'a> Recorded<'a> {
     /// Returns a mismatch with the kind of the value, never its content: arguments may hold secrets.
     #[cold]
     pub(super) fn expected(self, what: &'static str) -> Mismatch {
-        let found = match (self.scalar(), self.token()) {
-            (Some(scalar), _) => scalar.kind(),
-            (None, Token::Array { .. }) => "an array",
-            (None, _) => "an object",
+        let found = match self.node() {
+            Node::Scalar(scalar) => scalar.kind(),
+            Node::Array(_) => "an array",
+            Node::Object(_) => "an object",
         };
         Mismatch::expected(what, found)
     }
@@ -226,21 +217,24 @@ impl Stream for Recorded<'_> {
                     self.foresee(places)?;
                 }
                 for (key, mut value) in self.members()? {
-                    let read = match places.place(key) {
-                        Ok(Place::Field(_, true)) if value.is_null() => Ok(()),
-                        Ok(Place::Field(Sink::Text(_), _)) if is_look && value.is_text() => Ok(()),
-                        Ok(Place::Field(sink, _)) if !is_look || value.scalar().is_some() => value.give(sink, reading),
-                        Ok(Place::Extra(extra)) if !is_look => extra.member(key, Input { stream: &mut value, reading }),
-                        Ok(_) => Ok(()),
-                        Err(mismatch) => Err(mismatch),
+                    let read = match (places.place(key), value.node()) {
+                        (Ok(Place::Field(_, true)), Node::Scalar(Scalar::Null)) => Ok(()),
+                        (Ok(Place::Field(Sink::Text(_), _)), Node::Scalar(Scalar::Text(_))) if is_look => Ok(()),
+                        (Ok(Place::Field(sink, _)), node) if !is_look || matches!(node, Node::Scalar(_)) => {
+                            value.give(sink, reading)
+                        }
+                        (Ok(Place::Extra(extra)), _) if !is_look => {
+                            extra.member(key, Input { stream: &mut value, reading })
+                        }
+                        (place, _) => place.map(drop),
                     };
                     read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
                 }
                 if is_look { Err(reading.looked_at()) } else { Ok(()) }
             }
-            sink => match self.scalar() {
-                Some(scalar) => sink.scalar(scalar),
-                None => Err(self.expected(sink.expected())),
+            sink => match self.node() {
+                Node::Scalar(scalar) => sink.scalar(scalar),
+                _ => Err(self.expected(sink.expected())),
             },
         }
     }

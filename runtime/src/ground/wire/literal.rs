@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Number, Value};
-
 use super::input::Sink;
 use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read};
 use super::print::write_literal;
-use super::scalar::{Scalar, whole_of};
+use super::scalar::Scalar;
+use super::tape::Node;
 use super::{Input, Mismatch, Recorded, to_value};
 
 const MOST_LISTED: usize = 12;
@@ -57,30 +56,11 @@ pub fn read_open_text<T>(
 pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -> Result<T, Mismatch> {
     let value = input.value()?;
     for (variant, json) in variants {
-        if is_literal(json, &value)? {
+        if mcp_bindgen_schema::same(&write_literal(json)?, &value) {
             return Ok(*variant);
         }
     }
     Err(one_of(variants.iter().map(|(_, json)| *json)))
-}
-
-/// Returns `true` if a value equals a JSON text. Most values are compared without parsing the text.
-fn is_literal(json: &str, value: &Value) -> Result<bool, Mismatch> {
-    let may_be = match (value, json.as_bytes().first()) {
-        (Value::String(text), Some(b'"')) if !json.contains('\\') => {
-            return Ok(json.get(1..json.len() - 1) == Some(text.as_str()));
-        }
-        (Value::Number(number), Some(b'0'..=b'9' | b'-')) => {
-            if let (Some(number), Ok(listed)) = (number.as_i64(), json.parse::<i64>()) {
-                return Ok(number == listed);
-            }
-            true
-        }
-        (Value::String(_), Some(b'"')) | (Value::Array(_), Some(b'[')) | (Value::Object(_), Some(b'{')) => true,
-        (Value::Null | Value::Bool(_), _) => true,
-        _ => false,
-    };
-    Ok(may_be && same_json(&write_literal(json)?, value))
 }
 
 impl<'a> Recorded<'a> {
@@ -95,12 +75,12 @@ impl<'a> Recorded<'a> {
         if found.next().is_some() {
             return Err(Mismatch::twice().within(key));
         }
-        match (tag.scalar(), is_text) {
-            (Some(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
+        match (tag.node(), is_text) {
+            (Node::Scalar(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
             (_, true) => Err(tag.expected("a string").within(key)),
-            (Some(Scalar::Text(_)), false) => Err(tag.expected("a number or a boolean").within(key)),
+            (Node::Scalar(Scalar::Text(_)), false) => Err(tag.expected("a number or a boolean").within(key)),
             // `1.0` is the tag `1`.
-            (Some(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
+            (Node::Scalar(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
             _ => Ok(Cow::Owned(tag.value().to_string())),
         }
     }
@@ -129,32 +109,6 @@ fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_bindgen_model::printable).collect();
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
-}
-
-/// Returns `true` if two JSON values are the same: numbers by value, objects whatever the order of their keys.
-fn same_json(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => same_number(left, right),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_json(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
-        }
-        _ => left == right,
-    }
-}
-
-fn same_number(left: &Number, right: &Number) -> bool {
-    let whole = |number: &Number| {
-        let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-        integer.or_else(|| number.as_f64().and_then(whole_of))
-    };
-    match (whole(left), whole(right)) {
-        (None, None) => left.as_f64() == right.as_f64(),
-        (left, right) => left == right,
-    }
 }
 
 /// Everything that an enumeration of strings can do, beside its definition. `open Other` names the variant that
@@ -275,18 +229,4 @@ macro_rules! __literal_enum {
 
         $crate::__serde_through_wire!($type);
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn numbers_are_compared_by_value() {
-        assert!(same_json(&json!([5, {"a": 1.0}]), &json!([5.0, {"a": 1}])));
-        assert!(!same_json(&json!(u64::MAX), &json!(u64::MAX - 1)));
-        assert!(!same_json(&json!({"a": null}), &json!({})));
-    }
 }

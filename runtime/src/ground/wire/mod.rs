@@ -29,7 +29,7 @@ use serde::{Deserializer, Serializer};
 use serde_json::Value;
 
 pub use by_serde::{form_by_serde, read_by_serde};
-pub use checked::{Checkable, CheckedBy, Spelled};
+pub use checked::{Checkable, CheckedBy, parse_text};
 pub use input::{Fill, Sink};
 pub use input::{Input, Recorded};
 pub use literal::{read_literal, read_open_text, read_text, unknown_tag};

@@ -6,8 +6,8 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::input::{Extra, Input, Place, Sink, Stream};
-use super::key::{KeySeed, is_number};
+use super::input::{Input, Place, Sink, Stream};
+use super::key::Key;
 use super::mismatch::nothing_read;
 use super::reading::Reading;
 use super::scalar::{Scalar, scalar_visits};
@@ -147,11 +147,7 @@ fn give<'de, D: Deserializer<'de>>(
     match sink {
         Sink::Nullable(_) => deserializer.deserialize_option(Optional { sink, reading }),
         sink if is_optional => deserializer.deserialize_option(Optional { sink, reading }),
-        Sink::Other(place) => {
-            let mut stream = Erased::new(deserializer);
-            let filled = place.fill(Input { stream: &mut stream, reading });
-            filled.map_err(|mismatch| stream.error(mismatch, reading))
-        }
+        Sink::Other(place) => Seed { read: |input: Input<'_>| place.fill(input), reading }.deserialize(deserializer),
         sink => deserializer.deserialize_any(Giver { sink, reading }),
     }
 }
@@ -249,7 +245,7 @@ impl<'de> Visitor<'de> for Giver<'_, '_> {
         reading.enter()?;
         let mut index = 0;
         let read = loop {
-            match items.next_element_seed(ItemSeed { item: &mut *item, reading }) {
+            match items.next_element_seed(Seed { read: &mut *item, reading }) {
                 Ok(Some(())) => index += 1,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
@@ -266,29 +262,33 @@ impl<'de> Visitor<'de> for Giver<'_, '_> {
         let reading = self.reading;
         reading.enter()?;
         let mut is_first = true;
-        while let Some(key) = members.next_key_seed(KeySeed)? {
-            if is_first && is_number(&key) {
+        while let Some(key) = members.next_key::<Key<'de>>()? {
+            if is_first && key.is_number() {
                 let digits = members.next_value::<String>()?;
                 reading.leave();
                 return self.number(&digits);
             }
             is_first = false;
             let read = match &mut self.sink {
-                Sink::Object(places) => match places.place(&key) {
+                Sink::Object(places) => match places.place(&key.0) {
                     Ok(Place::Field(sink, is_optional)) => {
                         members.next_value_seed(FieldSeed { sink, is_optional, reading })
                     }
-                    Ok(Place::Extra(member)) => members.next_value_seed(MemberSeed { member, key: &key, reading }),
+                    Ok(Place::Extra(extra)) => {
+                        let read = |input: Input<'_>| extra.member(&key.0, input);
+                        members.next_value_seed(Seed { read, reading })
+                    }
                     Ok(Place::Lost | Place::Known) => members.next_value::<IgnoredAny>().map(drop),
                     Err(mismatch) => Err(reading.raise(mismatch)),
                 },
-                Sink::Members(member) => {
-                    members.next_value_seed(MemberSeed { member: &mut **member, key: &key, reading })
+                Sink::Members(extra) => {
+                    let read = |input: Input<'_>| extra.member(&key.0, input);
+                    members.next_value_seed(Seed { read, reading })
                 }
                 _ => return Err(self.refuse("an object")),
             };
             if let Err(error) = read {
-                reading.within(|mismatch| mismatch.within(key.into_owned()));
+                reading.within(|mismatch| mismatch.within(key.0.into_owned()));
                 return Err(error);
             }
         }
@@ -323,35 +323,19 @@ impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
     }
 }
 
-struct ItemSeed<'g, 's> {
-    item: &'s mut dyn FnMut(Input<'_>) -> Result<(), Mismatch>,
+/// Reads a value with a closure that does not know the deserializer.
+struct Seed<'g, R> {
+    read: R,
     reading: &'g Reading,
 }
 
-impl<'de> DeserializeSeed<'de> for ItemSeed<'_, '_> {
+impl<'de, R: FnOnce(Input<'_>) -> Result<(), Mismatch>> DeserializeSeed<'de> for Seed<'_, R> {
     type Value = ();
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let mut stream = Erased::new(deserializer);
-        let read = (self.item)(Input { stream: &mut stream, reading: self.reading });
-        read.map_err(|mismatch| stream.error(mismatch, self.reading))
-    }
-}
-
-struct MemberSeed<'g, 's, M: ?Sized> {
-    member: &'s mut M,
-    key: &'s str,
-    reading: &'g Reading,
-}
-
-impl<'de, M: Extra + ?Sized> DeserializeSeed<'de> for MemberSeed<'_, '_, M> {
-    type Value = ();
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let mut stream = Erased::new(deserializer);
-        let read = self.member.member(self.key, Input { stream: &mut stream, reading: self.reading });
+        let read = (self.read)(Input { stream: &mut stream, reading: self.reading });
         read.map_err(|mismatch| stream.error(mismatch, self.reading))
     }
 }

@@ -7,14 +7,24 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
-use super::key::{KeySeed, is_number};
+use super::key::Key;
 use super::mismatch::Mismatch;
 use super::reading::Reading;
 use super::scalar::{Scalar, scalar_visits};
 
+/// A value of a tape.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Node<'a> {
+    Scalar(Scalar<'a>),
+    /// An array of this many items.
+    Array(usize),
+    /// An object of this many members.
+    Object(usize),
+}
+
 /// A step of a tape.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Token<'t> {
+enum Token<'t> {
     /// Null, or a boolean, number or text without a separate entry.
     Scalar(Scalar<'t>),
     /// A number that no other form holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
@@ -40,46 +50,36 @@ impl<'t> Tape<'t> {
         Self { tokens: Vec::with_capacity(32), texts: String::new() }
     }
 
-    #[inline]
-    pub(super) fn token(&self, at: usize) -> Token<'t> {
-        self.tokens.get(at).copied().unwrap_or(Token::Scalar(Scalar::Null))
-    }
-
-    /// Returns the text at a place, which a key always is.
-    #[inline]
-    pub(super) fn text(&self, at: usize) -> Option<&str> {
-        match self.token(at) {
-            Token::Scalar(Scalar::Text(text)) => Some(text),
-            Token::Copied { start, end } => self.texts.get(start..end),
-            _ => None,
+    /// Returns the value at an index.
+    pub(super) fn node(&self, at: usize) -> Node<'_> {
+        let text = |start, end| self.texts.get(start..end).unwrap_or_default();
+        match self.tokens.get(at).copied() {
+            Some(Token::Scalar(scalar)) => Node::Scalar(scalar),
+            Some(Token::Digits { start, end }) => Node::Scalar(Scalar::Digits(text(start, end))),
+            Some(Token::Copied { start, end }) => Node::Scalar(Scalar::Text(text(start, end))),
+            Some(Token::Array { items, .. }) => Node::Array(items as usize),
+            Some(Token::Object { members, .. }) => Node::Object(members as usize),
+            None => Node::Scalar(Scalar::Null),
         }
     }
 
     /// Returns the index after the value at an index.
     #[inline]
     pub(super) fn end(&self, at: usize) -> usize {
-        match self.token(at) {
-            Token::Array { end, .. } | Token::Object { end, .. } => end as usize,
+        match self.tokens.get(at) {
+            Some(Token::Array { end, .. } | Token::Object { end, .. }) => *end as usize,
             _ => at + 1,
         }
     }
 
-    /// Returns the value at a place, unless it is an array or an object.
-    pub(super) fn scalar(&self, at: usize) -> Option<Scalar<'_>> {
-        Some(match self.token(at) {
-            Token::Scalar(scalar) => scalar,
-            Token::Digits { start, end } => Scalar::Digits(self.texts.get(start..end)?),
-            Token::Copied { start, end } => Scalar::Text(self.texts.get(start..end)?),
-            Token::Array { .. } | Token::Object { .. } => return None,
-        })
-    }
-
-    /// Returns the value at a place.
+    /// Returns the value at an index as JSON.
     pub(super) fn value(&self, at: usize) -> Value {
-        match (self.scalar(at), self.token(at)) {
-            (Some(scalar), _) => scalar.value(),
-            (None, Token::Array { .. }) => Value::Array(self.items(at).map(|at| self.value(at)).collect()),
-            (None, _) => Value::Object(self.members(at).map(|(key, at)| (key.to_owned(), self.value(at))).collect()),
+        match self.node(at) {
+            Node::Scalar(scalar) => scalar.value(),
+            Node::Array(_) => Value::Array(self.items(at).map(|at| self.value(at)).collect()),
+            Node::Object(_) => {
+                Value::Object(self.members(at).map(|(key, at)| (key.to_owned(), self.value(at))).collect())
+            }
         }
     }
 
@@ -101,7 +101,8 @@ impl<'t> Tape<'t> {
         std::iter::from_fn(move || {
             let at = next;
             next = self.end(at + 1);
-            (at < end).then(|| (self.text(at).unwrap_or_default(), at + 1))
+            let Node::Scalar(Scalar::Text(key)) = self.node(at) else { return None };
+            (at < end).then_some((key, at + 1))
         })
     }
 
@@ -217,14 +218,14 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
         reading.enter()?;
         let start = tape.push(Token::Object { end: 0, members: 0 });
         let mut held = 0;
-        while let Some(key) = members.next_key_seed(KeySeed)? {
-            if held == 0 && is_number(&key) {
+        while let Some(key) = members.next_key::<Key<'t>>()? {
+            if held == 0 && key.is_number() {
                 let digits = members.next_value::<String>()?;
                 tape.tokens.truncate(start);
                 reading.leave();
                 return tape.number(&digits).map_err(A::Error::custom);
             }
-            match key {
+            match key.0 {
                 Cow::Borrowed(key) => drop(tape.push(Token::Scalar(Scalar::Text(key)))),
                 Cow::Owned(key) => tape.copy(&key),
             }

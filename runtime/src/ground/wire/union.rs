@@ -6,7 +6,7 @@ use super::Mismatch;
 use super::input::{Known, Recorded};
 use super::reading::{Counts, exceeds, worse};
 use super::scalar::Scalar;
-use super::tape::Token;
+use super::tape::Node;
 
 /// Reads a value as one of the branches of an untagged union.
 pub type ReadBranch<T> = fn(Recorded<'_>) -> Result<T, Mismatch>;
@@ -35,7 +35,7 @@ impl Index {
         let mut found = self.others.to_vec();
         for (key, value) in input.members().into_iter().flatten() {
             found.extend(self.of(key, None));
-            if let Some(Scalar::Text(text)) = value.scalar() {
+            if let Node::Scalar(Scalar::Text(text)) = value.node() {
                 found.extend(self.of(key, Some(text)));
             }
         }
@@ -62,7 +62,7 @@ pub fn pick<T: 'static>(
     }
     let read = |branch: usize| branches.get(branch).ok_or_else(worse).and_then(|read| read(input));
     if let ([only], None) = (candidates.as_slice(), rest) {
-        return read(*only).map_err(|mismatch| told(mismatch, input));
+        return read(*only).map_err(|mismatch| union_mismatch(mismatch, input));
     }
     let reading = input.reading;
     // The surrounding value may be read again, as another branch.
@@ -99,7 +99,7 @@ pub fn pick<T: 'static>(
     if let ([(_, only)], None, None) = (worth.as_slice(), &pick.best, rest) {
         reading.bound.set(bound);
         reading.counts.set(around);
-        return read(*only).map_err(|mismatch| told(pick.deepest(mismatch), input));
+        return read(*only).map_err(|mismatch| union_mismatch(pick.deepest(mismatch), input));
     }
     worth.sort_unstable();
     let is_new = !worth.is_empty();
@@ -116,7 +116,7 @@ pub fn pick<T: 'static>(
     reading.counts.set(around);
     let result = match (pick.best, pick.mismatch) {
         (Some(best), _) => Ok(best),
-        (None, mismatch) => Err(told(mismatch.unwrap_or_else(worse), input)),
+        (None, mismatch) => Err(union_mismatch(mismatch.unwrap_or_else(worse), input)),
     };
     if is_new && reading.trying.get() > 0 {
         let known = match &result {
@@ -131,7 +131,7 @@ pub fn pick<T: 'static>(
 }
 
 /// Returns the mismatch of a branch if it is inside the value; otherwise says that no alternative fits.
-fn told(mismatch: Mismatch, input: Recorded<'_>) -> Mismatch {
+fn union_mismatch(mismatch: Mismatch, input: Recorded<'_>) -> Mismatch {
     if mismatch.depth() > 0 { mismatch } else { input.expected("one of the alternatives") }
 }
 
@@ -179,13 +179,13 @@ impl<T> Pick<'_, T> {
 
     /// Takes any value of these kinds, if no branch keeps all of it.
     fn rest(&mut self, kinds: &[&str], branch: usize, wrap: fn(Value) -> T) {
-        let kind = match (self.input.scalar(), self.input.token()) {
-            (Some(Scalar::Null), _) => "null",
-            (Some(Scalar::Bool(_)), _) => "boolean",
-            (Some(Scalar::Text(_)), _) => "string",
-            (Some(_), _) => "number",
-            (None, Token::Array { .. }) => "array",
-            (None, _) => "object",
+        let kind = match self.input.node() {
+            Node::Scalar(Scalar::Null) => "null",
+            Node::Scalar(Scalar::Bool(_)) => "boolean",
+            Node::Scalar(Scalar::Text(_)) => "string",
+            Node::Scalar(_) => "number",
+            Node::Array(_) => "array",
+            Node::Object(_) => "object",
         };
         let is_exact = self.best.as_ref().is_some_and(|best| best.counts.lost == 0);
         if !is_exact && kinds.contains(&kind) {
