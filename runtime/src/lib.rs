@@ -55,15 +55,15 @@ pub mod __private {
 pub use call::events::ConnectionState;
 pub use call::{
     Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Caller, Cause, ConnectError,
-    ConnectErrorKind, Content, Dispatched, DynCallTool, Evidence, PassedInput, Progress, ProgressStream, ServerSpec,
-    Tool, ToolCall, ToolReply, ToolResult, ToolSpec, TypedCall, WithOptions, parse_arguments,
+    ConnectErrorKind, Content, Dispatched, DynCallTool, Evidence, PassedInput, Progress, ProgressStream,
+    PromptArgumentSpec, PromptSpec, ResourceTemplateSpec, ServerSpec, Tool, ToolCall, ToolReply, ToolResult, ToolSpec,
+    TypedCall, WithOptions, parse_arguments,
 };
+pub use client::catalog::Declared;
 pub use client::catalog::changes::ToolChanges;
-pub use client::catalog::declared::Declared;
 pub use client::catalog::notifications::{Notification, Notifications};
 pub use client::catalog::prompts::{GetPrompt, PromptMessage, PromptRequest, PromptResult};
 pub use client::catalog::resources::{ReadResource, ResourceContents, ResourceRequest, ResourceResult};
-pub use client::catalog::specs::{PromptArgumentSpec, PromptSpec, ResourceTemplateSpec};
 pub use client::catalog::subscriptions::ResourceUpdates;
 pub use client::{Client, ConnectReport, Servers, StateWatch};
 #[cfg(all(feature = "auth", feature = "keyring"))]

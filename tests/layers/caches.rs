@@ -231,14 +231,3 @@ async fn cached_reads_are_never_older_than_the_last_write() {
     assert_eq!(server.executions("set"), usize::try_from(WRITES).unwrap());
     assert!(executions * 2 < reads, "{executions} executions for {reads} reads: the cache is of no use");
 }
-
-#[tokio::test]
-async fn repeated_cache_layer_applies_to_the_tools_of_both() {
-    let (server, client) = served();
-    let cache = Cache::new(Duration::from_secs(60));
-    let stack = Stack::new(client).cache(cache.clone().tools(["get"])).cache(cache.tools(["list_*"]));
-    for _ in 0..2 {
-        stack.call_tool(untyped("get", json!({ "key": "a" }))).await.unwrap();
-    }
-    assert_eq!(server.executions("get"), 1);
-}

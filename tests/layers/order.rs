@@ -143,14 +143,25 @@ async fn invalid_layer_orders_are_refused() {
         retry(retry.clone()), total_cap(SOON) => ["Retry", "total_cap"];
         try_timeout(SOON), retry(retry.clone()) => ["try_timeout", "Retry"];
         try_timeout(SOON), approval(approval.clone()) => ["try_timeout", "Approval"];
-        cache(cache.clone()), cache(cache.clone()) => ["Cache", "used twice"];
     }
     assert_eq!(log.take(), [""; 0]);
-    let transaction = transacting(&log);
-    refused! { transaction(transaction.clone()), transaction(transaction.clone()) => ["Transaction", "used twice"]; }
-    // Of the outer one; the calls it stands around failed.
-    assert_eq!(log.take(), ["snapshot", "restored"]);
     assert_eq!(server.all_executions(), 0);
+}
+
+#[tokio::test]
+async fn cache_or_transaction_inside_its_clone_passes_calls_through() {
+    let (server, client) = served();
+    let log = Log::default();
+    let (cache, transaction) = (Cache::new(SOON), transacting(&log));
+    let twice = |stack: Stack<Client>| stack.cache(cache.clone()).transaction(transaction.clone());
+    let stack = twice(twice(Stack::new(client)));
+    let nested = Stack::new(stack.clone()).transaction(transaction.clone());
+    for _ in 0..2 {
+        stack.call_tool(get("a")).await.unwrap();
+        nested.call_tool(get("a")).await.unwrap();
+    }
+    assert_eq!(log.take(), ["snapshot"; 4]);
+    assert_eq!(server.executions("get"), 1);
 }
 
 #[tokio::test]

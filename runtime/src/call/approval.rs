@@ -50,9 +50,9 @@ impl ApprovalRequest {
     /// ```
     #[must_use]
     pub fn shown_arguments(&self, longest: usize) -> Value {
-        let mut shown = Value::Object(self.arguments.clone());
+        let mut arguments = Value::Object(self.arguments.clone());
         let mut lengths = Vec::new();
-        each_text(&mut shown, &mut |text| lengths.push(text.chars().count()));
+        each_text(&mut arguments, &mut |text| lengths.push(text.chars().count()));
         lengths.sort_unstable();
         let mut room = longest;
         let mut limit = usize::MAX;
@@ -64,8 +64,8 @@ impl ApprovalRequest {
             }
             room -= length;
         }
-        each_text(&mut shown, &mut |text| cut(text, limit));
-        shown
+        each_text(&mut arguments, &mut |text| cut(text, limit));
+        arguments
     }
 }
 

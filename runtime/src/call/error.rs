@@ -222,7 +222,7 @@ pub enum CallError {
     },
     /// The tool itself answered with an error (`isError`). The message is without the secrets of the server's
     /// configuration and cut; the result is as it came.
-    #[error("{}: `{}` returned an error: {}", .0.server, .0.tool, .0.shown())]
+    #[error("{}: `{}` returned an error: {}", .0.server, .0.tool, .0.error_text())]
     Tool(Box<ToolResult>),
     /// The result does not match the tool's `outputSchema`.
     #[error("{}: the result of `{}` does not match its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
@@ -303,24 +303,14 @@ impl CallError {
 
     /// Creates a [`Transport`](Self::Transport) error.
     pub fn transport(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Transport {
-            server: server.into(),
-            tool: tool.into(),
-            message: message.into(),
-            retry_after: None,
-            source: None,
-        }
+        let (server, tool, message) = (server.into(), tool.into(), message.into());
+        Self::Transport { server, tool, message, retry_after: None, source: None }
     }
 
     /// Creates an [`OutcomeUnknown`](Self::OutcomeUnknown) error.
     pub fn outcome_unknown(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::OutcomeUnknown {
-            server: server.into(),
-            tool: tool.into(),
-            message: message.into(),
-            retry_after: None,
-            source: None,
-        }
+        let (server, tool, message) = (server.into(), tool.into(), message.into());
+        Self::OutcomeUnknown { server, tool, message, retry_after: None, source: None }
     }
 
     /// Creates an [`Rpc`](Self::Rpc) error without data.

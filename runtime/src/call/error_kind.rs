@@ -1,7 +1,5 @@
 //! The kinds of errors of calls, for metrics.
 
-use std::fmt;
-
 use super::CallError;
 
 macro_rules! kinds {
@@ -68,8 +66,16 @@ kinds! {
     }
 }
 
-impl fmt::Display for CallErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+/// Implements `Display` with `as_str`.
+macro_rules! display_as_str {
+    ($($type:ty),+) => {$(
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )+};
 }
+pub(super) use display_as_str;
+
+display_as_str!(CallErrorKind);

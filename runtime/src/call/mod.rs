@@ -6,11 +6,9 @@ mod call_tool;
 mod caller;
 mod content;
 mod decode;
-mod encode;
 mod error;
 mod error_kind;
 pub(crate) mod events;
-mod input;
 mod offer;
 mod options;
 mod passage;
@@ -33,25 +31,22 @@ pub use caller::Caller;
 pub use content::Content;
 #[cfg(feature = "validation")]
 pub(crate) use decode::values;
-pub use decode::{decode, decode_wrapped};
 #[doc(hidden)]
-pub use encode::{encode, encode_wrapped};
+pub use decode::{decode, decode_wrapped, encode, encode_wrapped};
 #[cfg(feature = "validation")]
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched, Evidence};
 pub use error_kind::CallErrorKind;
 #[doc(hidden)]
-pub use input::PassedInput;
-#[doc(hidden)]
 pub use offer::Offer;
-pub use options::CallOptions;
+pub use options::{CallOptions, PassedInput};
 pub(crate) use passage::{Limit, Passage, Place, approved_call};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
 pub use reply::ToolReply;
 pub use result::ToolResult;
 pub(crate) use result::{INPUT_REQUIRED, object, string, take, take_list};
-pub use spec::{Annotations, ServerSpec, ToolSpec};
+pub use spec::{Annotations, PromptArgumentSpec, PromptSpec, ResourceTemplateSpec, ServerSpec, ToolSpec};
 pub use tool::{Tool, call, parse_arguments, place_of, print_arguments, read_arguments, send};
 pub use tool_call::{ServiceFuture, ToolCall};
 pub use typed_call::TypedCall;

@@ -137,17 +137,14 @@ impl Passage {
         Ok(())
     }
 
-    /// Enters a layer that must not be inside itself, because it would wait for itself.
-    ///
-    /// # Errors
-    /// Fails if the call has already passed this layer.
-    pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
+    /// Enters a layer that would wait for itself inside itself. Returns `false` if the call is inside it already.
+    pub(crate) fn enter_once(&mut self, id: usize) -> bool {
         let way = self.way_mut();
-        if way.within.contains(&id) {
-            return Err(format!("layer `{place}` is used twice; add it once"));
+        let is_new = !way.within.contains(&id);
+        if is_new {
+            way.within.push(id);
         }
-        way.within.push(id);
-        Ok(())
+        is_new
     }
 
     /// Sets the deadline of the call, unless it already has an earlier one.
@@ -273,10 +270,10 @@ mod tests {
         assert!(inside(Place::Cache, Place::Policy).is_err());
         assert!(inside(Place::Retry, Place::Retry).is_err());
         assert!(inside(Place::TryTimeout, Place::Cache).is_ok());
-        let said = inside(Place::TryTimeout, Place::Retry).expect_err("it is refused");
-        assert!(said.contains("`total_cap`"), "{said}");
-        let said = inside(Place::Retry, Place::Approval).expect_err("it is refused");
-        assert!(said.contains("Approval") && said.contains("Retry"), "{said}");
+        let reason = inside(Place::TryTimeout, Place::Retry).expect_err("it is refused");
+        assert!(reason.contains("`total_cap`"), "{reason}");
+        let reason = inside(Place::Retry, Place::Approval).expect_err("it is refused");
+        assert!(reason.contains("Approval") && reason.contains("Retry"), "{reason}");
     }
 
     #[test]

@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn reply_message_is_the_text_or_else_the_structured_content() {
-        let said = ToolReply::from(result(json!({ "content": [{ "type": "text", "text": "done" }] })));
-        assert_eq!((said.success, said.message.as_str()), (true, "done"));
+        let reply = ToolReply::from(result(json!({ "content": [{ "type": "text", "text": "done" }] })));
+        assert_eq!((reply.success, reply.message.as_str()), (true, "done"));
         let structured = ToolReply::from(result(json!({ "content": [], "structuredContent": { "n": 1 } })));
         assert_eq!(structured.message, r#"{"n":1}"#);
     }

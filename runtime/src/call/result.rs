@@ -103,7 +103,7 @@ impl ToolResult {
     }
 
     /// Returns the result as an error message shows it.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn error_text(&self) -> String {
         self.redactor.shown(&self.text(), LONGEST_MESSAGE)
     }
 
@@ -228,9 +228,9 @@ mod tests {
             "resultType": "input_required", "requestState": "opaque",
             "inputRequests": { "who": { "method": "elicitation/create", "params": { "message": "?" } } },
         });
-        let asked = ToolResult::from_json("s", "t", sent.clone());
-        assert!(asked.needs_input() && !asked.is_success());
-        assert_eq!(asked.to_json(), sent);
+        let result = ToolResult::from_json("s", "t", sent.clone());
+        assert!(result.needs_input() && !result.is_success());
+        assert_eq!(result.to_json(), sent);
         let done = ToolResult::from_json("s", "t", json!({ "content": [], "resultType": "complete" }));
         assert!(!done.needs_input() && done.is_success());
     }

@@ -11,7 +11,7 @@ use super::Client;
 use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
-use crate::call::events::{Invocation, Try};
+use crate::call::events::{Try, report};
 use crate::call::{Limit, Offer, ServiceFuture, wait};
 use crate::client::catalog::drift::Bound;
 use crate::connect::ask::Ask;
@@ -40,13 +40,7 @@ impl CallTool for Client {
         if call.passage.is_observed_by(observer) {
             return self.try_once(call, false).await;
         }
-        call.passage.observe_with(observer);
-        let invocation = Invocation::begin(observer, &call);
-        let outcome = self.try_once(call, true).await;
-        if let Some(invocation) = invocation {
-            invocation.end(&outcome);
-        }
-        outcome
+        report(observer, call, async |call| self.try_once(call, true).await).await
     }
 
     fn offer(&self) -> Offer {

@@ -8,7 +8,7 @@ use mcp_bindgen_model::{PolicyEffect, PolicyRule};
 use super::Client;
 use super::lease::Lease;
 use crate::call::Place;
-use crate::client::catalog::drift::{self, Bound, Demand};
+use crate::client::catalog::drift::{self, Bound};
 use crate::ground::deadline::Patience;
 use crate::ground::task::cancelled;
 use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall, ToolSpec};
@@ -109,7 +109,7 @@ impl Client {
 
     /// Checks that the live tool still matches the bound tool, if `drift` requires it.
     pub(crate) async fn check_drift(&self, call: &ToolCall) -> Result<(), CallError> {
-        let Some(bound) = self.bound(call)?.filter(|_| self.demand().refuses()) else { return Ok(()) };
+        let Some(bound) = self.bound(call)?.filter(|_| drift::refuses(self.config())) else { return Ok(()) };
         let limit = call.passage.limit();
         let (connection, patience) = self.ready_until(&call.tool, &call.options, limit).await?;
         self.compare(&connection, call, &bound, patience).await.map(drop)
@@ -139,21 +139,16 @@ impl Client {
         ))
     }
 
-    fn demand(&self) -> Demand {
-        Demand::of(self.config())
-    }
-
     /// Returns the bound tool of a call, if the configuration compares tools.
     ///
     /// # Errors
     /// Fails if a comparison is required, but no bound tool is known.
     pub(super) fn bound(&self, call: &ToolCall) -> Result<Option<Bound>, CallError> {
-        let demand = self.demand();
-        if !demand.looks() {
+        if !drift::compares(self.config()) {
             return Ok(None);
         }
         let bound = call.known().map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
-        if bound.is_none() && demand.refuses() {
+        if bound.is_none() && drift::refuses(self.config()) {
             return Err(CallError::denied(
                 self.name(),
                 &*call.tool,
@@ -175,21 +170,19 @@ impl Client {
         patience: Patience,
     ) -> Result<(Patience, Option<u64>), CallError> {
         connection.live_tools().bind(bound, drift::bindings_of(call, &self.baseline));
-        let demand = self.demand();
-        if !demand.refuses() {
+        if !drift::refuses(self.config()) {
             return Ok((patience, None));
         }
-        let terms = (&demand, &self.supervisor.status.drift);
-        let refusal = tokio::select! {
+        let allowed = tokio::select! {
             biased;
             () = cancelled(call.options.cancellation()) => return Err(self.cancelled(&call.tool, Dispatched::No)),
-            refusal = connection.live_tools().refusal(self.name(), connection, bound, terms, patience) => refusal,
+            allowed = connection.live_tools().allows(bound, patience) => allowed,
         };
         let (server, tool) = (self.name().to_owned(), call.tool.to_string());
-        match refusal {
+        match allowed {
             // That the server answered is a sign of progress.
-            Ok(drift::Looked { refusal: None, list }) => Ok((patience.renewed(), Some(list))),
-            Ok(drift::Looked { refusal: Some(changes), .. }) => {
+            Ok(Ok(list)) => Ok((patience.renewed(), Some(list))),
+            Ok(Err(changes)) => {
                 let message = format!("{changes}; review it and accept it with `mcp-bindgen sync`");
                 Err(CallError::Incompatible { server, tool, message })
             }

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::future::pending;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +14,11 @@ use tokio_util::sync::CancellationToken;
 use super::lease::Opened;
 use super::state::Status;
 use crate::ConnectionState;
-use crate::client::catalog::drift::{self, Demand};
+use crate::client::catalog::drift;
 use crate::client::catalog::{changes, notifications, subscriptions};
 use crate::connect::eras::establish;
 use crate::connect::options::ClientOptions;
+use crate::ground::backoff::with_jitter;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -176,7 +176,7 @@ impl Keeper {
         let patience = self.options.call_timeout(self.config.timeout);
         tokio::select! {
             _ = serving => End::Lost,
-            end = told(&mut self.orders, Some(opened)) => end,
+            end = ordered(&mut self.orders, Some(opened)) => end,
             () = idle(opened, self.options.idle_timeout) => End::Closed,
             () = unresponsive(opened, self.options.health_check, patience) => {
                 tracing::warn!(server = self.config.name, "the server stopped responding");
@@ -194,9 +194,11 @@ impl Keeper {
     async fn open(&mut self, patience: Duration) -> Option<Result<Opened, ConnectError>> {
         tokio::select! {
             biased;
-            _ = told(&mut self.orders, None) => None,
+            _ = ordered(&mut self.orders, None) => None,
             // Large, and in two places of a task that otherwise only waits.
-            outcome = Box::pin(establish((&self.config, &self.options), (&self.status.notices, self.status.limits.starts()), patience)) => Some(outcome.map(Opened::new)),
+            outcome = Box::pin(establish((&self.config, &self.options), (&self.status.notices, self.status.limits.starts()), patience)) => {
+                Some(outcome.map(|connection| Opened::new(connection, &self.config, &self.status.drift)))
+            }
         }
     }
 
@@ -207,7 +209,7 @@ impl Keeper {
         let mut last = None;
         for (number, pause) in (1..).zip(PAUSES) {
             tokio::select! {
-                _ = told(&mut self.orders, None) => return None,
+                _ = ordered(&mut self.orders, None) => return None,
                 () = sleep(with_jitter(pause)) => {}
             }
             let left = patience.saturating_sub(start.elapsed());
@@ -255,13 +257,11 @@ async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &
     if options.cassette.is_some() {
         return pending().await;
     }
-    let patience = || options.call_patience(config.timeout);
-    let live = (&*opened.live_tools, &*opened.connection);
-    drift::watch(&config.name, live, (&Demand::of(config), &status.drift), &status.tools, patience).await
+    drift::watch(&opened.live_tools, &status.tools, || options.call_patience(config.timeout)).await
 }
 
 /// Waits for an order that ends something: the connection `opened`, or the attempt to open one.
-async fn told(orders: &mut mpsc::UnboundedReceiver<Order>, opened: Option<&Opened>) -> End {
+async fn ordered(orders: &mut mpsc::UnboundedReceiver<Order>, opened: Option<&Opened>) -> End {
     loop {
         match orders.recv().await {
             Some(Order::Look) if opened.is_some_and(|opened| !opened.connection.is_open()) => return End::Lost,
@@ -289,10 +289,4 @@ async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Durati
             return;
         }
     }
-}
-
-/// Scales a pause randomly by 0.5 to 1.5, so that clients that failed together do not retry together.
-fn with_jitter(pause: Duration) -> Duration {
-    let share = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
-    pause / 2 + pause * share / 1000
 }

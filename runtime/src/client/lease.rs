@@ -4,9 +4,10 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_bindgen_model::ServerConfig;
 use tokio::time::Instant;
 
-use crate::client::catalog::drift::LiveTools;
+use crate::client::catalog::drift::{LiveTools, Reported};
 use crate::connect::connection::Connection;
 use crate::ground::sync::lock;
 
@@ -30,9 +31,11 @@ struct Activity {
 }
 
 impl Opened {
-    pub(super) fn new(connection: Connection) -> Self {
+    pub(super) fn new(connection: Connection, config: &Arc<ServerConfig>, reported: &Arc<Reported>) -> Self {
+        let connection = Arc::new(connection);
+        let live_tools = Arc::new(LiveTools::new(config.clone(), connection.clone(), reported.clone()));
         let activity = Activity { users: 0, was_used: false, since: Instant::now(), is_retired: false };
-        Self { connection: Arc::new(connection), live_tools: Arc::default(), activity: Arc::new(Mutex::new(activity)) }
+        Self { connection, live_tools, activity: Arc::new(Mutex::new(activity)) }
     }
 
     /// Returns the connection for requests, or `None` if it must not be used any more.

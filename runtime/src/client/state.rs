@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use crate::ConnectError;
 use crate::call::events::{ConnectionState, Observer};
 use crate::client::catalog::changes::Changes;
-use crate::client::catalog::drift::Told;
+use crate::client::catalog::drift::Reported;
 use crate::connect::limits::SharedLimits;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
@@ -56,7 +56,7 @@ pub(super) struct Status {
     pub(super) notices: Arc<Notices>,
     pub(super) limits: SharedLimits,
     /// The drift of tools that was reported.
-    pub(super) drift: Told,
+    pub(super) drift: Arc<Reported>,
 }
 
 impl Status {
@@ -69,7 +69,7 @@ impl Status {
             resources: Arc::default(),
             notices: Arc::default(),
             limits,
-            drift: Told::new(observer.clone()),
+            drift: Arc::new(Reported::new(observer.clone())),
             observer,
         }
     }
@@ -77,13 +77,13 @@ impl Status {
     /// Publishes the state of a keeper, with the error of a failed attempt. Updates from older keepers are ignored.
     pub(super) fn publish(&self, keeper: u64, state: ConnectionState, error: Option<&ConnectError>) {
         self.state.send_if_modified(|last| {
-            let is_news = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
-            if is_news {
+            let is_new = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
+            if is_new {
                 *last = Stamped { keeper, state };
                 // Before the next change can be noted.
                 self.observer.state_changed(state, error);
             }
-            is_news
+            is_new
         });
     }
 

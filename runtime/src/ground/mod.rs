@@ -1,5 +1,6 @@
 //! The lowest floor: time, tasks, redaction, exact reading and printing.
 
+pub(crate) mod backoff;
 pub(crate) mod contained;
 pub(crate) mod deadline;
 pub(crate) mod limiter;

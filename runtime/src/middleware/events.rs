@@ -6,7 +6,7 @@ use tracing::Instrument;
 
 use super::layer::{Around, Called};
 use crate::call::Place;
-use crate::call::events::{CallSpan, Invocation, Observer};
+use crate::call::events::{CallSpan, Observer, report};
 use crate::{CallError, ToolCall, ToolResult};
 
 /// A layer that reports each call once, from its beginning to its end, whatever the layers below do.
@@ -15,18 +15,16 @@ pub(super) struct Announced(pub(super) Arc<Observer>);
 impl Around for Announced {
     const PLACE: Option<Place> = Some(Place::Events);
 
-    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if call.passage.is_observed_by(&self.0) {
             return below.call(call).await;
         }
-        call.passage.observe_with(&self.0);
-        let invocation = Invocation::begin(&self.0, &call);
-        let span = CallSpan::of_all(&self.0, &call);
-        let outcome = below.call(call).instrument(span.span()).await;
-        span.end(&outcome);
-        if let Some(invocation) = invocation {
-            invocation.end(&outcome);
-        }
-        outcome
+        report(&self.0, call, async |call| {
+            let span = CallSpan::of_all(&self.0, &call);
+            let outcome = below.call(call).instrument(span.span()).await;
+            span.end(&outcome);
+            outcome
+        })
+        .await
     }
 }

@@ -18,19 +18,6 @@ pub(super) trait Around: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 }
 
-/// Passes a call through a layer to the service below.
-pub(super) fn through<L: Around>(layer: Arc<L>, mut call: ToolCall, below: Called) -> ServiceFuture {
-    Box::pin(async move {
-        let _life = call.passage.begin();
-        if let Some(place) = L::PLACE
-            && let Err(reason) = call.passage.enter(place)
-        {
-            return Err(CallError::denied(call.server, call.tool, reason));
-        }
-        layer.around(call, below).await
-    })
-}
-
 /// A service behind a pointer, around which layers are put. Cloning it is cheap.
 #[derive(Clone)]
 pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
@@ -50,7 +37,18 @@ impl Called {
     /// Puts a layer around the service.
     pub(super) fn within<L: Around>(self, layer: L) -> Self {
         let layer = Arc::new(layer);
-        Self(Arc::new(move |call| through(layer.clone(), call, self.clone())))
+        Self(Arc::new(move |mut call| {
+            let (layer, below) = (layer.clone(), self.clone());
+            Box::pin(async move {
+                let _life = call.passage.begin();
+                if let Some(place) = L::PLACE
+                    && let Err(reason) = call.passage.enter(place)
+                {
+                    return Err(CallError::denied(call.server, call.tool, reason));
+                }
+                layer.around(call, below).await
+            })
+        }))
     }
 
     /// Puts layers around the service, the first one outermost.

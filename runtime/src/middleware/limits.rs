@@ -1,10 +1,13 @@
-//! Timeouts of a call and of each attempt.
+//! Timeouts of a call and of each attempt, and a limit of calls in a time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_bindgen_model::Rate;
+
 use super::layer::{Around, Called};
-use crate::call::{Limit, Place};
+use crate::call::{Limit, Place, wait};
+use crate::ground::limiter::Limiter;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
 /// The extra time for a call that ends at its limit by itself, to report what was sent.
@@ -29,21 +32,47 @@ impl<const IS_WHOLE: bool> Bounded<IS_WHOLE> {
 impl<const IS_WHOLE: bool> Around for Bounded<IS_WHOLE> {
     const PLACE: Option<Place> = Some(if IS_WHOLE { Place::TotalCap } else { Place::TryTimeout });
 
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        bounded(call, below, self.0).await
+    /// Runs a call within the time. Clients and layers of this crate end in time and know what was sent; for other
+    /// services that is unknown.
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+        let limit = Limit::after(self.0);
+        call.passage.bound(limit);
+        let (server, tool) = (call.server.clone(), call.tool.clone());
+        let timeout = |dispatched| CallError::timeout(server, tool, limit.after, dispatched);
+        match limit.end.later(GRACE).bound(below.call(call)).await {
+            Some(Err(CallError::Timeout { dispatched, .. })) if limit.end.has_passed() => Err(timeout(dispatched)),
+            Some(outcome) => outcome,
+            None => Err(timeout(Dispatched::Unknown)),
+        }
     }
 }
 
-/// Runs a call within a time. Clients and layers of this crate end in time and know what was sent; for other services
-/// that is unknown.
-async fn bounded(mut call: ToolCall, below: Called, time: Duration) -> Result<ToolResult, CallError> {
-    let limit = Limit::after(time);
-    call.passage.bound(limit);
-    let (server, tool) = (call.server.clone(), call.tool.clone());
-    let timeout = |dispatched| CallError::timeout(server, tool, time, dispatched);
-    match limit.end.later(GRACE).bound(below.call(call)).await {
-        Some(Err(CallError::Timeout { dispatched, .. })) if limit.end.has_passed() => Err(timeout(dispatched)),
-        Some(outcome) => outcome,
-        None => Err(timeout(Dispatched::Unknown)),
+/// Limits the attempts of calls in a time. Further ones wait for their turn, within the time of the call. Clones count
+/// together. `limit` of a server's configuration separately limits the calls of its clients.
+///
+/// ```
+/// use mcp_bindgen_model::{Rate, ServerConfig};
+/// use mcp_bindgen_runtime::Client;
+/// use mcp_bindgen_runtime::middleware::{RateLimit, Stack};
+///
+/// let limit = RateLimit::new(Rate::parse("10/s").expect("it is a rate"));
+/// let stack = Stack::new(Client::new(ServerConfig::stdio("files", "my-mcp-server"))).rate_limit(limit);
+/// # let _ = stack;
+/// ```
+#[derive(Clone, Debug)]
+pub struct RateLimit(Arc<Limiter>);
+
+impl RateLimit {
+    /// Creates a separate limit.
+    #[must_use]
+    pub fn new(rate: Rate) -> Self {
+        Self(Arc::new(Limiter::new(rate)))
+    }
+}
+
+impl Around for RateLimit {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+        wait::within(&mut call, Duration::MAX, self.0.turn()).await?;
+        below.call(call).await
     }
 }

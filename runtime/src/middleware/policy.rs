@@ -176,9 +176,9 @@ impl Policy {
             Rule::Allow(_) | Rule::Deny(_) => Ok(Verdict::Allow),
             Rule::Sync(rule) => contained(|| rule(&CallFacts::of(call))),
             Rule::Async(rule) => {
-                let mut shown = call.clone();
-                shown.passage = Passage::default();
-                let verdict = contained_async(|| rule(shown));
+                let mut copy = call.clone();
+                copy.passage = Passage::default();
+                let verdict = contained_async(|| rule(copy));
                 match wait::aside(call, self.patience, verdict).await? {
                     Some(verdict) => verdict,
                     None => {

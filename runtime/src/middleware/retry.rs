@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
-use tower::util::rng::HasherRng;
 
 use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::Place;
+use crate::ground::backoff::{Backoff, with_jitter};
 use crate::ground::task::cancelled;
 use crate::rpc::transports::is_final;
 use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
@@ -17,8 +16,6 @@ use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispa
 const TRIES: usize = 3;
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
-/// How much of a pause is left to chance, so that those who failed together do not come back together.
-const JITTER: f64 = 0.5;
 
 /// Retries failed calls, with pauses that double: if nothing has reached the tool, or if that is unknown and the tool
 /// is marked read-only or idempotent. Answers of the server are never retried, nor are failures that another attempt
@@ -73,11 +70,6 @@ impl Retry {
         let hints = call.annotations();
         hints.read_only == Some(true) || hints.idempotent == Some(true) || self.repeatable.name(&call.tool)
     }
-
-    fn back_off(&self) -> Option<ExponentialBackoff> {
-        let maker = ExponentialBackoffMaker::new(self.shortest, self.longest, JITTER, HasherRng::new());
-        maker.ok().map(|mut maker| maker.make_backoff())
-    }
 }
 
 impl Default for Retry {
@@ -94,7 +86,7 @@ impl Around for Retry {
             left: self.tries.saturating_sub(1),
             given: call.options.clone(),
             start: Instant::now(),
-            back_off: None,
+            backoff: Backoff::new(self.shortest, self.longest),
             may_have_run: false,
             retry: self,
         };
@@ -129,7 +121,7 @@ struct Tries {
     left: usize,
     given: CallOptions,
     start: Instant,
-    back_off: Option<ExponentialBackoff>,
+    backoff: Backoff,
     may_have_run: bool,
 }
 
@@ -145,13 +137,8 @@ impl Tries {
             return None;
         }
         self.left -= 1;
-        if self.back_off.is_none() {
-            self.back_off = self.retry.back_off();
-        }
-        let own = self.back_off.as_mut().map(|back_off| back_off.next_backoff().deadline());
-        let own = own.map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()));
         let wanted = error.retry_after().unwrap_or_default();
-        let pause = own.max(wanted);
+        let pause = with_jitter(self.backoff.pause()).max(wanted);
         let given = self.given.given_total().map_or(Duration::MAX, |time| time.saturating_sub(self.start.elapsed()));
         let time_left = given.min(call.passage.limit().end.left());
         (wanted <= self.retry.longest && pause < time_left).then_some(pause)

@@ -71,8 +71,9 @@ impl SequentialDependency {
         }
     }
 
-    /// Counts calls separately for each scope, such as a user; by default for each [`Caller`](crate::Caller) that a call is made for. A call is denied if the closure panics. The 10,000
-    /// most recently used scopes are remembered; in a forgotten scope the prerequisites must succeed again.
+    /// Counts calls separately for each scope, such as a user; by default for each [`Caller`](crate::Caller) that a
+    /// call is made for. A call is denied if the closure panics. The 10,000 most recently used scopes are remembered;
+    /// in a forgotten scope the prerequisites must succeed again.
     #[must_use]
     pub fn scope(mut self, scope: impl Fn(&CallFacts<'_>) -> String + Send + Sync + 'static) -> Self {
         self.scope = Some(Arc::new(scope));
@@ -91,14 +92,11 @@ impl SequentialDependency {
         Ok((call.server.to_string(), scope))
     }
 
-    fn check(&self, known: Option<&Known>, call: &ToolCall) -> Result<(), CallError> {
-        let progress = known.map(|known| lock(known).clone()).unwrap_or_default();
-        let missing = self.after.iter().enumerate().find_map(|(index, after)| {
-            let progress = progress.get(index).copied().unwrap_or_default();
-            (!progress.has_succeeded).then_some((after, progress.running > 0))
-        });
-        let Some((after, is_running)) = missing else { return Ok(()) };
-        let state = if is_running { "it is still running" } else { "it has not run yet" };
+    fn check(&self, known: &Known, call: &ToolCall) -> Result<(), CallError> {
+        let known = lock(known);
+        let missing = self.after.iter().zip(&*known).find(|(_, progress)| !progress.has_succeeded);
+        let Some((after, progress)) = missing else { return Ok(()) };
+        let state = if progress.running > 0 { "it is still running" } else { "it has not run yet" };
         Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` must succeed first; {state}")))
     }
 
@@ -108,13 +106,10 @@ impl SequentialDependency {
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
     }
 
-    fn known(&self, key: &(String, String)) -> Option<Known> {
-        lock(&self.seen).get(key).cloned()
-    }
-
-    /// Returns the progress of a key, and remembers it if it is new.
-    fn remembered(&self, key: &(String, String), otherwise: impl FnOnce() -> Known) -> Known {
-        lock(&self.seen).get_or_insert_ref(key, otherwise).clone()
+    /// Returns the progress in a scope, and remembers it if it is new.
+    fn progress(&self, scope: (String, String)) -> Known {
+        let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
+        lock(&self.seen).get_or_insert(scope, new).clone()
     }
 }
 
@@ -141,13 +136,9 @@ impl Running {
     }
 
     fn note(&self, of_each: impl Fn(&mut Progress)) {
-        note(&self.known, &self.indices, of_each);
+        let mut known = lock(&self.known);
+        self.indices.iter().for_each(|index| known.get_mut(*index).map_or((), &of_each));
     }
-}
-
-fn note(known: &Known, indices: &[usize], of_each: impl Fn(&mut Progress)) {
-    let mut known = lock(known);
-    indices.iter().for_each(|index| known.get_mut(*index).map_or((), &of_each));
 }
 
 impl Drop for Running {
@@ -164,66 +155,15 @@ impl Around for SequentialDependency {
         if !waits && indices.is_empty() {
             return below.call(call).await;
         }
-        let key = self.key(&call)?;
+        let known = self.progress(self.key(&call)?);
         if waits {
-            self.check(self.known(&key).as_ref(), &call)?;
+            self.check(&known, &call)?;
         }
-        if indices.is_empty() {
-            return below.call(call).await;
-        }
-        let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
-        let running = Running::begin(self.remembered(&key, new), indices);
+        let running = Running::begin(known, indices);
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
             running.note(|progress| progress.has_succeeded = true);
-            // This entry was evicted for other scopes; a later call of this scope may have a new one.
-            if Arc::strong_count(&running.known) == 1 {
-                let current = self.remembered(&key, || running.known.clone());
-                note(&current, &running.indices, |progress| progress.has_succeeded = true);
-            }
         }
         outcome
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use tokio::sync::Semaphore;
-
-    use super::super::Stack;
-    use super::*;
-    use crate::CallTool;
-
-    /// A client whose calls in the scope `slow` wait for a permit.
-    struct Slow(Arc<Semaphore>);
-
-    impl CallTool for Slow {
-        async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-            if call.arguments.get("scope") == Some(&json!("slow")) {
-                self.0.acquire().await.expect("it is open").forget();
-            }
-            Ok(ToolResult::new(call.server, call.tool))
-        }
-    }
-
-    #[tokio::test]
-    async fn success_counts_though_its_scope_was_forgotten_during_the_call() {
-        let sequential = SequentialDependency::new("publish", ["build"])
-            .scope(|call| call.arguments.get("scope").map(ToString::to_string).unwrap_or_default());
-        let sequential = SequentialDependency { seen: Arc::new(Mutex::new(recent(NonZeroUsize::MIN))), ..sequential };
-        let permits = Arc::new(Semaphore::new(0));
-        let stack = Stack::new(Slow(permits.clone())).sequential(sequential);
-        let call = async |tool: &'static str, scope: &str| {
-            let arguments = [("scope".to_owned(), json!(scope))].into_iter().collect();
-            stack.call_tool(ToolCall::new("s", tool, arguments)).await
-        };
-        let (built, other) = tokio::join!(call("build", "slow"), async {
-            let other = call("build", "other").await;
-            permits.add_permits(2);
-            other
-        });
-        assert!(built.is_ok() && other.is_ok(), "{built:?} {other:?}");
-        call("publish", "slow").await.expect("its prerequisite has succeeded");
     }
 }

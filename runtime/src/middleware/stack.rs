@@ -39,8 +39,8 @@ use crate::{
 ///
 /// Thus a denied call asks for no approval, and a call without approval never waits for the server. Cached results are
 /// governed like fresh ones. Among several layers of one kind, the first is outermost. The shortest cap and timeout
-/// apply, and the last retry and validation. A transaction or a cache that is added twice, or with a clone of it, is
-/// one layer for the tools of both. Prompts and resources are passed through.
+/// apply, and the last retry and validation. A transaction or a cache inside a clone of itself passes calls through.
+/// Prompts and resources are passed through.
 ///
 /// ```
 /// use std::time::Duration;
@@ -121,12 +121,12 @@ impl<C: CallTool + 'static> Stack<C> {
 
     /// Adds a transaction.
     pub fn transaction(self, transaction: Transaction) -> Self {
-        self.with(|layers| add(&mut layers.transactions, transaction, Transaction::united_with))
+        self.with(|layers| layers.transactions.push(transaction))
     }
 
     /// Adds a cache.
     pub fn cache(self, cache: Cache) -> Self {
-        self.with(|layers| add(&mut layers.caches, cache, Cache::united_with))
+        self.with(|layers| layers.caches.push(cache))
     }
 
     /// Tries calls again.
@@ -174,14 +174,6 @@ impl<C> Stack<C> {
     /// Returns the service inside the layers.
     pub fn inner(&self) -> &C {
         &self.inner
-    }
-}
-
-/// Adds a layer, or merges it with an equal one.
-fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
-    match layers.iter_mut().find_map(|known| unite(known, &layer).map(|united| (known, united))) {
-        Some((known, united)) => *known = united,
-        None => layers.push(layer),
     }
 }
 

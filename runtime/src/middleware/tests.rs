@@ -1,11 +1,12 @@
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::{Cache, Calls, Policy, Retry, SequentialDependency, Stack};
-use crate::{Annotations, CallError, CallTool, Dispatched, ToolCall, ToolResult};
+use crate::{Annotations, CallError, CallOptions, CallTool, Dispatched, ToolCall, ToolResult};
 
 const SHORT: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_secs(60);
@@ -52,6 +53,100 @@ async fn unsent_last_attempt_leaves_earlier_outcomes_unknown() {
     assert!(matches!(error, CallError::Timeout { dispatched: Dispatched::Unknown, .. }), "{error:?}");
     let error = retried([earlier(), Err(CallError::rpc("s", "t", -32603, "no"))]).await.unwrap_err();
     assert!(matches!(error, CallError::Rpc { .. }), "the server answered: {error:?}");
+}
+
+#[tokio::test]
+async fn unknown_outcome_is_retried_for_read_only_or_idempotent_tools_alone() {
+    let is_retried = async |annotations| {
+        let outcomes = [Err(timeout(Dispatched::Unknown)), Ok(ToolResult::new("s", "t"))];
+        let stack = Stack::new(scripted(outcomes)).retry(Retry::new().pauses(SHORT, SHORT));
+        stack.call_tool(call().described(Annotations::listed(&annotations))).await.is_ok()
+    };
+    assert!(is_retried(json!({ "readOnlyHint": true })).await);
+    assert!(is_retried(json!({ "idempotentHint": true })).await);
+    assert!(!is_retried(json!({ "readOnlyHint": false, "idempotentHint": false })).await);
+    assert!(!is_retried(json!({})).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_pause_for_longer_each_time() {
+    let outcomes = [0, 1, 2].map(|_| Err(timeout(Dispatched::No)));
+    let begun = tokio::time::Instant::now();
+    let stack = Stack::new(scripted(outcomes)).retry(Retry::new().pauses(LONG, 4 * LONG));
+    stack.call_tool(call()).await.unwrap_err();
+    assert!((3 * LONG..5 * LONG).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+}
+
+/// A client whose first call takes `0` and then times out, and whose other calls succeed.
+struct FirstTimesOut(Duration, AtomicBool);
+
+impl CallTool for FirstTimesOut {
+    async fn call_tool(&self, _: ToolCall) -> Result<ToolResult, CallError> {
+        if self.1.swap(true, Ordering::Relaxed) {
+            return Ok(ToolResult::new("s", "t"));
+        }
+        tokio::time::sleep(self.0).await;
+        Err(timeout(Dispatched::Unknown))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn timeout_by_the_limit_of_a_call_is_not_shared_with_equal_calls() {
+    let outcomes = async |first: CallOptions, cap: Option<Duration>| {
+        let cache = Cache::new(LONG).tools(["t"]);
+        let stack = Stack::new(FirstTimesOut(10 * SHORT, AtomicBool::new(false))).cache(cache);
+        let stack = cap.into_iter().fold(stack, Stack::total_cap);
+        let (first, second) = tokio::join!(stack.call_tool(call().with(first)), async {
+            tokio::time::sleep(5 * SHORT).await;
+            stack.call_tool(call()).await
+        });
+        (first.is_ok(), second.is_ok())
+    };
+    let none = CallOptions::new;
+    assert_eq!(outcomes(none().timeout(10 * SHORT), None).await, (false, true));
+    assert_eq!(outcomes(none(), Some(10 * SHORT)).await, (false, true));
+    assert_eq!(outcomes(none(), None).await, (false, false), "the server's own timeout is that of all");
+}
+
+#[cfg(feature = "validation")]
+mod validation {
+    use super::super::Validate;
+    use super::*;
+    use crate::{ServerSpec, ToolSpec};
+
+    static SERVER: ServerSpec = ServerSpec::new("s");
+    static SPEC: ToolSpec =
+        ToolSpec::new("t", r#"{"properties": {"n": {"maximum": 9}}, "additionalProperties": false}"#)
+            .output_schema(r#"{"required": ["total"]}"#)
+            .viewed(r#"{"fixed": {"owner": "ada"}}"#, "{}");
+
+    async fn validated(arguments: Value, answer: Option<Value>) -> Result<ToolResult, CallError> {
+        let outcome = answer.map(|answer| Ok(ToolResult::from_json("s", "t", answer)));
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let stack = Stack::new(scripted(outcome)).validate(Validate::new());
+        stack.call_tool(ToolCall::bound(&SERVER, &SPEC, arguments)).await
+    }
+
+    #[tokio::test]
+    async fn invalid_arguments_are_not_sent() {
+        let error = validated(json!({ "n": 10 }), None).await.unwrap_err();
+        assert!(matches!(&error, CallError::InvalidArguments { pointer, .. } if pointer == "/n"), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn arguments_that_a_view_sets_are_not_validated() {
+        let answer = json!({ "structuredContent": { "total": 1 } });
+        validated(json!({ "n": 9, "owner": "ada" }), Some(answer.clone())).await.unwrap();
+        validated(json!({ "n": 9, "other": "ada" }), Some(answer)).await.unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn invalid_result_is_a_decode_error_and_a_request_for_input_is_not_validated() {
+        let error = validated(json!({}), Some(json!({ "structuredContent": {} }))).await.unwrap_err();
+        assert!(matches!(error, CallError::Decode { .. }), "{error:?}");
+        let request = json!({ "resultType": "input_required", "inputRequests": {} });
+        assert!(validated(json!({}), Some(request)).await.unwrap().needs_input());
+    }
 }
 
 #[tokio::test]

@@ -74,15 +74,6 @@ impl Transaction {
         self
     }
 
-    /// Merges two transactions with the same lock, because a transaction must not be inside itself.
-    pub(super) fn united_with(&self, other: &Self) -> Option<Self> {
-        Arc::ptr_eq(&self.turn, &other.turn).then(|| Self {
-            begin: self.begin.clone(),
-            tools: self.tools.as_ref().zip(other.tools.as_ref()).map(|(own, others)| own.or(others)),
-            turn: self.turn.clone(),
-        })
-    }
-
     fn begin(&self, call: &ToolCall) -> Result<Rollback, CallError> {
         let (server, tool) = (call.server.to_string(), call.tool.to_string());
         match contained(|| (self.begin)()) {
@@ -123,11 +114,9 @@ impl Around for Transaction {
     const PLACE: Option<Place> = Some(Place::Transaction);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if self.tools.as_ref().is_some_and(|tools| !tools.name(&call.tool)) {
+        let is_selected = self.tools.as_ref().is_none_or(|tools| tools.name(&call.tool));
+        if !is_selected || !call.passage.enter_once(Arc::as_ptr(&self.turn).addr()) {
             return below.call(call).await;
-        }
-        if let Err(reason) = call.passage.enter_once(Place::Transaction, Arc::as_ptr(&self.turn).addr()) {
-            return Err(CallError::denied(call.server, call.tool, reason));
         }
         let Some(_turn) = wait::within(&mut call, PATIENCE, self.turn.lock()).await? else {
             return Err(CallError::timeout(call.server, call.tool, PATIENCE, Dispatched::No));

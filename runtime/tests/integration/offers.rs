@@ -211,7 +211,7 @@ async fn unsupported_subscription_is_an_error_without_delay() {
         client.subscribe("note:///today").await.expect("it tells");
     }
     let error = Client::new(good(&mark)).subscribe("note:///today").await.expect_err("it has no resources");
-    assert_eq!(error.to_string(), "fixture: `note:///today`: the server does not offer news of resources");
+    assert_eq!(error.to_string(), "fixture: `note:///today`: the server does not offer changes of resources");
     assert_eq!(error.dispatched(), Dispatched::No);
 }
 

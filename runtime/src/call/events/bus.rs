@@ -12,54 +12,54 @@ use crate::ground::sync::{read, write};
 /// How many events wait for a listener; of more the oldest go.
 const UNREAD: usize = 1024;
 
-type Ear = broadcast::Sender<Arc<Event>>;
+type Subscriber = broadcast::Sender<Arc<Event>>;
 
 /// Delivers the events of one client to its listeners. Each listener has its own ring, so one ring can receive the
 /// events of several clients.
 #[derive(Default)]
 pub(super) struct Bus {
-    ears: RwLock<Vec<Ear>>,
-    is_heard: AtomicBool,
+    subscribers: RwLock<Vec<Subscriber>>,
+    has_subscribers: AtomicBool,
 }
 
 impl Bus {
     /// Returns `true` if an event is worth to be made; may be true for a while after the last listener has gone.
-    pub(super) fn is_heard(&self) -> bool {
-        self.is_heard.load(Ordering::Relaxed)
+    pub(super) fn has_subscribers(&self) -> bool {
+        self.has_subscribers.load(Ordering::Relaxed)
     }
 
     /// Sends an event to all listeners. Without listeners the event is not created.
     pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
-        if !self.is_heard() {
+        if !self.has_subscribers() {
             return;
         }
         let event = Arc::new(event());
-        let mut is_anybody_gone = false;
-        for ear in &*read(&self.ears) {
-            is_anybody_gone |= ear.send(event.clone()).is_err();
+        let mut is_any_gone = false;
+        for subscriber in &*read(&self.subscribers) {
+            is_any_gone |= subscriber.send(event.clone()).is_err();
         }
-        if is_anybody_gone {
+        if is_any_gone {
             self.change(|_| {});
         }
     }
 
-    fn add(&self, ear: Ear) {
-        self.change(|ears| ears.push(ear));
+    fn add(&self, subscriber: Subscriber) {
+        self.change(|subscribers| subscribers.push(subscriber));
     }
 
-    /// Changes who listens, and forgets those who have gone.
-    fn change(&self, change: impl FnOnce(&mut Vec<Ear>)) {
-        let mut ears = write(&self.ears);
-        ears.retain(|ear| ear.receiver_count() > 0);
-        change(&mut ears);
-        self.is_heard.store(!ears.is_empty(), Ordering::Relaxed);
+    /// Changes the subscribers, and removes those that are gone.
+    fn change(&self, change: impl FnOnce(&mut Vec<Subscriber>)) {
+        let mut subscribers = write(&self.subscribers);
+        subscribers.retain(|subscriber| subscriber.receiver_count() > 0);
+        change(&mut subscribers);
+        self.has_subscribers.store(!subscribers.is_empty(), Ordering::Relaxed);
     }
 }
 
 /// Listens to several at once.
 pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
-    let (ear, events) = broadcast::channel(UNREAD);
-    buses.for_each(|bus| bus.add(ear.clone()));
+    let (subscriber, events) = broadcast::channel(UNREAD);
+    buses.for_each(|bus| bus.add(subscriber.clone()));
     Events(events)
 }
 
@@ -112,12 +112,12 @@ mod tests {
         let (mut slow, gone) = (listen([&bus].into_iter()), listen([&bus].into_iter()));
         drop(gone);
         (0..UNREAD + 6).for_each(|number| bus.publish(|| event(number)));
-        assert_eq!(bus.ears.read().unwrap().len(), 1, "who has gone is forgotten");
+        assert_eq!(bus.subscribers.read().unwrap().len(), 1, "who has gone is forgotten");
         assert_eq!(slow.next().await, Some(Event::Lagged(Lagged { missed: 6 })));
         assert_eq!(slow.next().await, Some(event(6)));
         drop(slow);
         bus.publish(|| event(0));
-        assert!(!bus.is_heard());
+        assert!(!bus.has_subscribers());
     }
 
     #[tokio::test]

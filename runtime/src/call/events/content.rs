@@ -17,22 +17,22 @@ const CUT: &str = "…";
 
 /// Returns a copy of limited size without secrets: known values, values under secret keys, and values that look like
 /// secrets.
-pub(super) fn shown(redactor: &Redactor, value: &Value) -> Value {
-    Showing { redactor, left: MOST, depth: 0 }.value("", value)
+pub(super) fn redacted(redactor: &Redactor, value: &Value) -> Value {
+    Copying { redactor, left: MOST, depth: 0 }.value("", value)
 }
 
-/// Copies an object like [`shown`].
-pub(super) fn shown_object(redactor: &Redactor, object: &Map<String, Value>) -> Map<String, Value> {
-    Showing { redactor, left: MOST, depth: 0 }.object(object)
+/// Copies an object like [`redacted`].
+pub(super) fn redacted_object(redactor: &Redactor, object: &Map<String, Value>) -> Map<String, Value> {
+    Copying { redactor, left: MOST, depth: 0 }.object(object)
 }
 
-struct Showing<'r> {
+struct Copying<'r> {
     redactor: &'r Redactor,
     left: usize,
     depth: usize,
 }
 
-impl Showing<'_> {
+impl Copying<'_> {
     fn value(&mut self, key: &str, value: &Value) -> Value {
         let is_nothing = matches!(value, Value::Null | Value::Bool(_));
         if is_secret_key(key) && !is_nothing {
@@ -83,15 +83,15 @@ impl Showing<'_> {
                 break;
             }
             // A key may be a secret itself.
-            let shown = self.text("", key);
-            copied.insert(shown, self.value(key, value));
+            let name = self.text("", key);
+            copied.insert(name, self.value(key, value));
         }
         copied
     }
 
     fn text(&mut self, key: &str, text: &str) -> String {
         let longest = LONGEST_TEXT.min(self.left);
-        let shown = match self.as_json(text) {
+        let text = match self.as_json(text) {
             Some(json) => json,
             None => {
                 // Known secrets are removed before truncation, recognizable ones before the last truncation.
@@ -99,9 +99,9 @@ impl Showing<'_> {
                 without_secrets(key, &known_hidden, REDACTED).into_owned()
             }
         };
-        let kept = match shown.char_indices().nth(longest) {
-            Some((end, _)) => format!("{}{CUT}", shown.get(..end).unwrap_or_default()),
-            None => shown,
+        let kept = match text.char_indices().nth(longest) {
+            Some((end, _)) => format!("{}{CUT}", text.get(..end).unwrap_or_default()),
+            None => text,
         };
         self.spend(kept.len() + 2);
         kept
@@ -114,7 +114,7 @@ impl Showing<'_> {
             return None;
         }
         let value: Value = serde_json::from_str(text).ok()?;
-        let mut within = Showing { redactor: self.redactor, left: self.left.min(LONGEST_TEXT), depth: self.depth + 1 };
+        let mut within = Copying { redactor: self.redactor, left: self.left.min(LONGEST_TEXT), depth: self.depth + 1 };
         Some(within.value("", &value).to_string())
     }
 
@@ -150,7 +150,7 @@ mod tests {
             "[redacted]": "x", "text": "{\"client_secret\":\"[redacted]\",\"page\":2}",
             "list": [{ "auth_token": REDACTED }, REDACTED],
         });
-        assert_eq!(shown(&redactor(), &value), expected);
+        assert_eq!(redacted(&redactor(), &value), expected);
     }
 
     #[test]
@@ -163,10 +163,10 @@ mod tests {
         }
         let wide: Vec<Value> = (0..100_000).map(|number| json!({ "n": number, "t": "some text" })).collect();
         for value in [json!(long), json!(token), deep, json!(wide), json!({ "data": "=".repeat(1 << 20) })] {
-            let shown = shown(&redactor(), &value).to_string();
-            assert!(shown.len() < 3 * MOST, "{} bytes", shown.len());
-            assert!(!shown.contains("hunt") && !shown.contains("ghp"), "{}", &shown[shown.len() - 100..]);
-            assert!(shown.contains(CUT), "{}", &shown[..100]);
+            let copied = redacted(&redactor(), &value).to_string();
+            assert!(copied.len() < 3 * MOST, "{} bytes", copied.len());
+            assert!(!copied.contains("hunt") && !copied.contains("ghp"), "{}", &copied[copied.len() - 100..]);
+            assert!(copied.contains(CUT), "{}", &copied[..100]);
         }
     }
 }

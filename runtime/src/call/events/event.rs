@@ -1,12 +1,12 @@
 //! Events for observers.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::call::INPUT_REQUIRED;
+use crate::call::error_kind::display_as_str;
 use crate::{CallError, CallErrorKind, Caller, ConnectionState, Dispatched, ToolCall, ToolResult};
 
 /// An event. It contains no secrets of the configuration, and contents of calls only with
@@ -141,12 +141,6 @@ impl CallKind {
     }
 }
 
-impl fmt::Display for CallKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// The caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -176,12 +170,6 @@ impl CallSource {
             Self::Untyped => "untyped",
             Self::Named(name) => name,
         }
-    }
-}
-
-impl fmt::Display for CallSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -245,8 +233,4 @@ impl CallOutcome {
     }
 }
 
-impl fmt::Display for CallOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+display_as_str!(CallKind, CallSource, CallOutcome);

@@ -1,6 +1,6 @@
 //! Reports a call to observers: the whole call, and each attempt of a client.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -8,13 +8,28 @@ use tokio::time::Instant;
 use tracing::Span;
 
 use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
-use super::metrics::{self, Timing};
+use super::metrics;
 use super::observer::Observer;
 use super::spans::CallSpan;
 use crate::{CallError, ToolCall, ToolResult};
 
-/// A call of the program. It reports one outcome to observers, even if the program drops the call.
-pub(crate) struct Invocation {
+/// Makes a call, and reports its outcome to the observer, even if the program drops it.
+pub(crate) async fn report(
+    observer: &Arc<Observer>,
+    mut call: ToolCall,
+    make: impl AsyncFnOnce(ToolCall) -> Result<ToolResult, CallError>,
+) -> Result<ToolResult, CallError> {
+    call.passage.observe_with(observer);
+    let invocation = Invocation::begin(observer, &call);
+    let outcome = make(call).await;
+    if let Some(invocation) = invocation {
+        invocation.end(&outcome);
+    }
+    outcome
+}
+
+/// A call of the program, which is reported once.
+struct Invocation {
     observer: Arc<Observer>,
     is_bound: bool,
     begun: Instant,
@@ -24,9 +39,9 @@ pub(crate) struct Invocation {
 
 impl Invocation {
     /// Begins a call; returns `None` if nothing observes it.
-    pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
-        let is_heard = observer.bus.is_heard();
-        (is_heard || metrics::ARE_KEPT).then(|| Self {
+    fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
+        let has_subscribers = observer.bus.has_subscribers();
+        (has_subscribers || metrics::ARE_KEPT).then(|| Self {
             observer: observer.clone(),
             is_bound: call.spec.is_some(),
             begun: Instant::now(),
@@ -41,19 +56,19 @@ impl Invocation {
                 caller: call.caller().cloned(),
                 duration: Duration::ZERO,
                 outcome: CallOutcome::Dropped,
-                arguments: if is_heard { observer.arguments(&call.arguments) } else { None },
+                arguments: if has_subscribers { observer.arguments(&call.arguments) } else { None },
                 result: None,
             }),
         })
     }
 
-    pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
+    fn end(mut self, outcome: &Result<ToolResult, CallError>) {
         let result = || self.observer.result(outcome.as_ref().ok()?);
-        let result = if self.observer.bus.is_heard() { result() } else { None };
-        self.tell(CallOutcome::of(outcome), result);
+        let result = if self.observer.bus.has_subscribers() { result() } else { None };
+        self.publish(CallOutcome::of(outcome), result);
     }
 
-    fn tell(&mut self, outcome: CallOutcome, result: Option<Value>) {
+    fn publish(&mut self, outcome: CallOutcome, result: Option<Value>) {
         let Some(event) = self.event.take() else { return };
         metrics::call_ended(&event.server, &event.tool, self.is_bound, outcome);
         let duration = self.begun.elapsed();
@@ -63,28 +78,30 @@ impl Invocation {
 
 impl Drop for Invocation {
     fn drop(&mut self) {
-        self.tell(CallOutcome::Dropped, None);
+        self.publish(CallOutcome::Dropped, None);
     }
 }
 
 /// One try of a client to make a call.
 pub(crate) struct Try {
     observer: Arc<Observer>,
+    is_bound: bool,
     span: CallSpan,
-    timing: Timing,
+    /// When the request was sent, and the protocol version.
+    sent: OnceLock<(Instant, String)>,
 }
 
 impl Try {
     /// Begins an attempt; `is_all` is `true` if no layer around the client reports the call.
     pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
-        let timing = Timing::of(observer.name(&call.tool), call.spec.is_some());
-        Self { observer: observer.clone(), span: CallSpan::of_try(observer, call, is_all), timing }
+        let span = CallSpan::of_try(observer, call, is_all);
+        Self { observer: observer.clone(), is_bound: call.spec.is_some(), span, sent: OnceLock::new() }
     }
 
     /// Records the protocol version right before the request is sent.
     pub(crate) fn connected(&self, protocol_version: &str) {
         self.span.connected(protocol_version);
-        self.timing.begin(protocol_version);
+        self.sent.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
     }
 
     pub(crate) fn span(&self) -> Span {
@@ -92,8 +109,9 @@ impl Try {
     }
 
     pub(crate) fn end(self, outcome: &Result<ToolResult, CallError>) {
-        let Observer { endpoint, .. } = &*self.observer;
-        self.timing.end(self.observer.server(), endpoint, CallOutcome::of(outcome), outcome.as_ref().err());
+        if let Some((begun, protocol_version)) = self.sent.into_inner() {
+            metrics::request_ended(&self.observer, self.is_bound, begun.elapsed(), protocol_version, outcome);
+        }
         self.span.end(outcome);
     }
 }

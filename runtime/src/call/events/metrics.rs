@@ -2,16 +2,15 @@
 //! OpenTelemetry's semantic conventions for MCP, if they define them. Labels have few values: none contains text of a
 //! server or a model.
 
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 use std::time::Duration;
 
 use metrics::{Label, Unit, counter, describe_counter, describe_histogram, histogram};
-use tokio::time::Instant;
 
-use super::endpoint::Endpoint;
 use super::event::CallOutcome;
+use super::observer::Observer;
 use super::{METHOD, OPERATION};
-use crate::{CallError, CallErrorKind, ConnectionState};
+use crate::{CallError, CallErrorKind, ConnectionState, ToolResult};
 
 pub(super) const ARE_KEPT: bool = true;
 
@@ -47,9 +46,9 @@ pub(super) fn state_changed(server: &str, state: ConnectionState) {
     counter!(STATE_CHANGES, "mcp_bindgen.server" => server.to_owned(), "mcp_bindgen.state" => state).increment(1);
 }
 
-pub(super) fn session_ended(server: &str, endpoint: &Endpoint, after: Duration, was_lost: bool) {
+pub(super) fn session_ended(observer: &Observer, after: Duration, was_lost: bool) {
     describe();
-    let mut labels = labels_of(server, endpoint);
+    let mut labels = labels_of(observer);
     labels.extend(was_lost.then(|| Label::from_static_parts("error.type", "connection_lost")));
     histogram!(SESSION_DURATION, labels).record(after);
 }
@@ -64,46 +63,37 @@ pub(super) fn call_ended(server: &str, tool: &str, is_bound: bool, outcome: Call
     counter!(CALLS, labels).increment(1);
 }
 
-/// How long one request takes.
-pub(super) struct Timing {
-    tool: String,
+/// Records a request of a call, which took this long.
+pub(super) fn request_ended(
+    observer: &Observer,
     is_bound: bool,
-    begun: OnceLock<(Instant, String)>,
+    duration: Duration,
+    protocol_version: String,
+    outcome: &Result<ToolResult, CallError>,
+) {
+    describe();
+    let (tool, ended) =
+        (outcome.as_ref().map_or_else(CallError::tool, |result| &result.tool), CallOutcome::of(outcome));
+    let mut labels = labels_of(observer);
+    labels.extend([
+        Label::from_static_parts("mcp.method.name", METHOD),
+        Label::from_static_parts("gen_ai.operation.name", OPERATION),
+        Label::new("mcp.protocol.version", protocol_version),
+        tool_label(&observer.name(tool), is_bound, ended),
+    ]);
+    if let Err(CallError::Rpc { code, .. }) = outcome {
+        let code = if KNOWN_CODES.contains(code) { code.to_string() } else { OTHER.to_owned() };
+        labels.push(Label::new("rpc.response.status_code", code.clone()));
+        labels.push(Label::new("error.type", code));
+    } else if ended.is_failure() {
+        labels.push(Label::from_static_parts("error.type", ended.as_str()));
+    }
+    histogram!(OPERATION_DURATION, labels).record(duration);
 }
 
-impl Timing {
-    pub(super) fn of(tool: String, is_bound: bool) -> Self {
-        Self { tool, is_bound, begun: OnceLock::new() }
-    }
-
-    pub(super) fn begin(&self, protocol_version: &str) {
-        self.begun.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
-    }
-
-    /// Records the end of a call, unless no request was made for it.
-    pub(super) fn end(self, server: &str, endpoint: &Endpoint, outcome: CallOutcome, error: Option<&CallError>) {
-        let Some((begun, protocol_version)) = self.begun.get() else { return };
-        describe();
-        let mut labels = labels_of(server, endpoint);
-        labels.extend([
-            Label::from_static_parts("mcp.method.name", METHOD),
-            Label::from_static_parts("gen_ai.operation.name", OPERATION),
-            Label::new("mcp.protocol.version", protocol_version.clone()),
-            tool_label(&self.tool, self.is_bound, outcome),
-        ]);
-        if let Some(CallError::Rpc { code, .. }) = error {
-            let code = if KNOWN_CODES.contains(code) { code.to_string() } else { OTHER.to_owned() };
-            labels.push(Label::new("rpc.response.status_code", code.clone()));
-            labels.push(Label::new("error.type", code));
-        } else if outcome.is_failure() {
-            labels.push(Label::from_static_parts("error.type", outcome.as_str()));
-        }
-        histogram!(OPERATION_DURATION, labels).record(begun.elapsed());
-    }
-}
-
-fn labels_of(server: &str, endpoint: &Endpoint) -> Vec<Label> {
-    let mut labels = vec![Label::new("mcp_bindgen.server", server.to_owned())];
+fn labels_of(observer: &Observer) -> Vec<Label> {
+    let endpoint = &observer.endpoint;
+    let mut labels = vec![Label::new("mcp_bindgen.server", observer.server().to_owned())];
     labels.extend(endpoint.transport.map(|transport| Label::from_static_parts("network.transport", transport)));
     labels.extend(endpoint.address.clone().map(|address| Label::new("server.address", address)));
     labels.extend(endpoint.port.map(|port| Label::new("server.port", port.to_string())));

@@ -4,7 +4,6 @@ mod bus;
 mod content;
 mod endpoint;
 mod event;
-mod hosted;
 mod invocation;
 #[cfg(feature = "metrics")]
 mod metrics;
@@ -19,11 +18,10 @@ pub use event::{
     ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked,
     ToolsChanged,
 };
-pub use hosted::HostedObserver;
-pub(crate) use invocation::{Invocation, Try};
+pub(crate) use invocation::{Try, report};
+pub use observer::HostedObserver;
 pub(crate) use observer::{Observer, subscribe_to_all};
-pub(crate) use spans::CallSpan;
-pub(crate) use spans::note_request;
+pub(crate) use spans::{CallSpan, note_request};
 
 /// The names of a call, in traces and metrics (semantic conventions of OpenTelemetry).
 const METHOD: &str = "tools/call";

@@ -1,6 +1,6 @@
 //! Reports the events of a client.
 
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use mcp_bindgen_model::ServerConfig;
@@ -9,9 +9,12 @@ use serde_json::{Map, Value};
 use super::bus::{Bus, Events, listen};
 use super::content;
 use super::endpoint::Endpoint;
-use super::event::{ApprovalAsked, CallKind, DriftDetected, Event, ServerStateChanged, ToolsChanged};
+use super::event::{
+    ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, ServerStateChanged, ToolInvoked,
+    ToolsChanged,
+};
 use super::metrics;
-use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
+use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor, debug_as};
 use crate::ground::sync::{read, write};
 use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
 
@@ -89,13 +92,13 @@ impl Observer {
     /// They are unknown before the first connection of a client whose configuration has placeholders.
     pub(super) fn arguments(&self, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
-        Some(content::shown_object(&redactor, arguments))
+        Some(content::redacted_object(&redactor, arguments))
     }
 
     /// Returns a redacted result under the conditions of [`arguments`](Self::arguments).
     pub(super) fn result(&self, result: &ToolResult) -> Option<Value> {
         let redactor = self.redactor().filter(|_| self.records_content)?;
-        Some(content::shown(&redactor, &result.to_json()))
+        Some(content::redacted(&redactor, &result.to_json()))
     }
 
     pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {
@@ -108,7 +111,7 @@ impl Observer {
 
     /// Records the end of an open connection.
     pub(crate) fn session_ended(&self, after: Duration, was_lost: bool) {
-        metrics::session_ended(self.server(), &self.endpoint, after, was_lost);
+        metrics::session_ended(self, after, was_lost);
     }
 
     pub(crate) fn tools_changed(&self) {
@@ -144,6 +147,39 @@ pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o Observer>
     listen(observers.map(|observer| &observer.bus))
 }
 
+/// Reports the calls that a provider made itself, as its responses show them. Clones share their subscribers.
+#[doc(hidden)]
+#[derive(Clone, Default)]
+pub struct HostedObserver(Arc<Observer>);
+
+impl HostedObserver {
+    /// Subscribes to the calls.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.0.subscribe()
+    }
+
+    /// Reports a call; `source` is the name of the provider.
+    pub fn called(&self, source: &str, server: &str, tool: &str, is_error: bool) {
+        self.0.bus.publish(|| {
+            let outcome = if is_error { CallOutcome::ToolError } else { CallOutcome::Success };
+            Event::ToolInvoked(ToolInvoked {
+                server: self.0.name(server),
+                tool: self.0.name(tool),
+                kind: CallKind::Hosted,
+                source: CallSource::Named(source.to_owned()),
+                caller: None,
+                duration: Duration::ZERO,
+                outcome,
+                arguments: None,
+                result: None,
+            })
+        });
+    }
+}
+
+debug_as!(HostedObserver, "HostedObserver");
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +190,7 @@ mod tests {
         let observer = Observer::new(&config, false);
         let mut events = observer.subscribe();
         observer.drift_detected("t\u{1b}[31m", &format!("hunter22-5a7c9e1b {}", "x".repeat(9000)), true, false);
-        let Some(Event::DriftDetected(drift)) = events.next().await else { panic!("nothing is told") };
+        let Some(Event::DriftDetected(drift)) = events.next().await else { panic!("no event") };
         assert_eq!((drift.server.as_str(), drift.is_breaking, drift.is_refused), ("s", true, false));
         assert!(drift.change.starts_with("[redacted] xxx") && drift.change.len() < 3000, "{}", drift.change);
         assert!(!drift.tool.contains('\u{1b}'), "{}", drift.tool);

@@ -24,7 +24,6 @@ mod dialect;
 mod expansion;
 mod links;
 mod mend;
-mod unusable;
 mod validator;
 mod violation;
 
@@ -33,9 +32,8 @@ use serde_json::Value;
 use crate::ground::redact::Redactor;
 use crate::{ToolResult, ToolSpec};
 
-pub use unusable::{Skipped, UnusableSchema};
 pub use validator::Validator;
-pub use violation::Violation;
+pub use violation::{Skipped, UnusableSchema, Violation};
 
 /// Why a value was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

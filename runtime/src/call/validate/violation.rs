@@ -1,4 +1,4 @@
-//! Short descriptions of violations: values and schemas are large and untrusted.
+//! Short descriptions of violations and of unusable schemas: values and schemas are large and untrusted.
 
 use std::fmt;
 
@@ -108,4 +108,43 @@ pub(super) fn brief(text: &str, longest: usize) -> String {
         Some((end, _)) => format!("{}…", text.split_at(end).0),
         None => text,
     }
+}
+
+/// A part of a schema that is not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// The position in the schema, as a JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// The value at the place as JSON, shortened.
+    pub value: String,
+    /// Why it is not checked.
+    pub reason: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}: {}", self.value, crate::call::place(&self.pointer), self.reason)
+    }
+}
+
+/// A schema that cannot be used, because a part of it is missing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", place(.pointer))]
+#[non_exhaustive]
+pub struct UnusableSchema {
+    /// The position in the schema, as a JSON pointer (RFC 6901); empty if unknown.
+    pub pointer: String,
+    /// The fault.
+    pub message: String,
+}
+
+impl UnusableSchema {
+    pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
+        Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_MESSAGE) }
+    }
+}
+
+fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" (at `{}`)", mcp_bindgen_model::printable(pointer)) }
 }

@@ -1,13 +1,11 @@
-//! The lists of a server, as it sends them.
+//! A server's description of itself, and its lists, as it sends them.
 
 pub(crate) mod changes;
-pub(crate) mod declared;
 pub(crate) mod drift;
 pub(crate) mod notifications;
 mod pauses;
 pub(crate) mod prompts;
 pub(crate) mod resources;
-pub(crate) mod specs;
 pub(crate) mod subscriptions;
 
 use std::collections::HashSet;
@@ -16,7 +14,6 @@ use std::time::Duration;
 use mcp_bindgen_model::Snapshot;
 use serde_json::Value;
 
-use self::declared::Declared;
 use crate::connect::connection::{Connection, Listing};
 use crate::connect::kept_lists::{ListTerms, Terms};
 use crate::ground::deadline::Patience;
@@ -104,8 +101,8 @@ impl Client {
         let mut resource_templates = declared_list(self, &connection, Listing::ResourceTemplates).await?;
         // A snapshot is kept with the code: a server that repeats its key must not put it there.
         let mut skills = declared_list(self, &connection, Listing::Skills).await?;
-        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain(&mut skills);
-        said.for_each(|value| connection.link.notes.redactor().description(value));
+        let declared = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain(&mut skills);
+        declared.for_each(|value| connection.link.notes.redactor().description(value));
         let Declared { protocol_version, server_info, capabilities, instructions } = Declared::by(&connection);
         Ok(Snapshot {
             server: Some(self.name().to_owned()),
@@ -120,6 +117,56 @@ impl Client {
             skills,
             ..Snapshot::default()
         })
+    }
+}
+
+/// A server's description of itself when it is connected to, as it sent it but for secrets of its configuration.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Declared {
+    /// The protocol version that was agreed, such as `2025-11-25`.
+    pub protocol_version: String,
+    /// Its name and version: `serverInfo`.
+    pub server_info: Option<Value>,
+    /// Its capabilities: `ServerCapabilities`.
+    pub capabilities: Option<Value>,
+    /// How it wants to be used, for the model.
+    pub instructions: Option<String>,
+}
+
+impl Declared {
+    fn by(connection: &Connection) -> Self {
+        let mut handshake = connection.handshake.clone();
+        // The server may repeat its key here; the generated code and its readers must not see it.
+        connection.link.notes.redactor().description(&mut handshake);
+        let server_info = handshake
+            .get("serverInfo")
+            .or_else(|| handshake.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))
+            .cloned();
+        Self {
+            protocol_version: connection.protocol_version.clone(),
+            server_info,
+            capabilities: handshake.get("capabilities").cloned(),
+            instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
+        }
+    }
+}
+
+impl Client {
+    /// Returns the server's description of itself, and connects if necessary.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_bindgen_runtime::Client) -> Result<(), mcp_bindgen_runtime::ConnectError> {
+    /// let declared = client.declared().await?;
+    /// println!("{} speaks {}", client.name(), declared.protocol_version);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the client cannot connect.
+    pub async fn declared(&self) -> Result<Declared, ConnectError> {
+        Ok(Declared::by(&*self.connection().await?))
     }
 }
 

@@ -35,14 +35,14 @@ pub struct Notification {
 /// ```no_run
 /// # async fn run(client: mcp_bindgen_runtime::Client) {
 /// let mut notifications = client.notifications();
-/// while let Some(told) = notifications.next().await {
-///     println!("{}: {:?}", told.method, told.params);
+/// while let Some(notification) = notifications.next().await {
+///     println!("{}: {:?}", notification.method, notification.params);
 /// }
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct Notifications {
-    heard: broadcast::Receiver<Arc<Notice>>,
+    notices: broadcast::Receiver<Arc<Notice>>,
     missed: u64,
 }
 
@@ -50,7 +50,7 @@ impl Notifications {
     /// Waits for the next notification; returns `None` once the last clone of the client is gone. Cancel safe.
     pub async fn next(&mut self) -> Option<Notification> {
         loop {
-            match self.heard.recv().await {
+            match self.notices.recv().await {
                 Ok(notice) => {
                     return Some(Notification {
                         method: notice.method.clone().into_owned(),
@@ -70,24 +70,24 @@ impl Client {
     /// [`subscribe`](Self::subscribe).
     #[must_use]
     pub fn notifications(&self) -> Notifications {
-        Notifications { heard: self.supervisor.status.notices.subscribe(), missed: 0 }
+        Notifications { notices: self.supervisor.status.notices.subscribe(), missed: 0 }
     }
 }
 
 /// Returns the lists whose changes the server of a connection reports.
-fn told_of(connection: &Connection) -> Vec<&'static str> {
+fn reported_lists(connection: &Connection) -> Vec<&'static str> {
     let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)];
-    let tells = |key: &str| {
+    let reports = |key: &str| {
         let path = format!("/capabilities/{key}/listChanged");
         connection.handshake.pointer(&path).and_then(Value::as_bool) == Some(true)
     };
-    lists.into_iter().filter(|(key, _)| tells(key)).map(|(_, method)| method).collect()
+    lists.into_iter().filter(|(key, _)| reports(key)).map(|(_, method)| method).collect()
 }
 
 /// Subscribes to changes on one connection, if the server only reports them on request, once the program listens.
 /// `is_another` is `true` after an earlier connection, when changes may have been missed.
 pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another: bool) -> Infallible {
-    let lists = told_of(connection);
+    let lists = reported_lists(connection);
     let may_have_changed = || lists.iter().for_each(|method| notices.note(method));
     if is_another {
         may_have_changed();

@@ -5,19 +5,18 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::ground::backoff::Backoff;
 use crate::rpc::request::RequestError;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Growing pauses between attempts. An attempt longer than the longest pause resets them.
-pub(super) struct Pauses {
-    next: Duration,
-}
+pub(super) struct Pauses(Backoff);
 
 impl Default for Pauses {
     fn default() -> Self {
-        Self { next: FIRST }
+        Self(Backoff::new(FIRST, LONGEST))
     }
 }
 
@@ -25,10 +24,9 @@ impl Pauses {
     /// Waits after an attempt of this duration.
     pub(super) async fn after(&mut self, lasted: Duration) {
         if lasted > LONGEST {
-            self.next = FIRST;
+            *self = Self::default();
         }
-        sleep(self.next).await;
-        self.next = (self.next * 2).min(LONGEST);
+        sleep(self.0.pause()).await;
     }
 }
 

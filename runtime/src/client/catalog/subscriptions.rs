@@ -20,7 +20,7 @@ use crate::rpc::session::Subscription;
 use crate::rpc::subscriptions::{News, Refusal, Standing, Subscriptions};
 use crate::{CallError, CallOptions, Client, Dispatched};
 
-const UPDATES: &str = "news of resources";
+const UPDATES: &str = "changes of resources";
 
 /// Reports changes of a resource. Dropping it ends the subscription. It keeps the connection open, unless
 /// [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout) is set.
@@ -76,8 +76,8 @@ impl ResourceUpdates {
         client.connection().await.map_err(|error| client.not_connected(uri, error))?;
         let seen = self.seen;
         // Its sender lives as long as this watches.
-        let is_news = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));
-        let news = awaited(news, is_news).await;
+        let is_change = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));
+        let news = awaited(news, is_change).await;
         if let Standing::Refused(refusal) = news.standing {
             return Err(client.refused(uri, refusal).await);
         }
@@ -96,8 +96,8 @@ impl Client {
         let uri = uri.into();
         self.admit_resource(&uri)?;
         let (connection, patience) = self.ready(&uri, &CallOptions::new()).await?;
-        let tells = connection.handshake.pointer("/capabilities/resources/subscribe").and_then(Value::as_bool);
-        if !connection.is_modern() && tells != Some(true) {
+        let offered = connection.handshake.pointer("/capabilities/resources/subscribe").and_then(Value::as_bool);
+        if !connection.is_modern() && offered != Some(true) {
             return Err(CallError::not_offered(self.name(), uri, UPDATES));
         }
         let news = self.supervisor.status.resources.watch(&uri);
@@ -138,20 +138,20 @@ pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, 
 /// Keeps the subscriptions of a server without `subscriptions/listen` current, with one request for each resource.
 async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
-    let mut asked: HashSet<String> = HashSet::new();
+    let mut subscribed: HashSet<String> = HashSet::new();
     loop {
         changes.borrow_and_update();
         let wanted = watched.wanted();
         let gone: Vec<String> =
-            asked.iter().filter(|uri| !wanted.iter().any(|(wanted, _)| wanted == *uri)).cloned().collect();
+            subscribed.iter().filter(|uri| !wanted.iter().any(|(wanted, _)| wanted == *uri)).cloned().collect();
         for uri in gone {
-            asked.remove(&uri);
+            subscribed.remove(&uri);
             if let Err(error) = connection.set_subscription(&uri, false, Patience::strictly(patience)).await {
                 tracing::debug!("cannot unsubscribe from a resource: {error}");
             }
         }
         for (uri, is_awaited) in wanted {
-            if asked.insert(uri.clone()) || is_awaited {
+            if subscribed.insert(uri.clone()) || is_awaited {
                 let outcome = connection.set_subscription(&uri, true, Patience::strictly(patience)).await;
                 watched.settle(&uri, outcome.map_err(Refusal::Failed));
             }
@@ -165,7 +165,7 @@ async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duratio
 /// Receives changes from a server of 2026-07-28, in the response to one request that stays open.
 async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
-    let mut listening = Listening { stream: None, told: HashSet::new() };
+    let mut listening = Listening { stream: None, covered: HashSet::new() };
     let mut pauses = Pauses::default();
     loop {
         changes.borrow_and_update();
@@ -190,7 +190,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
 /// A stream of a server's reports, with the resources that it covers.
 struct Listening {
     stream: Option<Subscription>,
-    told: HashSet<String>,
+    covered: HashSet<String>,
 }
 
 impl Listening {
@@ -205,7 +205,7 @@ impl Listening {
         if wanted.is_empty() {
             return self.end();
         }
-        self.told.retain(|told| wanted.iter().any(|(uri, _)| uri == told));
+        self.covered.retain(|covered| wanted.iter().any(|(uri, _)| uri == covered));
         let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
         let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
         // Notifications of the last stream are still received.
@@ -219,7 +219,7 @@ impl Listening {
         match opened.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))) {
             Ok(stream) => {
                 for (uri, is_awaited) in wanted {
-                    if self.told.insert(uri.clone()) || *is_awaited {
+                    if self.covered.insert(uri.clone()) || *is_awaited {
                         watched.settle(uri, if stream.has_resource(uri) { Ok(()) } else { Err(Refusal::NotOffered) });
                     }
                 }
@@ -239,7 +239,7 @@ impl Listening {
     /// Ends the stream. Changes are not reported until a new stream opens.
     fn end(&mut self) {
         self.stream = None;
-        self.told.clear();
+        self.covered.clear();
     }
 
     /// Waits until the stream ends.

@@ -75,12 +75,8 @@ impl Redactor {
 
     /// Adds a new secret, such as a token or a session id; only the latest ones are kept.
     pub(crate) fn learn(&self, secret: &str) {
-        let is_known = |shared: &Shared| shared.learned.iter().any(|learned| learned == secret);
-        if is_known(&read(&self.shared)) {
-            return;
-        }
         let mut shared = write(&self.shared);
-        if is_known(&shared) {
+        if shared.learned.iter().any(|learned| learned == secret) {
             return;
         }
         if shared.learned.len() == MOST_LEARNED {
@@ -93,13 +89,11 @@ impl Redactor {
     /// Adds all secrets of another redactor, in place of its earlier ones.
     pub(crate) fn learn_from(&self, other: &Self) {
         let Some(lent) = other.known() else { return };
-        let has_it = |shared: &Shared| shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent));
-        if has_it(&read(&self.shared)) {
-            return;
-        }
         let mut shared = write(&self.shared);
-        shared.lent = Some(lent);
-        shared.update();
+        if !shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent)) {
+            shared.lent = Some(lent);
+            shared.update();
+        }
     }
 
     fn known(&self) -> Option<Arc<Known>> {

@@ -174,9 +174,9 @@ impl PrivateValues {
                 }
             }
             let after = url.get(authority.len()..).unwrap_or_default();
-            let (path, asked) = after.split_at(after.find(['?', '#']).unwrap_or(after.len()));
+            let (path, query) = after.split_at(after.find(['?', '#']).unwrap_or(after.len()));
             path.split('/').for_each(|segment| self.keep(segment, Origin::Part));
-            for pair in asked.split(['?', '#', '&']) {
+            for pair in query.split(['?', '#', '&']) {
                 self.keep(pair.split_once('=').map_or(pair, |(_, value)| value), Origin::Written);
             }
         }

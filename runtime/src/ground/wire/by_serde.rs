@@ -267,7 +267,7 @@ impl<'de, I: Iterator<Item = (&'de str, Recorded<'de>)>> de::MapAccess<'de> for 
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Mismatch> {
         let Some((key, value)) = self.current.take() else {
-            return Err(Mismatch::new("a value is asked for before its key"));
+            return Err(Mismatch::new("a value is read before its key"));
         };
         seed.deserialize(Reading(value)).map_err(|error| error.within(key.to_owned()))
     }

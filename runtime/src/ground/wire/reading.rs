@@ -46,7 +46,7 @@ pub(super) struct Reading {
 enum Look {
     #[default]
     No,
-    Asked,
+    Requested,
     Done,
 }
 
@@ -57,12 +57,12 @@ impl Reading {
 
     /// Asks that the next value be only looked at.
     pub(super) fn look(&self) {
-        self.look.set(Look::Asked);
+        self.look.set(Look::Requested);
     }
 
     /// Returns `true` if this value is only looked at, and resets the flag; its members are read.
     pub(super) fn is_look(&self) -> bool {
-        self.look.replace(Look::No) == Look::Asked
+        self.look.replace(Look::No) == Look::Requested
     }
 
     /// Ends the reading of a value that was only looked at.

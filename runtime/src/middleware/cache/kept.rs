@@ -41,8 +41,8 @@ impl Key {
 }
 
 /// The outcome of a call; `None` while it is pending.
-pub(super) type News = watch::Receiver<Option<Result<ToolResult, CallError>>>;
-type Tell = watch::Sender<Option<Result<ToolResult, CallError>>>;
+pub(super) type Pending = watch::Receiver<Option<Result<ToolResult, CallError>>>;
+type Settle = watch::Sender<Option<Result<ToolResult, CallError>>>;
 
 pub(super) struct Kept {
     /// Those that were written to.
@@ -55,7 +55,7 @@ pub(super) struct Kept {
     max_bytes: usize,
     /// The pending reads, with the generation in which they began: no call joins a read from before a write. The sender
     /// exists only if a call has joined.
-    flights: HashMap<(Key, u64), Option<Tell>>,
+    flights: HashMap<(Key, u64), Option<Settle>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -76,7 +76,7 @@ struct Entry {
 pub(super) enum Found {
     Kept(Arc<ToolResult>),
     /// Another call is already reading.
-    UnderWay(News),
+    UnderWay(Pending),
     /// The caller must send the call.
     Nothing(Lead),
 }
@@ -134,8 +134,8 @@ impl Shared {
             None => {}
         }
         let flight = (key.clone(), generation);
-        if let Some(tell) = kept.flights.get_mut(&flight) {
-            return Found::UnderWay(tell.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
+        if let Some(settle) = kept.flights.get_mut(&flight) {
+            return Found::UnderWay(settle.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
         }
         kept.flights.insert(flight.clone(), None);
         Found::Nothing(Lead { shared: self.clone(), flight: Some(flight) })
@@ -212,7 +212,7 @@ impl Lead {
         let size = key.size() + outcome.as_ref().map_or(0, ToolResult::size);
         let mut kept = lock(&self.shared.0);
         let flight = (key, generation);
-        let tell = kept.flights.remove(&flight).flatten();
+        let settle = kept.flights.remove(&flight).flatten();
         let of = kept.of(flight.0.server());
         if let Ok(result) = outcome
             && result.is_success()
@@ -224,8 +224,8 @@ impl Lead {
         }
         drop(kept);
         // No more calls can join.
-        if let Some(tell) = tell.filter(|_| is_for_all) {
-            let _ = tell.send(Some(outcome.clone()));
+        if let Some(settle) = settle.filter(|_| is_for_all) {
+            let _ = settle.send(Some(outcome.clone()));
         }
     }
 }

@@ -94,16 +94,6 @@ impl Cache {
         self.kept.clear();
     }
 
-    /// Merges two caches with the same storage, because a cache must not be inside itself.
-    pub(super) fn united_with(&self, other: &Self) -> Option<Self> {
-        (self.kept.id() == other.kept.id()).then(|| Self {
-            ttl: self.ttl.min(other.ttl),
-            reads: self.reads.or(&other.reads),
-            writes: self.writes.or(&other.writes),
-            kept: self.kept.clone(),
-        })
-    }
-
     fn reads(&self, call: &ToolCall) -> bool {
         let is_read_only = call.annotations().read_only == Some(true) || self.reads.name(&call.tool);
         is_read_only && !self.writes.name(&call.tool)
@@ -116,9 +106,9 @@ impl Cache {
                 Found::Kept(result) => return Ok((*result).clone()),
                 // A joined call would receive no progress reports.
                 Found::UnderWay(_) if call.options.given().progress.is_some() => return below.call(call).await,
-                Found::UnderWay(mut news) => {
+                Found::UnderWay(mut outcome) => {
                     let landed =
-                        async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
+                        async { outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
                     match wait::within(&mut call, PATIENCE, landed).await? {
                         Some(Some(outcome)) => return outcome,
                         // The leading call was dropped; another one must be sent.
@@ -171,8 +161,8 @@ impl Around for Cache {
     const PLACE: Option<Place> = Some(Place::Cache);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if let Err(reason) = call.passage.enter_once(Place::Cache, self.kept.id()) {
-            return Err(CallError::denied(call.server, call.tool, reason));
+        if !call.passage.enter_once(self.kept.id()) {
+            return below.call(call).await;
         }
         if !self.reads(&call) {
             let _writing = self.kept.write(&call.server);

@@ -1,7 +1,7 @@
 //! Checks whether the tools of a live server are those of the bindings.
 
 mod bound;
-mod told;
+mod reported;
 mod verdict;
 
 use std::collections::{HashMap, HashSet};
@@ -10,15 +10,15 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_bindgen_model::{Drift, DriftRules, Pin, ServerConfig};
+use mcp_bindgen_model::{Drift, ServerConfig};
 use serde_json::Value;
 use tokio::sync::{OnceCell, watch};
 use tokio::time::{Instant, sleep};
 
 use self::bound::name_of;
 pub(crate) use self::bound::{Baseline, Bound};
-pub(crate) use self::told::Told;
-use self::verdict::{Budget, Verdict};
+pub(crate) use self::reported::Reported;
+use self::verdict::{Budget, LONGEST_FOR_A_LIST, Verdict};
 use super::changes::Changes;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
@@ -32,32 +32,21 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The time for a server to accept a subscription before its tools are compared anyway.
 const PATIENCE_FOR_SUBSCRIBING: Duration = Duration::from_secs(2);
 
-/// The demands of a server's configuration on bound tools.
-#[derive(Clone, Debug)]
-pub(crate) struct Demand {
-    drift: Drift,
-    pin: Pin,
-    rules: DriftRules,
+/// Returns `true` if the configuration compares bound tools with those of the server.
+pub(crate) fn compares(config: &ServerConfig) -> bool {
+    config.drift != Some(Drift::Ignore)
 }
 
-impl Demand {
-    pub(crate) fn of(config: &ServerConfig) -> Self {
-        let rules = config.drift_rules.clone();
-        Self { drift: config.drift.unwrap_or_default(), pin: config.pin.unwrap_or_default(), rules }
-    }
-
-    pub(crate) fn looks(&self) -> bool {
-        self.drift != Drift::Ignore
-    }
-
-    pub(crate) fn refuses(&self) -> bool {
-        self.drift == Drift::Deny
-    }
+/// Returns `true` if the configuration refuses calls of tools that have changed.
+pub(crate) fn refuses(config: &ServerConfig) -> bool {
+    config.drift == Some(Drift::Deny)
 }
 
 /// The tools of one connection, and how they differ from those that were bound.
-#[derive(Default)]
 pub(crate) struct LiveTools {
+    config: Arc<ServerConfig>,
+    connection: Arc<Connection>,
+    reported: Arc<Reported>,
     listed: Mutex<Option<Arc<Listed>>>,
     list_count: watch::Sender<usize>,
     /// Held while listing; others wait for the same list.
@@ -74,14 +63,6 @@ struct Bindings {
     tools: Vec<Bound>,
 }
 
-/// The outcome of looking at a tool before it is called.
-pub(crate) struct Looked {
-    /// The reason against the call.
-    pub(crate) refusal: Option<String>,
-    /// The count of changes to the list for which this holds.
-    pub(crate) list: u64,
-}
-
 /// The tools as they were listed once.
 struct Listed {
     /// The count of changes when the list was asked for.
@@ -94,6 +75,19 @@ struct Listed {
 }
 
 impl LiveTools {
+    pub(crate) fn new(config: Arc<ServerConfig>, connection: Arc<Connection>, reported: Arc<Reported>) -> Self {
+        Self {
+            config,
+            connection,
+            reported,
+            listed: Mutex::default(),
+            list_count: watch::Sender::default(),
+            listing: tokio::sync::Mutex::default(),
+            bound: Mutex::default(),
+            bound_count: watch::Sender::default(),
+        }
+    }
+
     /// Records the tool that a call is bound to, and the rest of its bindings.
     pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
         let mut known = lock(&self.bound);
@@ -114,41 +108,29 @@ impl LiveTools {
         self.bound_count.send_replace(count);
     }
 
-    /// Returns the reason to refuse a call of a tool, if any. Lists the tools first if they are unknown or may have
-    /// changed.
+    /// Compares a tool before it is called. Lists the tools first if they are unknown or may have changed. Returns the
+    /// count of changes to the list for which the call is allowed, or the reason to refuse it.
     ///
     /// # Errors
     /// Fails if the tools cannot be listed.
-    pub(crate) async fn refusal(
-        &self,
-        server: &str,
-        connection: &Connection,
-        bound: &Bound,
-        (demand, told): (&Demand, &Told),
-        patience: Patience,
-    ) -> Result<Looked, ConnectError> {
-        let mut listed = self.current(server, connection, patience).await?;
+    pub(crate) async fn allows(&self, bound: &Bound, patience: Patience) -> Result<Result<u64, String>, ConnectError> {
+        let mut listed = self.current(patience).await?;
         let mut may_look_again = true;
         loop {
             // Schemas of strangers are compared in bounded time, but not always in a call's.
-            let verdict = listed.verdict(server, connection, bound, (demand, told));
-            let late = || ConnectError::new(server, Kind::Timeout, "its tools are still being compared");
+            let verdict = self.verdict(&listed, bound);
+            let late = || self.error(Kind::Timeout, "its tools are still being compared");
             let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
-            let is_current = listed.list_changes == connection.link.ledger.list_changes.count();
+            let is_current = listed.list_changes == self.connection.link.ledger.list_changes.count();
             if is_current || !std::mem::take(&mut may_look_again) {
-                return Ok(Looked { refusal, list: listed.end });
+                return Ok(refusal.map_or(Ok(listed.end), Err));
             }
-            listed = self.current(server, connection, patience).await?;
+            listed = self.current(patience).await?;
         }
     }
 
-    async fn current(
-        &self,
-        server: &str,
-        connection: &Connection,
-        patience: Patience,
-    ) -> Result<Arc<Listed>, ConnectError> {
-        let list_changes = &connection.link.ledger.list_changes;
+    async fn current(&self, patience: Patience) -> Result<Arc<Listed>, ConnectError> {
+        let list_changes = &self.connection.link.ledger.list_changes;
         let is_current = |listed: &Arc<Listed>| listed.list_changes == list_changes.count();
         let known = || lock(&self.listed).clone().filter(is_current);
         if let Some(listed) = known() {
@@ -156,16 +138,16 @@ impl LiveTools {
         }
         let Some(_one_at_a_time) = patience.first.bound(self.listing.lock()).await else {
             let message = format!("no answer to `tools/list` within {:?}", patience.timeout);
-            return Err(ConnectError::new(server, Kind::Timeout, message));
+            return Err(self.error(Kind::Timeout, message));
         };
         if let Some(listed) = known() {
             return Ok(listed);
         }
         let start = list_changes.count();
         let mut tools = HashMap::new();
-        for mut tool in super::tools(server, connection, patience).await? {
+        for mut tool in super::tools(&self.config.name, &self.connection, patience).await? {
             // The snapshot holds redacted descriptions, so the live tool is redacted too.
-            connection.link.notes.redactor().description(&mut tool);
+            self.connection.link.notes.redactor().description(&mut tool);
             if let Some(name) = name_of(&tool).map(str::to_owned) {
                 tools.entry(name).or_insert(tool);
             }
@@ -175,38 +157,34 @@ impl LiveTools {
             end: list_changes.count(),
             tools,
             verdicts: Mutex::default(),
-            budget: Budget::default(),
+            budget: Budget::new(tokio::sync::Mutex::new(LONGEST_FOR_A_LIST)),
         });
         *lock(&self.listed) = Some(listed.clone());
         self.list_count.send_modify(|count| *count += 1);
         Ok(listed)
     }
-}
 
-impl Listed {
     /// Returns the differences of a tool. The first caller compares and reports them.
-    async fn verdict(
-        &self,
-        server: &str,
-        connection: &Connection,
-        bound: &Bound,
-        (demand, told): (&Demand, &Told),
-    ) -> Arc<Verdict> {
-        let one = lock(&self.verdicts).entry(bound.id()).or_default().clone();
+    async fn verdict(&self, listed: &Listed, bound: &Bound) -> Arc<Verdict> {
+        let one = lock(&listed.verdicts).entry(bound.id()).or_default().clone();
         let compare = async || {
             let verdict = match bound.declared() {
                 Ok(declared) => {
-                    let live = self.tools.get(bound.name()).cloned();
-                    let aids = (connection.link.notes.redactor(), &self.budget);
-                    Verdict::of(declared, live, demand, aids).await
+                    let live = listed.tools.get(bound.name()).cloned();
+                    let aids = (self.connection.link.notes.redactor(), &listed.budget);
+                    Verdict::of(declared, live, &self.config, aids).await
                 }
                 Err(error) => Verdict::unknown(&error),
             };
-            told.tell(server, bound.name(), &verdict, demand);
+            self.reported.report(&self.config, bound.name(), &verdict);
             Arc::new(verdict)
         };
         // Other callers wait; if the comparing caller runs out of time, the next one compares.
         one.get_or_init(compare).await.clone()
+    }
+
+    fn error(&self, kind: Kind, message: impl Into<String>) -> ConnectError {
+        ConnectError::new(&self.config.name, kind, message)
     }
 }
 
@@ -220,44 +198,40 @@ pub(crate) fn bindings_of(call: &ToolCall, baseline: &Baseline) -> Option<&'stat
 
 /// Compares the tools of a connection with the bound tools, once a bound tool was called, and after each change of the
 /// list. If calls wait for the comparison, they list the tools themselves.
-pub(crate) async fn watch(
-    server: &str,
-    (live, connection): (&LiveTools, &Connection),
-    (demand, told): (&Demand, &Told),
-    changes: &Changes,
-    patience: impl Fn() -> Patience,
-) -> Infallible {
+pub(crate) async fn watch(live: &LiveTools, changes: &Changes, patience: impl Fn() -> Patience) -> Infallible {
+    let (connection, refuses) = (&live.connection, refuses(&live.config));
     let mut bound = live.bound_count.subscribe();
     let mut lists = live.list_count.subscribe();
     let mut list_changes = connection.link.ledger.list_changes.subscribe();
-    if !demand.looks() || bound.wait_for(|count| *count > 0).await.is_err() {
+    if !compares(&live.config) || bound.wait_for(|count| *count > 0).await.is_err() {
         return pending().await;
     }
     let mut pause = HEAD_START;
     sleep(pause).await;
     // Where it tells of changes on request alone, nothing is missed if it is asked first.
-    if changes.ask_for(connection) && !demand.refuses() && list_changes.borrow_and_update().eq(&0) {
+    if changes.ask_for(connection) && !refuses && list_changes.borrow_and_update().eq(&0) {
         let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, list_changes.changed()).await;
     }
     loop {
         bound.borrow_and_update();
         list_changes.borrow_and_update();
         lists.borrow_and_update();
-        let listed = match demand.refuses() {
+        let listed = match refuses {
             true => Ok(lock(&live.listed).clone()),
-            false => live.current(server, connection, patience()).await.map(Some),
+            false => live.current(patience()).await.map(Some),
         };
         match listed {
             Ok(None) => {}
             Ok(Some(listed)) => {
                 let tools = lock(&live.bound).tools.clone();
                 for bound in tools {
-                    listed.verdict(server, connection, &bound, (demand, told)).await;
+                    live.verdict(&listed, &bound).await;
                     // Bindings may be many, and calls have their turn.
                     tokio::task::yield_now().await;
                 }
             }
             Err(error) if connection.is_open() => {
+                let server = &*live.config.name;
                 tracing::warn!(server, "cannot compare its tools with the bindings: {}", error.message);
             }
             Err(_) => {}
@@ -265,8 +239,8 @@ pub(crate) async fn watch(
         let compared = Instant::now();
         let changed = tokio::select! {
             changed = bound.changed() => changed,
-            changed = list_changes.changed(), if !demand.refuses() => changed,
-            changed = lists.changed(), if demand.refuses() => changed,
+            changed = list_changes.changed(), if !refuses => changed,
+            changed = lists.changed(), if refuses => changed,
         };
         if changed.is_err() {
             return pending().await;

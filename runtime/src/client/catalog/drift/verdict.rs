@@ -3,35 +3,27 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Pin, Snapshot};
+use mcp_bindgen_model::{Acceptance, ChangeKind, Date, Pin, ServerConfig, Snapshot};
 use mcp_bindgen_schema::drift::{self, Class};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::Demand;
 use super::bound::{compared, hints};
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 
 /// The maximum number of differences in one error.
 const MOST_NAMED: usize = 5;
 /// The time for comparing all tools of one list. Each comparison has a budget; this limits hundreds of them.
-const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
+pub(super) const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
 
 /// The time left to compare the tools of one list. A comparison locks it, so only one runs at a time.
-#[derive(Clone, Debug)]
-pub(super) struct Budget(Arc<Mutex<Duration>>);
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(LONGEST_FOR_A_LIST)))
-    }
-}
+pub(super) type Budget = Arc<Mutex<Duration>>;
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The pointer, the description and the witness of the difference, without secrets.
-    pub(super) words: String,
+    pub(super) description: String,
     /// `true` if valid calls may now fail, or if `pin` requires an unchanged tool.
     is_breaking: bool,
     /// The entry of the configuration that accepts it.
@@ -39,8 +31,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    fn breaking(words: &str) -> Self {
-        Self { words: words.to_owned(), is_breaking: true, accepted: None }
+    fn breaking(description: impl Into<String>) -> Self {
+        Self { description: description.into(), is_breaking: true, accepted: None }
     }
 
     /// Returns `true` for a breaking difference that the configuration does not accept on a day.
@@ -58,10 +50,10 @@ impl Verdict {
     pub(super) async fn of(
         bound: Value,
         live: Option<Value>,
-        demand: &Demand,
+        config: &Arc<ServerConfig>,
         (redactor, budget): (&Redactor, &Budget),
     ) -> Self {
-        let pin = demand.pin;
+        let pin = config.pin.unwrap_or_default();
         // Members in another order are the same, as they are for digests.
         let is_same = |live: &Value| {
             compared(&bound, pin) == compared(live, pin) && (pin == Pin::Schema || hints(&bound).eq(hints(live)))
@@ -70,35 +62,37 @@ impl Verdict {
             return Self::default();
         }
         // The schema is untrusted, and may take long.
-        let mut left = budget.0.clone().lock_owned().await;
+        let mut left = budget.clone().lock_owned().await;
         if left.is_zero() {
-            let words = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, \
-                         or limit `tools` to the ones you call";
-            return Self(vec![Difference::breaking(words)]);
+            let description = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, \
+                               or limit `tools` to the ones you call";
+            return Self(vec![Difference::breaking(description)]);
         }
-        let demand = demand.clone();
-        let judged = tokio::task::spawn_blocking(move || {
+        let config = config.clone();
+        let compared = tokio::task::spawn_blocking(move || {
             let start = Instant::now();
-            let found = differences(&bound, live.as_ref(), &demand);
+            let found = differences(&bound, live.as_ref(), &config);
             *left = left.saturating_sub(start.elapsed());
             found
         });
         let undecided = |_| vec![Difference::breaking("its declaration cannot be compared")];
-        let mut found = judged.await.unwrap_or_else(undecided);
-        found.iter_mut().for_each(|found| found.words = redactor.shown_line(&found.words, LONGEST_MESSAGE));
+        let mut found = compared.await.unwrap_or_else(undecided);
+        for found in &mut found {
+            found.description = redactor.shown_line(&found.description, LONGEST_MESSAGE);
+        }
         Self(found)
     }
 
     /// Creates the difference of a tool whose binding is unreadable.
     pub(super) fn unknown(error: &serde_json::Error) -> Self {
-        Self(vec![Difference::breaking(&format!("its bindings contain a schema that is not JSON: {error}"))])
+        Self(vec![Difference::breaking(format!("its bindings contain a schema that is not JSON: {error}"))])
     }
 
     /// Returns the reason against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
         let today = Date::today();
         let breaking: Vec<&str> =
-            self.0.iter().filter(|found| found.breaks(today)).map(|found| found.words.as_str()).collect();
+            self.0.iter().filter(|found| found.breaks(today)).map(|found| found.description.as_str()).collect();
         let named = breaking.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(" · ");
         let more = match breaking.len().saturating_sub(MOST_NAMED) {
             0 => String::new(),
@@ -108,10 +102,10 @@ impl Verdict {
     }
 }
 
-fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Difference> {
-    let Demand { pin, rules, .. } = demand;
+fn differences(bound: &Value, live: Option<&Value>, config: &ServerConfig) -> Vec<Difference> {
+    let (pin, rules) = (config.pin.unwrap_or_default(), &config.drift_rules);
     let of = |tool: Option<&Value>| Snapshot {
-        tools: tool.map(|tool| compared(tool, *pin)).into_iter().collect(),
+        tools: tool.map(|tool| compared(tool, pin)).into_iter().collect(),
         ..Snapshot::default()
     };
     let today = Date::today();
@@ -119,16 +113,16 @@ fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Diff
     for mut change in drift::diff(&of(Some(bound)), &of(live)) {
         let class = rules.class_of(change.kind).unwrap_or(change.class);
         change.accepted = rules.accepted(change.kind, &change.tool, &change.pointer, today).cloned();
-        let is_breaking = *pin == Pin::All || class == Class::Breaking;
-        found.push(Difference { words: change.in_words(), is_breaking, accepted: change.accepted });
+        let is_breaking = pin == Pin::All || class == Class::Breaking;
+        found.push(Difference { description: change.in_words(), is_breaking, accepted: change.accepted });
     }
-    if let Some(live) = live.filter(|_| *pin == Pin::All) {
+    if let Some(live) = live.filter(|_| pin == Pin::All) {
         let name = bound.get("name").and_then(Value::as_str).unwrap_or_default();
         for ((key, before), (_, now)) in hints(bound).zip(hints(live)).filter(|((_, before), (_, now))| before != now) {
-            let said = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
-            let words = format!("/annotations/{key}: {} now, {} before", said(now), said(before));
+            let text = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
+            let description = format!("/annotations/{key}: {} now, {} before", text(now), text(before));
             let accepted = rules.accepted(ChangeKind::Hints, name, &format!("/annotations/{key}"), today).cloned();
-            found.push(Difference { accepted, ..Difference::breaking(&words) });
+            found.push(Difference { accepted, ..Difference::breaking(description) });
         }
     }
     found
@@ -136,30 +130,29 @@ fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Diff
 
 #[cfg(test)]
 mod tests {
-    use mcp_bindgen_model::{Drift, DriftRules};
     use serde_json::json;
 
     use super::*;
 
     #[tokio::test]
     async fn comparison_of_a_tool_list_stays_within_its_budget() {
-        let demand = Demand { drift: Drift::Deny, pin: Pin::Schema, rules: DriftRules::default() };
+        let config = Arc::new(ServerConfig::stdio("s", "x"));
         let tool = |properties: Value| json!({ "name": "find", "inputSchema": { "type": "object", "properties": properties } });
         let (bound, wider) = (tool(json!({})), tool(json!({ "q": {} })));
         let redactor = Redactor::default();
         let of = async |live: &Value, budget: &Budget| {
-            Verdict::of(bound.clone(), Some(live.clone()), &demand, (&redactor, budget)).await.refusal()
+            Verdict::of(bound.clone(), Some(live.clone()), &config, (&redactor, budget)).await.refusal()
         };
-        let budget = Budget::default();
+        let budget = Budget::new(Mutex::new(LONGEST_FOR_A_LIST));
         assert_eq!(of(&wider, &budget).await, None);
-        assert!(*budget.0.lock().await < LONGEST_FOR_A_LIST);
+        assert!(*budget.lock().await < LONGEST_FOR_A_LIST);
         // Enough for the first of several calls at once.
-        let budget = Budget(Arc::new(Mutex::new(Duration::from_nanos(1))));
+        let budget = Budget::new(Mutex::new(Duration::from_nanos(1)));
         let (first, second, third, same) =
             tokio::join!(of(&wider, &budget), of(&wider, &budget), of(&wider, &budget), of(&bound, &budget));
         assert_eq!(first, None);
         for refused in [second, third] {
-            assert!(refused.is_some_and(|words| words.starts_with("not compared: ")));
+            assert!(refused.is_some_and(|refusal| refusal.starts_with("not compared: ")));
         }
         // Equal tools need no comparison.
         assert_eq!(same, None);
