@@ -369,6 +369,24 @@ impl CallError {
         }
     }
 
+    /// Returns the error of a call of which an earlier part may have reached the tool.
+    pub(crate) fn after_dispatch(mut self) -> Self {
+        match &mut self {
+            Self::Timeout { dispatched, .. } | Self::Cancelled { dispatched, .. } => *dispatched = Dispatched::Unknown,
+            error if error.dispatched() == Dispatched::No => {
+                return Self::OutcomeUnknown {
+                    server: error.server().to_owned(),
+                    tool: error.tool().to_owned(),
+                    message: format!("an earlier attempt may have run; the last one failed: {error}"),
+                    retry_after: error.retry_after(),
+                    source: Some(Cause::new(error.clone())),
+                };
+            }
+            _ => {}
+        }
+        self
+    }
+
     fn names(&self) -> (&str, &str) {
         match self {
             Self::NotConnected { server, tool, .. }

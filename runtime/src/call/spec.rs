@@ -1,6 +1,7 @@
 //! Servers, tools, prompts and resource templates as the bindings know them: specifications as constants.
 
 use mcp_bindgen_model::{Hint, View};
+use serde_json::{Map, Value};
 
 /// Defines builder methods, each of which sets one field.
 macro_rules! setters {
@@ -85,10 +86,10 @@ impl Annotations {
     /// assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
     /// ```
     #[must_use]
-    pub fn listed(annotations: &serde_json::Value) -> Self {
+    pub fn listed(annotations: &Value) -> Self {
         let mut listed = Self::default();
         for hint in Hint::ALL {
-            *listed.of(hint) = annotations.get(hint.wire()).and_then(serde_json::Value::as_bool);
+            *listed.of(hint) = annotations.get(hint.wire()).and_then(Value::as_bool);
         }
         listed
     }
@@ -105,9 +106,9 @@ impl Annotations {
     /// Returns the hints in the form of a server's list.
     #[doc(hidden)]
     #[must_use]
-    pub fn to_json(mut self) -> serde_json::Value {
+    pub fn to_json(mut self) -> Value {
         let hints = Hint::ALL.into_iter().filter_map(|hint| Some((hint.wire().to_owned(), (*self.of(hint))?.into())));
-        serde_json::Value::Object(hints.collect())
+        Value::Object(hints.collect())
     }
 }
 
@@ -190,8 +191,16 @@ impl ToolSpec {
         View::from_json(&serde_json::from_str(view).ok()?).ok()
     }
 
+    /// Returns arguments without those that the view sets or hides.
+    pub(crate) fn visible(&self, mut arguments: Map<String, Value>) -> Map<String, Value> {
+        if let Some(view) = self.view() {
+            view.hidden_arguments().for_each(|argument| drop(arguments.shift_remove(argument)));
+        }
+        arguments
+    }
+
     /// Returns the title, description and annotations that the server declares, if a view changed them.
-    pub(crate) fn declared_texts(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
+    pub(crate) fn declared_texts(&self) -> Option<Map<String, Value>> {
         let (_, texts) = self.declared.view?;
         serde_json::from_str(texts).ok()
     }

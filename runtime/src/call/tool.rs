@@ -118,10 +118,8 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
 /// Fails with [`CallError::InvalidArguments`] if an argument is hidden, or differs from the value that the view sets.
 fn visible_arguments<P: Tool>(arguments: &Value) -> Result<Cow<'_, Value>, CallError> {
     let (Some(view), Value::Object(sent)) = (P::SPEC.view(), arguments) else { return Ok(Cow::Borrowed(arguments)) };
-    let mut seen = sent.clone();
-    ToolCall::bound(P::SERVER, P::SPEC, seen.clone()).viewed(Some(&view)).map(drop)?;
-    view.hidden_arguments().for_each(|argument| drop(seen.shift_remove(argument)));
-    Ok(Cow::Owned(Value::Object(seen)))
+    ToolCall::bound(P::SERVER, P::SPEC, sent.clone()).viewed(Some(&view)).map(drop)?;
+    Ok(Cow::Owned(Value::Object(P::SPEC.visible(sent.clone()))))
 }
 
 pub(super) fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {

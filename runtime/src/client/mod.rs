@@ -148,7 +148,7 @@ impl Client {
 
     /// Sets the snapshot that tools without bindings are compared with.
     pub(crate) fn known_by(mut self, snapshot: Snapshot) -> Self {
-        self.baseline = Baseline::Snapshot(Arc::new(snapshot));
+        self.baseline = Baseline::Snapshot(snapshot.tools.into_iter().map(Arc::new).collect());
         self
     }
 

@@ -44,7 +44,7 @@ mod tests {
         let pause = Duration::from_secs(2);
         let jittered: Vec<Duration> = (0..100).map(|_| with_jitter(pause)).collect();
         assert!(jittered.iter().all(|jittered| (pause..pause * 3 / 2).contains(jittered)), "{jittered:?}");
-        assert!(jittered.iter().any(|jittered| *jittered != jittered[0]), "{jittered:?}");
+        assert!(jittered.iter().any(|other| *other != jittered[0]), "{jittered:?}");
         assert_eq!(with_jitter(Duration::ZERO), Duration::ZERO);
     }
 }

@@ -11,7 +11,7 @@ use crate::call::Place;
 use crate::ground::backoff::{Backoff, with_jitter};
 use crate::ground::task::cancelled;
 use crate::rpc::transports::is_final;
-use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
+use crate::{CallError, CallOptions, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
 const TRIES: usize = 3;
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -107,10 +107,7 @@ impl Around for Retry {
                     () = tokio::time::sleep(pause) => continue,
                 }
             }
-            if tries.may_have_run {
-                after_others(&mut error);
-            }
-            return Err(error);
+            return Err(if tries.may_have_run { error.after_dispatch() } else { error });
         }
     }
 }
@@ -157,24 +154,5 @@ fn may_pass(error: &CallError) -> bool {
             matches!(why, None | Some(ConnectErrorKind::Transport | ConnectErrorKind::Timeout))
         }
         _ => false,
-    }
-}
-
-/// Marks the error of the last attempt, because an earlier one may have reached the tool.
-fn after_others(error: &mut CallError) {
-    match error {
-        CallError::Timeout { dispatched, .. } | CallError::Cancelled { dispatched, .. } => {
-            *dispatched = Dispatched::Unknown;
-        }
-        _ if error.dispatched() == Dispatched::No => {
-            *error = CallError::OutcomeUnknown {
-                server: error.server().to_owned(),
-                tool: error.tool().to_owned(),
-                message: format!("an earlier attempt may have run; the last one failed: {error}"),
-                retry_after: error.retry_after(),
-                source: Some(Cause::new(error.clone())),
-            };
-        }
-        _ => {}
     }
 }

@@ -59,11 +59,7 @@ impl Around for Validate {
 }
 
 fn check_arguments(spec: &'static ToolSpec, call: &ToolCall) -> Result<(), CallError> {
-    let mut seen = call.arguments.clone();
     // The schema of the bindings has no arguments that a view sets.
-    if let Some(view) = spec.view() {
-        view.hidden_arguments().for_each(|argument| drop(seen.shift_remove(argument)));
-    }
-    arguments(spec, &Value::Object(seen))
+    arguments(spec, &Value::Object(spec.visible(call.arguments.clone())))
         .map_err(|refusal| CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message()))
 }

@@ -3,17 +3,15 @@
 use std::fmt;
 use std::future::{Future, ready};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use futures_util::FutureExt;
 use mcp_bindgen_model::nearest;
 use serde_json::{Map, Value};
 
-use crate::call::ServiceFuture;
-use crate::ground::deadline::Deadline;
+use crate::call::{ServiceFuture, wait};
 use crate::ground::sync::lock;
-use crate::ground::task::cancelled;
 use crate::ground::wire::Wire;
-use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
+use crate::{CallError, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
 
 /// The error code of servers for arguments that do not fit.
 const INVALID_PARAMS: i64 = -32602;
@@ -127,12 +125,14 @@ impl Fake {
 }
 
 impl CallTool for Fake {
-    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let answering = self.begin(&call)?;
-        let result = match within(&call, answering).await {
+        let answer = wait::within(&mut call, Duration::MAX, answering).await.map_err(CallError::after_dispatch)?;
+        let result = match answer {
             // A server cannot report that a result is not a success; the caller finds out.
-            Err(CallError::Tool(result) | CallError::Decode { result, .. }) => *result,
-            outcome => outcome?,
+            Some(Err(CallError::Tool(result) | CallError::Decode { result, .. })) => *result,
+            Some(outcome) => outcome?,
+            None => return Err(CallError::timeout(call.server, call.tool, Duration::MAX, Dispatched::Unknown)),
         };
         Ok(ToolResult::from_json(&*call.server, &*call.tool, result.to_json()))
     }
@@ -185,25 +185,6 @@ fn as_the_server(error: CallError) -> CallError {
             CallError::rpc(server, tool, INVALID_PARAMS, format!("invalid arguments{place}: {message}"))
         }
         other => other,
-    }
-}
-
-/// Waits for the answer within the time of the call.
-async fn within(call: &ToolCall, mut answering: ServiceFuture) -> Result<ToolResult, CallError> {
-    // A result that is ready needs no clock, which a test without a runtime lacks.
-    if let Some(outcome) = answering.as_mut().now_or_never() {
-        return outcome;
-    }
-    let given = |options: &CallOptions| options.given().timeout.or(options.given().cap);
-    let deadline = given(&call.options).map_or(Deadline::NEVER, Deadline::after);
-    let (server, tool) = (&*call.server, &*call.tool);
-    tokio::select! {
-        biased;
-        () = cancelled(call.options.cancellation()) => Err(CallError::cancelled(server, tool, Dispatched::Unknown)),
-        outcome = deadline.bound(answering) => outcome.unwrap_or_else(|| {
-            let after = given(&call.options).unwrap_or_default();
-            Err(CallError::timeout(server, tool, after, Dispatched::Unknown))
-        }),
     }
 }
 

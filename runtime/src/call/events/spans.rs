@@ -19,45 +19,16 @@ use crate::{CallError, ToolCall, ToolResult};
 
 const TARGET: &str = "mcp_bindgen::calls";
 
-/// The span of a call, or of one try of it.
-pub(crate) struct CallSpan {
-    span: Span,
-    /// The observer, if a span is open.
-    observer: Option<Arc<Observer>>,
-    /// `true` if this span records the call's content.
-    has_content: bool,
-}
-
-impl CallSpan {
-    /// Opens the span around all attempts of a call, including calls that a layer answers.
-    pub(crate) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
-        let span = tracing::info_span!(
+/// Opens a span of this name and kind. Its other attributes are recorded as they are known.
+macro_rules! call_span {
+    ($name:ident, $kind:literal) => {
+        tracing::info_span!(
             target: TARGET,
-            OPERATION,
+            $name,
             otel.name = Empty,
-            otel.kind = "internal",
+            otel.kind = $kind,
             otel.status_code = Empty,
-            gen_ai.operation.name = OPERATION,
-            gen_ai.tool.name = Empty,
-            gen_ai.tool.call.arguments = Empty,
-            gen_ai.tool.call.result = Empty,
-            rpc.response.status_code = Empty,
-            "error.type" = Empty,
-            mcp_bindgen.server = Empty,
-            mcp_bindgen.source = Empty,
-        );
-        Self::begin(span, OPERATION, observer, call, true)
-    }
-
-    /// Opens the span of one request. A span around all attempts, if any, is the agent's operation.
-    pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
-        let span = tracing::info_span!(
-            target: TARGET,
-            METHOD,
-            otel.name = Empty,
-            otel.kind = "client",
-            otel.status_code = Empty,
-            mcp.method.name = METHOD,
+            mcp.method.name = Empty,
             mcp.protocol.version = Empty,
             gen_ai.operation.name = Empty,
             gen_ai.tool.name = Empty,
@@ -71,7 +42,31 @@ impl CallSpan {
             server.port = Empty,
             mcp_bindgen.server = Empty,
             mcp_bindgen.source = Empty,
-        );
+        )
+    };
+}
+
+/// The span of a call, or of one try of it.
+pub(crate) struct CallSpan {
+    span: Span,
+    /// The observer, if a span is open.
+    observer: Option<Arc<Observer>>,
+    /// `true` if this span records the call's content.
+    has_content: bool,
+}
+
+impl CallSpan {
+    /// Opens the span around all attempts of a call, including calls that a layer answers.
+    pub(crate) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
+        let span = call_span!(OPERATION, "internal");
+        span.record("gen_ai.operation.name", OPERATION);
+        Self::begin(span, OPERATION, observer, call, true)
+    }
+
+    /// Opens the span of one request. A span around all attempts, if any, is the agent's operation.
+    pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
+        let span = call_span!(METHOD, "client");
+        span.record("mcp.method.name", METHOD);
         let traced = Self::begin(span, METHOD, observer, call, is_all);
         if let (Some(observer), span) = (&traced.observer, &traced.span) {
             if is_all {

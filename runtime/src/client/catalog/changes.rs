@@ -6,7 +6,7 @@ use std::future::pending;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-use super::pauses::listen_again;
+use super::pauses::{listen_again, reports_changes};
 use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::ground::sync::awaited;
@@ -112,8 +112,7 @@ pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infal
 }
 
 fn reports_on_request(connection: &Connection) -> bool {
-    let reports = connection.handshake.pointer("/capabilities/tools/listChanged").and_then(Value::as_bool);
-    connection.is_modern() && reports == Some(true)
+    connection.is_modern() && reports_changes(connection, "tools")
 }
 
 /// Subscribes to changes of a server of 2026-07-28, which reports them in a request that stays open. It waits until the

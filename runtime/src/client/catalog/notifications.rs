@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::pauses::listen_again;
+use super::pauses::{listen_again, reports_changes};
 use crate::Client;
 use crate::connect::connection::Connection;
 use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
@@ -77,11 +77,7 @@ impl Client {
 /// Returns the lists whose changes the server of a connection reports.
 fn reported_lists(connection: &Connection) -> Vec<&'static str> {
     let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)];
-    let reports = |key: &str| {
-        let path = format!("/capabilities/{key}/listChanged");
-        connection.handshake.pointer(&path).and_then(Value::as_bool) == Some(true)
-    };
-    lists.into_iter().filter(|(key, _)| reports(key)).map(|(_, method)| method).collect()
+    lists.into_iter().filter(|(key, _)| reports_changes(connection, key)).map(|(_, method)| method).collect()
 }
 
 /// Subscribes to changes on one connection, if the server only reports them on request, once the program listens.

@@ -1,10 +1,12 @@
-//! Pauses between attempts to subscribe.
+//! Subscribing to changes, with pauses between the attempts.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
+use crate::connect::connection::Connection;
 use crate::ground::backoff::Backoff;
 use crate::rpc::request::RequestError;
 
@@ -28,6 +30,12 @@ impl Pauses {
         }
         sleep(self.0.pause()).await;
     }
+}
+
+/// Returns `true` if the server of a connection declares that it reports changes of a list.
+pub(super) fn reports_changes(connection: &Connection, list: &str) -> bool {
+    let pointer = format!("/capabilities/{list}/listChanged");
+    connection.handshake.pointer(&pointer) == Some(&Value::Bool(true))
 }
 
 /// Listens again and again, with pauses, and runs `ended` after each: changes in between were not reported.

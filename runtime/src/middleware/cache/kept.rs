@@ -14,29 +14,21 @@ use crate::ground::recent::recent;
 use crate::ground::sync::lock;
 use crate::{CallError, ToolResult};
 
-/// The identity of a call.
+/// The identity of a call; its arguments are in one form, however they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(Arc<Question>);
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Question {
-    server: String,
-    tool: String,
-    /// In one form, however they are written.
-    arguments: String,
+pub(super) struct Key {
+    server: Arc<str>,
+    tool: Arc<str>,
+    arguments: Arc<str>,
 }
 
 impl Key {
     pub(super) fn new(server: &str, tool: &str, arguments: String) -> Self {
-        Self(Arc::new(Question { server: server.to_owned(), tool: tool.to_owned(), arguments }))
-    }
-
-    fn server(&self) -> &str {
-        &self.0.server
+        Self { server: server.into(), tool: tool.into(), arguments: arguments.into() }
     }
 
     fn size(&self) -> usize {
-        self.0.server.len() + self.0.tool.len() + self.0.arguments.len()
+        self.server.len() + self.tool.len() + self.arguments.len()
     }
 }
 
@@ -122,7 +114,7 @@ impl Shared {
 
     pub(super) fn find(&self, key: &Key) -> Found {
         let mut kept = lock(&self.0);
-        let generation = kept.of(key.server()).generation;
+        let generation = kept.of(&key.server).generation;
         match kept.entries.get(key) {
             Some(entry) if entry.generation == generation && !entry.until.has_passed() => {
                 return Found::Kept(entry.result.clone());
@@ -213,7 +205,7 @@ impl Lead {
         let mut kept = lock(&self.shared.0);
         let flight = (key, generation);
         let settle = kept.flights.remove(&flight).flatten();
-        let of = kept.of(flight.0.server());
+        let of = kept.of(&flight.0.server);
         if let Ok(result) = outcome
             && result.is_success()
             && of.writing == 0

@@ -66,18 +66,18 @@ pub(super) fn is_draft4_bound(map: &Map<String, Value>, keyword: &str) -> bool {
 
 /// Returns the usable part of a list with entries that do not belong there.
 pub(super) fn salvage(keyword: &str, value: &Value) -> Value {
-    let Value::Array(entries) = value else { return value.clone() };
-    let belongs = |entry: &Value| keyword != "required" || entry.is_string();
-    let mut kept: Vec<Value> = Vec::with_capacity(entries.len());
-    if !matches!(keyword, "required" | "type" | "enum") {
-        return value.clone();
-    }
-    for entry in entries {
-        if belongs(entry) && !kept.contains(entry) {
-            kept.push(entry.clone());
+    match value {
+        Value::Array(entries) if matches!(keyword, "required" | "type" | "enum") => {
+            let mut kept: Vec<Value> = Vec::with_capacity(entries.len());
+            for entry in entries.iter().filter(|entry| keyword != "required" || entry.is_string()) {
+                if !kept.contains(entry) {
+                    kept.push(entry.clone());
+                }
+            }
+            Value::Array(kept)
         }
+        _ => value.clone(),
     }
-    Value::Array(kept)
 }
 
 /// Writes a schema as its own version would.

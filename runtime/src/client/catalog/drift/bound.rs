@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_bindgen_model::{Hint, Pin, Snapshot};
+use mcp_bindgen_model::{Hint, Pin};
 use serde_json::{Map, Value};
 
 use crate::{ServerSpec, ToolSpec};
@@ -12,15 +12,15 @@ use crate::{ServerSpec, ToolSpec};
 pub(crate) enum Bound {
     /// The tool of generated bindings.
     Spec(&'static ToolSpec),
-    /// The tool of a snapshot, by its index.
-    Kept(Arc<Snapshot>, usize),
+    /// The tool of a snapshot.
+    Listed(Arc<Value>),
 }
 
 impl Bound {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Spec(spec) => spec.name,
-            Self::Kept(snapshot, at) => snapshot.tools.get(*at).and_then(name_of).unwrap_or_default(),
+            Self::Listed(tool) => name_of(tool).unwrap_or_default(),
         }
     }
 
@@ -28,7 +28,7 @@ impl Bound {
     pub(super) fn id(&self) -> usize {
         match self {
             Self::Spec(spec) => std::ptr::from_ref(*spec).addr(),
-            Self::Kept(snapshot, at) => snapshot.tools.get(*at).map_or(0, |tool| std::ptr::from_ref(tool).addr()),
+            Self::Listed(tool) => Arc::as_ptr(tool).addr(),
         }
     }
 
@@ -46,7 +46,7 @@ impl Bound {
     pub(super) fn declared(&self) -> Result<Value, serde_json::Error> {
         let spec = match self {
             Self::Spec(spec) => spec,
-            Self::Kept(snapshot, at) => return Ok(snapshot.tools.get(*at).cloned().unwrap_or_default()),
+            Self::Listed(tool) => return Ok(Value::clone(tool)),
         };
         let mut tool = Map::new();
         tool.insert("name".to_owned(), spec.name.into());
@@ -97,7 +97,7 @@ pub(crate) enum Baseline {
     #[default]
     None,
     Bindings(&'static ServerSpec),
-    Snapshot(Arc<Snapshot>),
+    Snapshot(Arc<[Arc<Value>]>),
 }
 
 impl Baseline {
@@ -105,9 +105,8 @@ impl Baseline {
         match self {
             Self::None => None,
             Self::Bindings(server) => server.tools.iter().find(|spec| spec.name == tool).map(Bound::Spec),
-            Self::Snapshot(snapshot) => {
-                let at = snapshot.tools.iter().position(|kept| name_of(kept) == Some(tool))?;
-                Some(Bound::Kept(snapshot.clone(), at))
+            Self::Snapshot(tools) => {
+                tools.iter().find(|listed| name_of(listed) == Some(tool)).cloned().map(Bound::Listed)
             }
         }
     }
