@@ -1,10 +1,10 @@
 //! The tools that may be called, as far as this is known without a call, for lists of tools.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use super::events::Observer;
+use crate::ground::redact::debug_as;
 
 type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
@@ -85,8 +85,4 @@ impl Offer {
     }
 }
 
-impl fmt::Debug for Offer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Offer").field("is_governed", &self.is_governed).finish_non_exhaustive()
-    }
-}
+debug_as!(Offer, "Offer(..)");

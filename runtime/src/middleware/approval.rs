@@ -1,6 +1,5 @@
 //! Approval of calls.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place, approved_call};
 use crate::ground::contained::contained;
+use crate::ground::redact::debug_as;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;
@@ -83,11 +83,7 @@ fn may_destroy(hints: Annotations) -> bool {
     hints.read_only != Some(true) && hints.destructive != Some(false) && hints.idempotent != Some(true)
 }
 
-impl fmt::Debug for Approval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Approval").field("patience", &self.approver.patience).finish_non_exhaustive()
-    }
-}
+debug_as!(Approval, "Approval(..)");
 
 impl Around for Approval {
     const PLACE: Option<Place> = Some(Place::Approval);

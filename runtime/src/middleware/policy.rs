@@ -1,7 +1,6 @@
 //! Rules that allow a call or deny it.
 
 use std::any::Any;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::{Passage, Place, wait};
 use crate::ground::contained::{Panicked, contained, contained_async};
+use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
 use crate::{Annotations, CallError, Caller, ToolCall, ToolResult};
 
@@ -194,11 +194,7 @@ impl Policy {
     }
 }
 
-impl fmt::Debug for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Policy").field("patience", &self.patience).finish_non_exhaustive()
-    }
-}
+debug_as!(Policy, "Policy(..)");
 
 impl Around for Policy {
     const PLACE: Option<Place> = Some(Place::Policy);

@@ -1,6 +1,5 @@
 //! A layer that restores the program's state if a call fails.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::{Place, wait};
 use crate::ground::contained::contained;
+use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
@@ -86,11 +86,7 @@ impl Transaction {
     }
 }
 
-impl fmt::Debug for Transaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transaction").field("tools", &self.tools).finish_non_exhaustive()
-    }
-}
+debug_as!(Transaction, "Transaction(..)");
 
 /// Restores the earlier state on drop, unless the call succeeded.
 struct Rollback {

@@ -131,12 +131,10 @@ macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
             let Node::Scalar(scalar @ Scalar::Float(_)) = self.0.node() else { return self.deserialize_any(visitor) };
-            if let Ok(whole) = scalar.whole("an integer") {
-                return visitor.visit_i64(whole);
-            }
-            match scalar.whole("an integer") {
-                Ok(whole) => visitor.visit_u64(whole),
-                Err(_) => self.deserialize_any(visitor),
+            match (scalar.whole("an integer"), scalar.whole("an integer")) {
+                (Ok(whole), _) => visitor.visit_i64(whole),
+                (_, Ok(whole)) => visitor.visit_u64(whole),
+                _ => self.deserialize_any(visitor),
             }
         }
     )*};

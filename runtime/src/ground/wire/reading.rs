@@ -78,14 +78,12 @@ impl Reading {
 
     /// Says that this much of the value is kept without a type.
     pub(super) fn note_undeclared(&self, steps: usize) {
-        let Counts { lost, undeclared } = self.counts.get();
-        self.counts.set(Counts { lost, undeclared: undeclared + steps });
+        self.counts.set(self.counts.get().and(Counts { lost: 0, undeclared: steps }));
     }
 
     /// Says that this much of the value is not kept.
     pub(super) fn note_lost(&self, steps: usize) {
-        let Counts { lost, undeclared } = self.counts.get();
-        self.counts.set(Counts { lost: lost + steps, undeclared });
+        self.counts.set(self.counts.get().and(Counts { lost: steps, undeclared: 0 }));
     }
 
     #[cold]

@@ -32,9 +32,9 @@ enum Token<'t> {
     /// A text that the source does not lend: a range of [`Tape::texts`].
     Copied { start: usize, end: usize },
     /// An array, followed by its items. The next token is at `end`.
-    Array { end: u32, items: u32 },
+    Array { end: usize, items: usize },
     /// An object, followed by its keys, each with its value. The next token is at `end`.
-    Object { end: u32, members: u32 },
+    Object { end: usize, members: usize },
 }
 
 /// A JSON value laid out flat.
@@ -57,8 +57,8 @@ impl<'t> Tape<'t> {
             Some(Token::Scalar(scalar)) => Node::Scalar(scalar),
             Some(Token::Digits { start, end }) => Node::Scalar(Scalar::Digits(text(start, end))),
             Some(Token::Copied { start, end }) => Node::Scalar(Scalar::Text(text(start, end))),
-            Some(Token::Array { items, .. }) => Node::Array(items as usize),
-            Some(Token::Object { members, .. }) => Node::Object(members as usize),
+            Some(Token::Array { items, .. }) => Node::Array(items),
+            Some(Token::Object { members, .. }) => Node::Object(members),
             None => Node::Scalar(Scalar::Null),
         }
     }
@@ -67,7 +67,7 @@ impl<'t> Tape<'t> {
     #[inline]
     pub(super) fn end(&self, at: usize) -> usize {
         match self.tokens.get(at) {
-            Some(Token::Array { end, .. } | Token::Object { end, .. }) => *end as usize,
+            Some(Token::Array { end, .. } | Token::Object { end, .. }) => *end,
             _ => at + 1,
         }
     }
@@ -137,16 +137,14 @@ impl<'t> Tape<'t> {
         Ok(())
     }
 
-    fn close(&mut self, start: usize, held: usize) -> Result<(), &'static str> {
-        let here = u32::try_from(self.tokens.len()).map_err(|_| "the value is too large")?;
-        // Fewer than the tokens.
-        let held = u32::try_from(held).unwrap_or(u32::MAX);
-        match self.tokens.get_mut(start) {
-            Some(Token::Array { end, items }) => (*end, *items) = (here, held),
-            Some(Token::Object { end, members }) => (*end, *members) = (here, held),
-            _ => {}
+    /// Ends the array or object at an index, which holds this many items or members.
+    fn close(&mut self, start: usize, held: usize) {
+        let here = self.tokens.len();
+        if let Some(Token::Array { end, items: count } | Token::Object { end, members: count }) =
+            self.tokens.get_mut(start)
+        {
+            (*end, *count) = (here, held);
         }
-        Ok(())
     }
 }
 
@@ -210,7 +208,8 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
             held += 1;
         }
         reading.leave();
-        tape.close(start, held).map_err(A::Error::custom)
+        tape.close(start, held);
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
@@ -233,6 +232,7 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
             held += 1;
         }
         reading.leave();
-        tape.close(start, held).map_err(A::Error::custom)
+        tape.close(start, held);
+        Ok(())
     }
 }

@@ -2,7 +2,6 @@
 
 mod kept;
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::{Place, wait};
 use crate::ground::deadline::Deadline;
+use crate::ground::redact::debug_as;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// The time that a call waits for an equal pending one.
@@ -147,15 +147,7 @@ fn key(call: &mut ToolCall) -> Key {
     Key::new(&call.server, &call.tool, text)
 }
 
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache")
-            .field("ttl", &self.ttl)
-            .field("tools", &self.reads)
-            .field("invalidated_by", &self.writes)
-            .finish_non_exhaustive()
-    }
-}
+debug_as!(Cache, "Cache(..)");
 
 impl Around for Cache {
     const PLACE: Option<Place> = Some(Place::Cache);
