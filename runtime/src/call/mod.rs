@@ -1,7 +1,6 @@
 //! Calls, results and errors.
 
 mod approval;
-mod arguments;
 mod call_tool;
 mod caller;
 mod content;
@@ -13,19 +12,16 @@ mod offer;
 mod options;
 mod passage;
 mod progress;
-mod reply;
 mod result;
 pub(crate) mod spec;
 mod tool;
 mod tool_call;
-mod typed_call;
 #[cfg(feature = "validation")]
 pub mod validate;
 pub(crate) mod wait;
 
 pub(crate) use approval::Approver;
 pub use approval::{ApprovalAnswer, ApprovalRequest};
-pub use arguments::AsArguments;
 pub use call_tool::{CallTool, DynCallTool, WithOptions};
 pub use caller::Caller;
 pub use content::Content;
@@ -40,13 +36,11 @@ pub use error_kind::CallErrorKind;
 #[doc(hidden)]
 pub use offer::Offer;
 pub use options::{CallOptions, PassedInput};
-pub(crate) use passage::{Limit, Passage, Place, approved_call};
+pub(crate) use passage::{LayerKind, Limit, Passage, approved_call};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
-pub use reply::ToolReply;
-pub use result::ToolResult;
 pub(crate) use result::{INPUT_REQUIRED, object, string, take, take_list};
+pub use result::{ToolReply, ToolResult};
 pub use spec::{Annotations, PromptArgumentSpec, PromptSpec, ResourceTemplateSpec, ServerSpec, ToolSpec};
-pub use tool::{Tool, call, parse_arguments, place_of, print_arguments, read_arguments, send};
+pub use tool::{AsArguments, Tool, TypedCall, call, parse_arguments, place_of, print_arguments, read_arguments, send};
 pub use tool_call::{ServiceFuture, ToolCall};
-pub use typed_call::TypedCall;

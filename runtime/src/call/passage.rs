@@ -13,7 +13,7 @@ use crate::ground::sync::lock;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum LayerKind {
     Events,
     TotalCap,
     Policy,
@@ -39,10 +39,10 @@ impl Limit {
     }
 }
 
-impl Place {
+impl LayerKind {
     /// Returns the reason why a layer may not be inside this one, if any.
     fn excludes(self, inner: Self) -> Option<&'static str> {
-        use Place::{
+        use LayerKind::{
             Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
         };
         match (self, inner) {
@@ -77,7 +77,7 @@ impl Place {
     ];
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LayerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TotalCap => f.write_str("total_cap"),
@@ -92,10 +92,10 @@ type Grant = (usize, String);
 
 /// The layers that a call has passed, with their decisions. All attempts of a call share it.
 #[derive(Clone, Default)]
-pub(crate) struct Passage(Option<Box<Way>>);
+pub(crate) struct Passage(Option<Box<State>>);
 
 #[derive(Clone, Default)]
-struct Way {
+struct State {
     through: u16,
     guarded_by: Option<usize>,
     /// The grants of earlier attempts, or `None` if the call has a single attempt.
@@ -110,11 +110,11 @@ struct Way {
 }
 
 impl Passage {
-    fn way(&self) -> Option<&Way> {
+    fn state(&self) -> Option<&State> {
         self.0.as_deref()
     }
 
-    fn way_mut(&mut self) -> &mut Way {
+    fn state_mut(&mut self) -> &mut State {
         self.0.get_or_insert_default()
     }
 
@@ -122,76 +122,76 @@ impl Passage {
     ///
     /// # Errors
     /// Fails if the layer is inside another layer that excludes it.
-    pub(crate) fn enter(&mut self, place: Place) -> Result<(), String> {
-        let way = self.way_mut();
-        let around = Place::ALL.into_iter().filter(|around| way.through & around.bit() != 0);
+    pub(crate) fn enter(&mut self, kind: LayerKind) -> Result<(), String> {
+        let state = self.state_mut();
+        let around = LayerKind::ALL.into_iter().filter(|around| state.through & around.bit() != 0);
         for around in around {
-            if let Some(why) = around.excludes(place) {
-                return Err(format!("layer `{place}` is inside `{around}`: {why}; move it outside, as `Stack` does"));
+            if let Some(why) = around.excludes(kind) {
+                return Err(format!("layer `{kind}` is inside `{around}`: {why}; move it outside, as `Stack` does"));
             }
         }
-        way.through |= place.bit();
-        if place == Place::Retry {
-            way.grants.get_or_insert_default();
+        state.through |= kind.bit();
+        if kind == LayerKind::Retry {
+            state.grants.get_or_insert_default();
         }
         Ok(())
     }
 
     /// Enters a layer that would wait for itself inside itself. Returns `false` if the call is inside it already.
     pub(crate) fn enter_once(&mut self, id: usize) -> bool {
-        let way = self.way_mut();
-        let is_new = !way.within.contains(&id);
+        let state = self.state_mut();
+        let is_new = !state.within.contains(&id);
         if is_new {
-            way.within.push(id);
+            state.within.push(id);
         }
         is_new
     }
 
     /// Sets the deadline of the call, unless it already has an earlier one.
     pub(crate) fn bound(&mut self, limit: Limit) {
-        let way = self.way_mut();
-        if way.limit.end.earlier(limit.end) != way.limit.end {
-            way.limit = limit;
+        let state = self.state_mut();
+        if state.limit.end.earlier(limit.end) != state.limit.end {
+            state.limit = limit;
         }
     }
 
     /// Returns the deadline of the call, regardless of its options.
     pub(crate) fn limit(&self) -> Limit {
-        self.way().map_or_else(Limit::default, |way| way.limit)
+        self.state().map_or_else(Limit::default, |state| state.limit)
     }
 
-    pub(crate) fn has_come_through(&self, place: Place) -> bool {
-        self.way().is_some_and(|way| way.through & place.bit() != 0)
+    pub(crate) fn has_come_through(&self, kind: LayerKind) -> bool {
+        self.state().is_some_and(|state| state.through & kind.bit() != 0)
     }
 
     /// Records that the checks of this guard ran.
     pub(crate) fn guard_with(&mut self, guard: usize) {
-        self.way_mut().guarded_by = Some(guard);
+        self.state_mut().guarded_by = Some(guard);
     }
 
     pub(crate) fn is_guarded_by(&self, guard: usize) -> bool {
-        self.way().is_some_and(|way| way.guarded_by == Some(guard))
+        self.state().is_some_and(|state| state.guarded_by == Some(guard))
     }
 
     /// Sets the observer of the rest of the call. The call keeps only a weak reference to it.
     pub(crate) fn observe_with<O: Any + Send + Sync>(&mut self, observer: &Arc<O>) {
         let observer: Weak<O> = Arc::downgrade(observer);
-        self.way_mut().observer = Some(observer);
+        self.state_mut().observer = Some(observer);
     }
 
     pub(crate) fn is_observed_by<O>(&self, observer: &Arc<O>) -> bool {
-        let own = self.way().and_then(|way| way.observer.as_ref());
+        let own = self.state().and_then(|state| state.observer.as_ref());
         own.is_some_and(|own| std::ptr::addr_eq(own.as_ptr(), Arc::as_ptr(observer)))
     }
 
     /// Returns the observer of the call.
     pub(crate) fn observer<O: Any + Send + Sync>(&self) -> Option<Arc<O>> {
-        self.way()?.observer.as_ref()?.upgrade()?.downcast().ok()
+        self.state()?.observer.as_ref()?.upgrade()?.downcast().ok()
     }
 
     /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
     pub(crate) fn is_granted(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) -> bool {
-        self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
+        self.state().and_then(|state| state.grants.as_ref()).is_some_and(|grants| {
             let grants = lock(grants);
             !grants.is_empty() && grants.contains(&(guard, approved_call(tool, arguments)))
         })
@@ -199,37 +199,37 @@ impl Passage {
 
     /// Notes for later tries that the call was approved.
     pub(crate) fn grant(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) {
-        if let Some(grants) = self.way().and_then(|way| way.grants.as_ref()) {
+        if let Some(grants) = self.state().and_then(|state| state.grants.as_ref()) {
             lock(grants).push((guard, approved_call(tool, arguments)));
         }
     }
 
     /// Records the description of the approved call.
     pub(crate) fn approve(&mut self, call: String) {
-        self.way_mut().approved = Some(call);
+        self.state_mut().approved = Some(call);
     }
 
     /// Returns `true` if this call was approved: this tool, with these arguments.
     pub(crate) fn is_approved(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
-        let approved = self.way().and_then(|way| way.approved.as_ref());
+        let approved = self.state().and_then(|state| state.approved.as_ref());
         approved.is_some_and(|approved| *approved == approved_call(tool, arguments))
     }
 
     /// Begins a passage unless one is in progress. The passage lasts as long as the returned value, because a program
     /// may store a call that it observed, and make it again.
     pub(crate) fn begin(&mut self) -> Option<Arc<()>> {
-        let way = self.way_mut();
-        if way.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {
+        let state = self.state_mut();
+        if state.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {
             return None;
         }
         let life = Arc::new(());
-        *way = Way { alive: Some(Arc::downgrade(&life)), ..Way::default() };
+        *state = State { alive: Some(Arc::downgrade(&life)), ..State::default() };
         Some(life)
     }
 
     /// Forgets the passage of a call that is over.
     pub(crate) fn forget_if_over(&mut self) {
-        let alive = self.way().and_then(|way| way.alive.as_ref());
+        let alive = self.state().and_then(|state| state.alive.as_ref());
         if alive.is_some_and(|alive| alive.strong_count() == 0) {
             *self = Self::default();
         }
@@ -243,7 +243,7 @@ pub(crate) fn approved_call(tool: &str, arguments: &Map<String, Value>) -> Strin
 
 impl fmt::Debug for Passage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(Place::ALL.iter().filter(|place| self.has_come_through(**place))).finish()
+        f.debug_set().entries(LayerKind::ALL.iter().filter(|kind| self.has_come_through(**kind))).finish()
     }
 }
 
@@ -254,10 +254,10 @@ mod tests {
     #[test]
     fn layer_order_of_the_stack_is_accepted() {
         let mut passage = Passage::default();
-        for place in Place::ALL {
-            passage.enter(place).expect("the order of the stack");
+        for kind in LayerKind::ALL {
+            passage.enter(kind).expect("the order of the stack");
         }
-        assert!(Place::ALL.is_sorted());
+        assert!(LayerKind::ALL.is_sorted());
     }
 
     #[test]
@@ -267,12 +267,12 @@ mod tests {
             passage.enter(outer).expect("it is the first");
             passage.enter(inner)
         };
-        assert!(inside(Place::Cache, Place::Policy).is_err());
-        assert!(inside(Place::Retry, Place::Retry).is_err());
-        assert!(inside(Place::TryTimeout, Place::Cache).is_ok());
-        let reason = inside(Place::TryTimeout, Place::Retry).expect_err("it is refused");
+        assert!(inside(LayerKind::Cache, LayerKind::Policy).is_err());
+        assert!(inside(LayerKind::Retry, LayerKind::Retry).is_err());
+        assert!(inside(LayerKind::TryTimeout, LayerKind::Cache).is_ok());
+        let reason = inside(LayerKind::TryTimeout, LayerKind::Retry).expect_err("it is refused");
         assert!(reason.contains("`total_cap`"), "{reason}");
-        let reason = inside(Place::Retry, Place::Approval).expect_err("it is refused");
+        let reason = inside(LayerKind::Retry, LayerKind::Approval).expect_err("it is refused");
         assert!(reason.contains("Approval") && reason.contains("Retry"), "{reason}");
     }
 
@@ -290,7 +290,7 @@ mod tests {
     fn approval_grant_is_shared_only_by_attempts_of_one_call() {
         let none = Map::new();
         let mut passage = Passage::default();
-        passage.enter(Place::Retry).expect("it is the first");
+        passage.enter(LayerKind::Retry).expect("it is the first");
         let (one, two) = (passage.clone(), passage);
         one.grant(1, "a", &none);
         assert!(two.is_granted(1, "a", &none));
@@ -302,14 +302,14 @@ mod tests {
     fn repeated_call_starts_with_an_empty_layer_record() {
         let mut passage = Passage::default();
         let life = passage.begin().expect("it is the first");
-        passage.enter(Place::Cache).expect("it is the first");
+        passage.enter(LayerKind::Cache).expect("it is the first");
         assert!(passage.begin().is_none(), "it is under way");
         let mut kept = passage.clone();
         kept.forget_if_over();
-        assert!(kept.has_come_through(Place::Cache));
+        assert!(kept.has_come_through(LayerKind::Cache));
         drop(life);
         kept.forget_if_over();
-        assert!(!kept.has_come_through(Place::Cache));
-        assert!(passage.begin().is_some() && !passage.has_come_through(Place::Cache));
+        assert!(!kept.has_come_through(LayerKind::Cache));
+        assert!(passage.begin().is_some() && !passage.has_come_through(LayerKind::Cache));
     }
 }

@@ -1,10 +1,16 @@
-//! The trait of typed parameters, and the functions for generated code.
+//! Typed calls: the trait of parameters, the forms of arguments, and the functions for generated code.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use serde_json::Value;
+use futures_util::future::BoxFuture;
+use serde_json::{Error, Map, Value};
 
-use super::{AsArguments, CallError, CallTool, ServerSpec, ToolCall, ToolResult, ToolSpec};
+use super::{CallError, CallOptions, CallTool, ServerSpec, ToolCall, ToolResult, ToolSpec};
 use crate::ground::wire::{Wire, from_value, to_value};
 
 /// The typed parameters of one tool; generated code implements it.
@@ -100,7 +106,7 @@ pub fn parse_arguments<P: Tool>(arguments: impl AsArguments) -> Result<P, CallEr
 }
 
 /// [`parse_arguments`], once for all forms of arguments.
-pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Error>) -> Result<P, CallError> {
+pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, Error>) -> Result<P, CallError> {
     // The error shows the position in the text, and never the text.
     let arguments = arguments
         .as_deref()
@@ -143,6 +149,145 @@ pub fn print_arguments<P: Tool>(params: &P) -> Value {
 pub fn place_of(tools: &[ToolSpec], name: &str) -> Option<usize> {
     let place = |is: fn(&ToolSpec) -> &str| tools.iter().position(|tool| is(tool) == name);
     place(|tool| tool.name).or_else(|| place(|tool| tool.prefixed))
+}
+
+/// The arguments of a tool in any form: JSON, JSON text, or nothing, which means no arguments.
+///
+/// ```
+/// use mcp_bindgen_runtime::AsArguments;
+/// use serde_json::json;
+///
+/// assert_eq!(*r#"{"n": 1}"#.as_arguments()?, json!({"n": 1}));
+/// for nothing in [json!(null), json!({})] {
+///     assert_eq!(*nothing.as_arguments()?, json!({}));
+/// }
+/// assert_eq!(*().as_arguments()?, json!({}));
+/// assert!("{n: 1}".as_arguments().is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub trait AsArguments {
+    /// Returns the arguments as JSON: `{}` for `null`, for empty text and for nothing.
+    ///
+    /// # Errors
+    /// Fails if text is not JSON.
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error>;
+}
+
+fn none<'a>() -> Cow<'a, Value> {
+    Cow::Owned(Value::Object(Map::new()))
+}
+
+impl AsArguments for Value {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        Ok(if self.is_null() { none() } else { Cow::Borrowed(self) })
+    }
+}
+
+impl AsArguments for Map<String, Value> {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        Ok(Cow::Owned(Value::Object(self.clone())))
+    }
+}
+
+impl AsArguments for str {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        if self.trim().is_empty() {
+            return Ok(none());
+        }
+        let read: Value = serde_json::from_str(self)?;
+        Ok(if read.is_null() { none() } else { Cow::Owned(read) })
+    }
+}
+
+impl AsArguments for String {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        self.as_str().as_arguments()
+    }
+}
+
+impl AsArguments for () {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        Ok(none())
+    }
+}
+
+impl<T: AsArguments> AsArguments for Option<T> {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        self.as_ref().map_or_else(|| Ok(none()), T::as_arguments)
+    }
+}
+
+impl<T: AsArguments + ?Sized> AsArguments for &T {
+    fn as_arguments(&self) -> Result<Cow<'_, Value>, Error> {
+        (**self).as_arguments()
+    }
+}
+
+/// A call with typed parameters and a typed result, made when it is awaited. The methods of bindings return it.
+///
+/// ```ignore
+/// let issue = gh.create_issue(params).await?;
+/// let issue = gh.create_issue(params).within(Duration::from_secs(5)).await?;
+/// let issue = gh.create_issue(params).with(CallOptions::new().on_progress(report)).await?;
+/// ```
+#[must_use = "a call is made when it is awaited"]
+pub struct TypedCall<'c, C, P: Tool> {
+    /// The parts of the call, until it is first polled.
+    unmade: Option<(&'c C, P, CallOptions)>,
+    /// Until it has ended.
+    running: Option<BoxFuture<'c, Result<P::Output, CallError>>>,
+}
+
+impl<'c, C: CallTool, P: Tool + 'c> TypedCall<'c, C, P> {
+    /// Creates a call through `client`.
+    pub const fn new(client: &'c C, params: P) -> Self {
+        Self { unmade: Some((client, params, CallOptions::new())), running: None }
+    }
+
+    /// Sets options, and keeps earlier ones that these do not set. Has no effect after the first poll.
+    pub fn with(mut self, given: CallOptions) -> Self {
+        if let Some((_, _, options)) = &mut self.unmade {
+            *options = given.or(options);
+        }
+        self
+    }
+
+    /// Sets the timeout of the call, including connecting; see [`CallOptions::timeout`].
+    pub fn within(self, timeout: Duration) -> Self {
+        self.with(CallOptions::new().timeout(timeout))
+    }
+}
+
+impl<'c, C: CallTool, P: Tool + 'c> Future for TypedCall<'c, C, P> {
+    type Output = Result<P::Output, CallError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { unmade, running } = self.get_mut();
+        if let Some((client, params, options)) = unmade.take() {
+            *running = Some(Box::pin(made(client, params, options)));
+        }
+        // A finished future is pending forever.
+        let Some(call) = running else { return Poll::Pending };
+        let outcome = call.as_mut().poll(context);
+        if outcome.is_ready() {
+            *running = None;
+        }
+        outcome
+    }
+}
+
+/// No field is ever pinned.
+impl<C, P: Tool> Unpin for TypedCall<'_, C, P> {}
+
+async fn made<P: Tool>(client: &impl CallTool, params: P, options: CallOptions) -> Result<P::Output, CallError> {
+    let call = ToolCall::of(&params)?.with(options);
+    P::output(client.call_tool(call).await?)
+}
+
+impl<C, P: Tool> fmt::Debug for TypedCall<'_, C, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedCall").field("server", &P::SERVER.name).field("tool", &P::NAME).finish_non_exhaustive()
+    }
 }
 
 /// Implements [`Tool`] for the parameters of a tool: `-> Output` for an `outputSchema`, `-> Inner = Output.field` for

@@ -7,7 +7,7 @@ use mcp_bindgen_model::{PolicyEffect, PolicyRule};
 
 use super::Client;
 use super::lease::Lease;
-use crate::call::Place;
+use crate::call::LayerKind;
 use crate::client::catalog::drift::{self, Bound};
 use crate::ground::deadline::Patience;
 use crate::ground::task::cancelled;
@@ -50,7 +50,7 @@ impl Client {
         if let Some((_, rule)) = rules.iter().find(|(_, rule)| rule.then == PolicyEffect::Deny) {
             return denied(rule, "a policy of the configuration denies it", None);
         }
-        if call.passage.has_come_through(Place::Cache) {
+        if call.passage.has_come_through(LayerKind::Cache) {
             return denied(first, "a cache around the client would bypass a policy of the configuration", None);
         }
         let caller = call.caller().and_then(|caller| caller.principal.as_deref()).unwrap_or_default();
@@ -209,7 +209,7 @@ impl Client {
             return Ok(());
         }
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
-        if call.passage.has_come_through(Place::Cache) {
+        if call.passage.has_come_through(LayerKind::Cache) {
             return Err(denied(
                 "it requires approval, and a cache around the client would bypass it; move the cache into the \
                  client's stack",

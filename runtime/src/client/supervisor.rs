@@ -37,16 +37,16 @@ pub(super) struct Supervisor {
 
 #[derive(Default)]
 struct Slot {
-    kept: Option<Kept>,
+    keeper: Option<KeeperHandle>,
     /// Keepers of before that may still be closing a connection: who closes the client waits for them as well.
-    before: Vec<Kept>,
+    before: Vec<KeeperHandle>,
     keepers: u64,
     is_shut_down: bool,
 }
 
 /// A keeper at work, or at the end of it.
 #[derive(Clone)]
-struct Kept {
+struct KeeperHandle {
     number: u64,
     progress: watch::Receiver<Progress>,
     orders: mpsc::UnboundedSender<Order>,
@@ -54,7 +54,7 @@ struct Kept {
     task: AbortHandle,
 }
 
-impl Kept {
+impl KeeperHandle {
     /// Returns `true` if the keeper has a connection, or is opening one.
     fn is_usable(&self) -> bool {
         // The runtime that it ran in may be gone.
@@ -93,8 +93,8 @@ impl Supervisor {
         let mut has_begun_again = false;
         let mut ended_at_once = 0;
         loop {
-            let mut kept = self.kept(asks_for_attempt)?;
-            let settled = kept.progress.wait_for(|progress| !matches!(progress, Progress::Opening)).await;
+            let mut keeper = self.keeper(asks_for_attempt)?;
+            let settled = keeper.progress.wait_for(|progress| !matches!(progress, Progress::Opening)).await;
             match settled.map(|progress| progress.clone()) {
                 Ok(Progress::Open(opened)) => {
                     if let Some(lease) = opened.lease() {
@@ -106,14 +106,14 @@ impl Supervisor {
                         return Err(self.error(Kind::Transport, &opened.connection.link.notes.explain(&message)));
                     }
                     // The connection is about to end, but its keeper may not have seen that yet.
-                    if kept.orders.send(Order::Look).is_ok() {
-                        let _ = kept.progress.wait_for(|progress| !progress.is(&opened)).await;
+                    if keeper.orders.send(Order::Look).is_ok() {
+                        let _ = keeper.progress.wait_for(|progress| !progress.is(&opened)).await;
                     }
                 }
                 Ok(Progress::Failed(failed)) => return Err(failed.error),
                 Ok(Progress::Opening | Progress::Ended) => {}
                 // The connection was not closed, but ended with its runtime.
-                Err(_) if !has_begun_again && self.is_current(kept.number) => has_begun_again = true,
+                Err(_) if !has_begun_again && self.is_current(keeper.number) => has_begun_again = true,
                 Err(_) if lock(&self.slot).is_shut_down => return Err(self.shut_down_error()),
                 Err(_) => return Err(self.error(Kind::Transport, "the client was closed while it was connecting")),
             }
@@ -128,8 +128,8 @@ impl Supervisor {
     /// Returns the connection, if it is open.
     pub(super) fn open_connection(&self) -> Option<Arc<Connection>> {
         let slot = lock(&self.slot);
-        let kept = slot.kept.as_ref().filter(|kept| kept.is_usable())?;
-        match &*kept.progress.borrow() {
+        let keeper = slot.keeper.as_ref().filter(|keeper| keeper.is_usable())?;
+        match &*keeper.progress.borrow() {
             Progress::Open(opened) if opened.connection.is_open() => Some(opened.connection.clone()),
             _ => None,
         }
@@ -137,7 +137,7 @@ impl Supervisor {
 
     /// Returns `true` if the last attempt to connect failed.
     pub(super) fn has_failed(&self) -> bool {
-        lock(&self.slot).kept.as_ref().and_then(Kept::failed).is_some()
+        lock(&self.slot).keeper.as_ref().and_then(KeeperHandle::failed).is_some()
     }
 
     /// Waits until a connection fails to open or reopen, and returns the error. A connection that closes because it is
@@ -145,10 +145,10 @@ impl Supervisor {
     pub(super) async fn lost(&self) -> ConnectError {
         let mut states = self.status.watch();
         loop {
-            let kept = lock(&self.slot).kept.clone();
-            if let Some(mut kept) = kept {
+            let keeper = lock(&self.slot).keeper.clone();
+            if let Some(mut keeper) = keeper {
                 let is_over = |progress: &Progress| matches!(progress, Progress::Failed(_) | Progress::Ended);
-                let over = kept.progress.wait_for(is_over).await.map(|progress| progress.clone());
+                let over = keeper.progress.wait_for(is_over).await.map(|progress| progress.clone());
                 if let Ok(Progress::Failed(failed)) = over {
                     return failed.error;
                 }
@@ -173,24 +173,24 @@ impl Supervisor {
         let mut at_work = {
             let mut slot = lock(&self.slot);
             let mut at_work = slot.before.clone();
-            if let Some(kept) = &mut slot.kept {
-                kept.is_closing = true;
+            if let Some(keeper) = &mut slot.keeper {
+                keeper.is_closing = true;
                 // One that has ended has nothing left to close.
-                let _ = kept.orders.send(Order::Close);
-                at_work.push(kept.clone());
+                let _ = keeper.orders.send(Order::Close);
+                at_work.push(keeper.clone());
             }
             at_work
         };
         let ended = async {
-            for kept in &mut at_work {
-                while kept.progress.changed().await.is_ok() {}
+            for keeper in &mut at_work {
+                while keeper.progress.changed().await.is_ok() {}
             }
         };
         // Without a runtime there is no clock; the keeper has its own limit.
         if Handle::try_current().is_err() {
             ended.await;
         } else if timeout(patience, ended).await.is_err() {
-            at_work.iter().for_each(|kept| kept.task.abort());
+            at_work.iter().for_each(|keeper| keeper.task.abort());
         }
     }
 
@@ -201,44 +201,44 @@ impl Supervisor {
         self.status.publish(u64::MAX, ConnectionState::ShutDown, None);
     }
 
-    fn kept(&self, asks_for_attempt: bool) -> Result<Kept, ConnectError> {
+    fn keeper(&self, asks_for_attempt: bool) -> Result<KeeperHandle, ConnectError> {
         let mut slot = lock(&self.slot);
         if slot.is_shut_down {
             return Err(self.shut_down_error());
         }
-        if let Some(kept) = slot.kept.as_ref().filter(|kept| kept.is_usable()) {
-            return Ok(kept.clone());
+        if let Some(keeper) = slot.keeper.as_ref().filter(|keeper| keeper.is_usable()) {
+            return Ok(keeper.clone());
         }
         // Nothing is started for streams that the program gave.
         let waits = !asks_for_attempt && !self.options.opens_one_transport();
-        let failed = slot.kept.as_ref().filter(|_| waits).and_then(Kept::failed);
+        let failed = slot.keeper.as_ref().filter(|_| waits).and_then(KeeperHandle::failed);
         if let Some(error) = failed.as_ref().and_then(Failed::too_early) {
             return Err(error);
         }
         let pause = failed.map_or(FIRST_PAUSE, |failed| (failed.pause * 2).min(LONGEST_PAUSE));
         let runtime =
             Handle::try_current().map_err(|_| self.error(Kind::Unsupported, "connecting requires a tokio runtime"))?;
-        let before = slot.kept.take();
+        let before = slot.keeper.take();
         slot.before.extend(before);
-        slot.before.retain(|kept| kept.progress.has_changed().is_ok());
+        slot.before.retain(|keeper| keeper.progress.has_changed().is_ok());
         slot.keepers += 1;
         let number = slot.keepers;
         let (orders, taken) = mpsc::unbounded_channel();
         let (progress, seen) = watch::channel(Progress::Opening);
         let settings = (self.config.clone(), self.options.clone());
-        let keeper = Keeper::new(number, settings, self.status.clone(), progress, pause, taken);
-        let kept = Kept {
+        let task = task(Keeper::new(number, settings, self.status.clone(), progress, pause, taken).run());
+        let keeper = KeeperHandle {
             number,
             progress: seen,
             orders,
             is_closing: false,
-            task: runtime.spawn(task(keeper.run())).abort_handle(),
+            task: runtime.spawn(task).abort_handle(),
         };
-        Ok(slot.kept.insert(kept).clone())
+        Ok(slot.keeper.insert(keeper).clone())
     }
 
     fn is_current(&self, number: u64) -> bool {
-        lock(&self.slot).kept.as_ref().is_some_and(|kept| kept.number == number && !kept.is_closing)
+        lock(&self.slot).keeper.as_ref().is_some_and(|keeper| keeper.number == number && !keeper.is_closing)
     }
 
     fn shut_down_error(&self) -> ConnectError {
@@ -255,14 +255,14 @@ mod tests {
     use super::*;
 
     /// Returns a keeper that never ends.
-    fn stuck(number: u64) -> Kept {
+    fn stuck(number: u64) -> KeeperHandle {
         let (orders, _) = mpsc::unbounded_channel();
         let (sender, progress) = watch::channel(Progress::Ended);
         let task = tokio::spawn(async move {
             pending::<()>().await;
             drop(sender);
         });
-        Kept { number, progress, orders, is_closing: false, task: task.abort_handle() }
+        KeeperHandle { number, progress, orders, is_closing: false, task: task.abort_handle() }
     }
 
     #[tokio::test]
@@ -273,12 +273,12 @@ mod tests {
             let mut slot = lock(&supervisor.slot);
             let [first, second, third] = keepers.clone();
             slot.before = vec![first, second];
-            slot.kept = Some(third);
+            slot.keeper = Some(third);
         }
         supervisor.close_within(Duration::from_millis(20)).await;
-        for mut kept in keepers {
-            let ended = timeout(Duration::from_secs(20), async { while kept.progress.changed().await.is_ok() {} });
-            assert!(ended.await.is_ok(), "keeper {} goes on", kept.number);
+        for mut keeper in keepers {
+            let ended = timeout(Duration::from_secs(20), async { while keeper.progress.changed().await.is_ok() {} });
+            assert!(ended.await.is_ok(), "keeper {} goes on", keeper.number);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::CallFacts;
 use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place, approved_call};
+use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, LayerKind, approved_call};
 use crate::ground::contained::contained;
 use crate::ground::redact::debug_as;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
@@ -86,7 +86,7 @@ fn may_destroy(hints: Annotations) -> bool {
 debug_as!(Approval, "Approval(..)");
 
 impl Around for Approval {
-    const PLACE: Option<Place> = Some(Place::Approval);
+    const KIND: Option<LayerKind> = Some(LayerKind::Approval);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracing::Instrument;
 
 use super::layer::{Around, Called};
-use crate::call::Place;
+use crate::call::LayerKind;
 use crate::call::events::{CallSpan, Observer, report};
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -13,7 +13,7 @@ use crate::{CallError, ToolCall, ToolResult};
 pub(super) struct Announced(pub(super) Arc<Observer>);
 
 impl Around for Announced {
-    const PLACE: Option<Place> = Some(Place::Events);
+    const KIND: Option<LayerKind> = Some(LayerKind::Events);
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if call.passage.is_observed_by(&self.0) {

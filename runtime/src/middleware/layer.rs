@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::call::{Place, ServiceFuture};
+use crate::call::{LayerKind, ServiceFuture};
 use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// The work of one layer around the calls below it.
 pub(super) trait Around: Send + Sync + 'static {
-    /// The position among the layers, if the order matters.
-    const PLACE: Option<Place> = None;
+    /// The kind of the layer, if the order matters.
+    const KIND: Option<LayerKind> = None;
 
     fn around(
         self: Arc<Self>,
@@ -41,8 +41,8 @@ impl Called {
             let (layer, below) = (layer.clone(), self.clone());
             Box::pin(async move {
                 let _life = call.passage.begin();
-                if let Some(place) = L::PLACE
-                    && let Err(reason) = call.passage.enter(place)
+                if let Some(kind) = L::KIND
+                    && let Err(reason) = call.passage.enter(kind)
                 {
                     return Err(CallError::denied(call.server, call.tool, reason));
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_bindgen_model::Rate;
 
 use super::layer::{Around, Called};
-use crate::call::{Limit, Place, wait};
+use crate::call::{LayerKind, Limit, wait};
 use crate::ground::limiter::Limiter;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
@@ -30,7 +30,7 @@ impl<const IS_WHOLE: bool> Bounded<IS_WHOLE> {
 }
 
 impl<const IS_WHOLE: bool> Around for Bounded<IS_WHOLE> {
-    const PLACE: Option<Place> = Some(if IS_WHOLE { Place::TotalCap } else { Place::TryTimeout });
+    const KIND: Option<LayerKind> = Some(if IS_WHOLE { LayerKind::TotalCap } else { LayerKind::TryTimeout });
 
     /// Runs a call within the time. Clients and layers of this crate end in time and know what was sent; for other
     /// services that is unknown.

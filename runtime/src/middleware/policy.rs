@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::{Passage, Place, wait};
+use crate::call::{LayerKind, Passage, wait};
 use crate::ground::contained::{Panicked, contained, contained_async};
 use crate::ground::redact::debug_as;
 use crate::ground::task::Boxed;
@@ -197,7 +197,7 @@ impl Policy {
 debug_as!(Policy, "Policy(..)");
 
 impl Around for Policy {
-    const PLACE: Option<Place> = Some(Place::Policy);
+    const KIND: Option<LayerKind> = Some(LayerKind::Policy);
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         match self.verdict(&call).await? {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::Place;
+use crate::call::LayerKind;
 use crate::ground::backoff::{Backoff, with_jitter};
 use crate::ground::task::cancelled;
 use crate::rpc::transports::is_final;
@@ -79,7 +79,7 @@ impl Default for Retry {
 }
 
 impl Around for Retry {
-    const PLACE: Option<Place> = Some(Place::Retry);
+    const KIND: Option<LayerKind> = Some(LayerKind::Retry);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let mut tries = Tries {

@@ -9,7 +9,7 @@ use mcp_bindgen_model::matches_glob;
 
 use super::CallFacts;
 use super::layer::{Around, Called};
-use crate::call::Place;
+use crate::call::LayerKind;
 use crate::ground::contained::contained;
 use crate::ground::recent::recent;
 use crate::ground::sync::lock;
@@ -148,7 +148,7 @@ impl Drop for Running {
 }
 
 impl Around for SequentialDependency {
-    const PLACE: Option<Place> = Some(Place::SequentialDependency);
+    const KIND: Option<LayerKind> = Some(LayerKind::SequentialDependency);
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let (waits, indices) = (matches_glob(&self.tool, &call.tool), self.waited_for(&call.tool));

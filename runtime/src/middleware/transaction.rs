@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::{Place, wait};
+use crate::call::{LayerKind, wait};
 use crate::ground::contained::contained;
 use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
@@ -107,7 +107,7 @@ impl Drop for Rollback {
 }
 
 impl Around for Transaction {
-    const PLACE: Option<Place> = Some(Place::Transaction);
+    const KIND: Option<LayerKind> = Some(LayerKind::Transaction);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let is_selected = self.tools.as_ref().is_none_or(|tools| tools.name(&call.tool));

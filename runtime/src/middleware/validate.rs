@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::layer::{Around, Called};
-use crate::call::Place;
+use crate::call::LayerKind;
 use crate::call::validate::{arguments, result};
 use crate::{CallError, ToolCall, ToolResult, ToolSpec};
 
@@ -38,7 +38,7 @@ impl Validate {
 }
 
 impl Around for Validate {
-    const PLACE: Option<Place> = Some(Place::Validate);
+    const KIND: Option<LayerKind> = Some(LayerKind::Validate);
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let Some(spec) = call.known() else { return below.call(call).await };

@@ -1,6 +1,6 @@
-//! Results that are kept for a while.
+//! Results that are cached for a while.
 
-mod kept;
+mod storage;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use mcp_bindgen_model::canonical_json;
 use serde_json::Value;
 
-use self::kept::{Found, Key, Shared};
+use self::storage::{Found, Key, Shared};
 use super::layer::{Around, Called};
 use super::tools::Globs;
-use crate::call::{Place, wait};
+use crate::call::{LayerKind, wait};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::debug_as;
 use crate::{CallError, ToolCall, ToolResult};
@@ -54,13 +54,13 @@ pub struct Cache {
     ttl: Duration,
     reads: Globs,
     writes: Globs,
-    kept: Shared,
+    storage: Shared,
 }
 
 impl Cache {
     /// Creates a cache that keeps results for `ttl`, at most 1,024 of them with 64 MiB in total.
     pub fn new(ttl: Duration) -> Self {
-        Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES, BYTES) }
+        Self { ttl, reads: Globs::default(), writes: Globs::default(), storage: Shared::new(ENTRIES, BYTES) }
     }
 
     /// Treats the tools that match these globs as read-only, whatever their hints; also for calls by name.
@@ -78,20 +78,20 @@ impl Cache {
 
     /// Sets how many results are cached, at least one; the least recently used are dropped.
     pub fn max_entries(self, entries: usize) -> Self {
-        self.kept.resize(NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN));
+        self.storage.resize(NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN));
         self
     }
 
     /// Sets about how many bytes the cached results and their arguments may use; the least recently used are dropped.
     /// A larger result is not cached.
     pub fn max_bytes(self, bytes: usize) -> Self {
-        self.kept.set_max_bytes(bytes);
+        self.storage.set_max_bytes(bytes);
         self
     }
 
     /// Drops all cached results, and those of pending calls.
     pub fn clear(&self) {
-        self.kept.clear();
+        self.storage.clear();
     }
 
     fn reads(&self, call: &ToolCall) -> bool {
@@ -102,8 +102,8 @@ impl Cache {
     async fn read(&self, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let key = key(&mut call);
         let lead = loop {
-            match self.kept.find(&key) {
-                Found::Kept(result) => return Ok((*result).clone()),
+            match self.storage.find(&key) {
+                Found::Cached(result) => return Ok((*result).clone()),
                 // A joined call would receive no progress reports.
                 Found::UnderWay(_) if call.options.given().progress.is_some() => return below.call(call).await,
                 Found::UnderWay(mut outcome) => {
@@ -150,14 +150,14 @@ fn key(call: &mut ToolCall) -> Key {
 debug_as!(Cache, "Cache(..)");
 
 impl Around for Cache {
-    const PLACE: Option<Place> = Some(Place::Cache);
+    const KIND: Option<LayerKind> = Some(LayerKind::Cache);
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if !call.passage.enter_once(self.kept.id()) {
+        if !call.passage.enter_once(self.storage.id()) {
             return below.call(call).await;
         }
         if !self.reads(&call) {
-            let _writing = self.kept.write(&call.server);
+            let _writing = self.storage.write(&call.server);
             return below.call(call).await;
         }
         if call.options.bypass_caches() { below.call(call).await } else { self.read(call, below).await }

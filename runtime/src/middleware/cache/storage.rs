@@ -36,7 +36,7 @@ impl Key {
 pub(super) type Pending = watch::Receiver<Option<Result<ToolResult, CallError>>>;
 type Settle = watch::Sender<Option<Result<ToolResult, CallError>>>;
 
-pub(super) struct Kept {
+pub(super) struct Storage {
     /// Those that were written to.
     servers: HashMap<String, Server>,
     /// How often everything was forgotten.
@@ -66,7 +66,7 @@ struct Entry {
 
 /// The state of a read.
 pub(super) enum Found {
-    Kept(Arc<ToolResult>),
+    Cached(Arc<ToolResult>),
     /// Another call is already reading.
     UnderWay(Pending),
     /// The caller must send the call.
@@ -74,11 +74,11 @@ pub(super) enum Found {
 }
 
 #[derive(Clone)]
-pub(super) struct Shared(Arc<Mutex<Kept>>);
+pub(super) struct Shared(Arc<Mutex<Storage>>);
 
 impl Shared {
     pub(super) fn new(entries: NonZeroUsize, max_bytes: usize) -> Self {
-        Self(Arc::new(Mutex::new(Kept {
+        Self(Arc::new(Mutex::new(Storage {
             servers: HashMap::new(),
             cleared: 0,
             entries: recent(entries),
@@ -93,57 +93,57 @@ impl Shared {
     }
 
     pub(super) fn resize(&self, entries: NonZeroUsize) {
-        let mut kept = lock(&self.0);
-        kept.shrink(entries.get(), usize::MAX);
-        kept.entries.resize(entries);
+        let mut storage = lock(&self.0);
+        storage.shrink(entries.get(), usize::MAX);
+        storage.entries.resize(entries);
     }
 
     pub(super) fn set_max_bytes(&self, max_bytes: usize) {
-        let mut kept = lock(&self.0);
-        kept.max_bytes = max_bytes;
-        kept.shrink(usize::MAX, max_bytes);
+        let mut storage = lock(&self.0);
+        storage.max_bytes = max_bytes;
+        storage.shrink(usize::MAX, max_bytes);
     }
 
     /// Forgets everything, also what reads under way will bring.
     pub(super) fn clear(&self) {
-        let mut kept = lock(&self.0);
-        kept.entries.clear();
-        kept.bytes = 0;
-        kept.cleared += 1;
+        let mut storage = lock(&self.0);
+        storage.entries.clear();
+        storage.bytes = 0;
+        storage.cleared += 1;
     }
 
     pub(super) fn find(&self, key: &Key) -> Found {
-        let mut kept = lock(&self.0);
-        let generation = kept.of(&key.server).generation;
-        match kept.entries.get(key) {
+        let mut storage = lock(&self.0);
+        let generation = storage.of(&key.server).generation;
+        match storage.entries.get(key) {
             Some(entry) if entry.generation == generation && !entry.until.has_passed() => {
-                return Found::Kept(entry.result.clone());
+                return Found::Cached(entry.result.clone());
             }
             Some(_) => {
-                let old = kept.entries.pop(key);
-                kept.forgot(old.as_ref());
+                let old = storage.entries.pop(key);
+                storage.forgot(old.as_ref());
             }
             None => {}
         }
         let flight = (key.clone(), generation);
-        if let Some(settle) = kept.flights.get_mut(&flight) {
+        if let Some(settle) = storage.flights.get_mut(&flight) {
             return Found::UnderWay(settle.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
         }
-        kept.flights.insert(flight.clone(), None);
+        storage.flights.insert(flight.clone(), None);
         Found::Nothing(Lead { shared: self.clone(), flight: Some(flight) })
     }
 
     /// Clears the cache of a server, now and when the returned value is dropped. Nothing is cached in between.
     pub(super) fn write(&self, server: &str) -> Writing {
-        let mut kept = lock(&self.0);
-        let of = kept.of_mut(server);
+        let mut storage = lock(&self.0);
+        let of = storage.of_mut(server);
         of.generation += 1;
         of.writing += 1;
         Writing { shared: self.clone(), server: server.to_owned() }
     }
 }
 
-impl Kept {
+impl Storage {
     fn of(&self, server: &str) -> Server {
         let Server { generation, writing } = self.servers.get(server).copied().unwrap_or_default();
         Server { generation: generation + self.cleared, writing }
@@ -184,8 +184,8 @@ pub(super) struct Writing {
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        let mut kept = lock(&self.shared.0);
-        let of = kept.of_mut(&self.server);
+        let mut storage = lock(&self.shared.0);
+        let of = storage.of_mut(&self.server);
         of.generation += 1;
         of.writing = of.writing.saturating_sub(1);
     }
@@ -202,19 +202,19 @@ impl Lead {
     pub(super) fn land(mut self, outcome: &Result<ToolResult, CallError>, ttl: Duration, is_for_all: bool) {
         let Some((key, generation)) = self.flight.take() else { return };
         let size = key.size() + outcome.as_ref().map_or(0, ToolResult::size);
-        let mut kept = lock(&self.shared.0);
+        let mut storage = lock(&self.shared.0);
         let flight = (key, generation);
-        let settle = kept.flights.remove(&flight).flatten();
-        let of = kept.of(&flight.0.server);
+        let settle = storage.flights.remove(&flight).flatten();
+        let of = storage.of(&flight.0.server);
         if let Ok(result) = outcome
             && result.is_success()
             && of.writing == 0
             && of.generation == generation
         {
             let until = Deadline::since(Instant::now(), ttl);
-            kept.keep(flight.0, Entry { generation, until, result: Arc::new(result.clone()), size });
+            storage.keep(flight.0, Entry { generation, until, result: Arc::new(result.clone()), size });
         }
-        drop(kept);
+        drop(storage);
         // No more calls can join.
         if let Some(settle) = settle.filter(|_| is_for_all) {
             let _ = settle.send(Some(outcome.clone()));
@@ -244,13 +244,13 @@ mod tests {
     fn lead(shared: &Shared, arguments: &str) -> Lead {
         match shared.find(&key(arguments)) {
             Found::Nothing(lead) => lead,
-            Found::Kept(_) => panic!("it is kept"),
+            Found::Cached(_) => panic!("it is cached"),
             Found::UnderWay(_) => panic!("it is under way"),
         }
     }
 
-    fn is_kept(shared: &Shared, arguments: &str) -> bool {
-        matches!(shared.find(&key(arguments)), Found::Kept(_))
+    fn is_cached(shared: &Shared, arguments: &str) -> bool {
+        matches!(shared.find(&key(arguments)), Found::Cached(_))
     }
 
     fn answer() -> Result<ToolResult, CallError> {
@@ -263,17 +263,17 @@ mod tests {
         let before = lead(&shared, "1");
         drop(shared.write("s"));
         before.land(&answer(), TTL, true);
-        assert!(!is_kept(&shared, "1"));
+        assert!(!is_cached(&shared, "1"));
         let writing = shared.write("s");
         lead(&shared, "1").land(&answer(), TTL, true);
-        assert!(!is_kept(&shared, "1"), "the write may take effect after it");
+        assert!(!is_cached(&shared, "1"), "the write may take effect after it");
         drop(writing);
         lead(&shared, "1").land(&answer(), TTL, true);
-        assert!(is_kept(&shared, "1"));
+        assert!(is_cached(&shared, "1"));
         drop(shared.write("other"));
-        assert!(is_kept(&shared, "1"), "another server changed");
+        assert!(is_cached(&shared, "1"), "another server changed");
         drop(shared.write("s"));
-        assert!(!is_kept(&shared, "1"));
+        assert!(!is_cached(&shared, "1"));
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         let before = lead(&shared, "1");
         shared.clear();
         before.land(&answer(), TTL, true);
-        assert!(!is_kept(&shared, "1"));
+        assert!(!is_cached(&shared, "1"));
     }
 
     #[test]
@@ -300,10 +300,10 @@ mod tests {
         for arguments in ["1", "2", "3"] {
             lead(&shared, arguments).land(&answer(), TTL, true);
         }
-        assert!(!is_kept(&shared, "1") && is_kept(&shared, "3"));
+        assert!(!is_cached(&shared, "1") && is_cached(&shared, "3"));
         shared.clear();
         lead(&shared, "3").land(&answer(), Duration::ZERO, true);
-        assert!(!is_kept(&shared, "3"));
+        assert!(!is_cached(&shared, "3"));
         assert_eq!(lock(&shared.0).flights.len(), 0);
     }
 
@@ -316,18 +316,18 @@ mod tests {
         for arguments in ["1", "2", "3"] {
             lead(&shared, arguments).land(&of(300), TTL, true);
         }
-        assert!(!is_kept(&shared, "1") && is_kept(&shared, "2") && is_kept(&shared, "3"));
+        assert!(!is_cached(&shared, "1") && is_cached(&shared, "2") && is_cached(&shared, "3"));
         lead(&shared, "4").land(&of(1000), TTL, true);
-        assert!(!is_kept(&shared, "4") && is_kept(&shared, "2"), "too large, and nothing goes for it");
+        assert!(!is_cached(&shared, "4") && is_cached(&shared, "2"), "too large, and nothing goes for it");
         shared.set_max_bytes(500);
-        assert!(!is_kept(&shared, "3") && is_kept(&shared, "2"), "`2` was used last");
+        assert!(!is_cached(&shared, "3") && is_cached(&shared, "2"), "`2` was used last");
         shared.resize(NonZeroUsize::MIN);
         lead(&shared, "5").land(&of(10), Duration::ZERO, true);
-        assert!(!is_kept(&shared, "2") && !is_kept(&shared, "5"));
+        assert!(!is_cached(&shared, "2") && !is_cached(&shared, "5"));
         assert_eq!(lock(&shared.0).bytes, 0);
         assert!(lock(&shared.0).entries.is_empty());
         lead(&shared, "6").land(&of(10), TTL, true);
-        assert!(is_kept(&shared, "6") && lock(&shared.0).bytes < 100);
+        assert!(is_cached(&shared, "6") && lock(&shared.0).bytes < 100);
         shared.clear();
         assert_eq!(lock(&shared.0).bytes, 0);
     }
@@ -339,7 +339,7 @@ mod tests {
         lead(&shared, "2").land(&answer(), TTL, true);
         let bytes = lock(&shared.0).bytes;
         shared.set_max_bytes(bytes);
-        assert!(is_kept(&shared, "1") && is_kept(&shared, "2"));
+        assert!(is_cached(&shared, "1") && is_cached(&shared, "2"));
     }
 
     #[test]
@@ -347,6 +347,6 @@ mod tests {
         let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         lead(&shared, "1").land(&Err(CallError::transport("s", "t", "gone")), TTL, true);
         lead(&shared, "1").land(&Ok(ToolResult::error("no")), TTL, true);
-        assert!(!is_kept(&shared, "1"));
+        assert!(!is_cached(&shared, "1"));
     }
 }
