@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::caller::Caller;
 use super::progress::{Listener, Progress, ProgressStream, listen};
+use crate::ground::task::cancelled;
 
 /// Options of one call: its time, its progress, its cancellation, its `_meta`.
 ///
@@ -220,6 +221,15 @@ impl CallOptions {
     #[must_use]
     pub fn cancellation(&self) -> Option<&CancellationToken> {
         self.given().cancellation.as_ref()
+    }
+
+    /// Returns the output of a future, unless the call is cancelled before.
+    pub(crate) async fn unless_cancelled<F: Future>(&self, future: F) -> Option<F::Output> {
+        tokio::select! {
+            biased;
+            () = cancelled(self.cancellation()) => None,
+            output = future => Some(output),
+        }
     }
 
     /// Passes progress to the call's listener, if there is one: for services that run tools themselves.

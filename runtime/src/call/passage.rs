@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_bindgen_model::canonical_json;
 use serde_json::{Map, Value};
 
 use crate::ground::deadline::Deadline;
+use crate::ground::redact::debug_as;
 use crate::ground::sync::lock;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
@@ -40,42 +41,28 @@ impl Limit {
 }
 
 impl LayerKind {
-    /// Returns the reason why a layer may not be inside this one, if any.
-    fn excludes(self, inner: Self) -> Option<&'static str> {
-        use LayerKind::{
-            Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
-        };
-        match (self, inner) {
-            (Cache, Policy | SequentialDependency | Approval | Validate) => Some("cached results would bypass it"),
-            (Cache, Transaction) => Some("cached results would not be part of it"),
-            (Retry, Approval) => Some("it would ask again for each attempt"),
-            (Retry, SequentialDependency) => Some("it would count each attempt"),
-            (Retry, Transaction) => Some("it would be rolled back for each attempt"),
-            (Retry, Retry) => Some("the attempts would multiply"),
-            (Retry, TotalCap) => Some("it would restart with each attempt"),
-            (TryTimeout, Retry) => Some("it would limit all attempts together, as `total_cap` does"),
-            (TryTimeout, Approval) => Some("the time for an approval would count against an attempt"),
-            _ => None,
-        }
-    }
-
     const fn bit(self) -> u16 {
         1 << self as u16
     }
-
-    const ALL: [Self; 10] = [
-        Self::Events,
-        Self::TotalCap,
-        Self::Policy,
-        Self::SequentialDependency,
-        Self::Approval,
-        Self::Validate,
-        Self::Transaction,
-        Self::Cache,
-        Self::Retry,
-        Self::TryTimeout,
-    ];
 }
+
+/// The layers that may not be inside another one, and why.
+const EXCLUSIONS: &[(LayerKind, &[LayerKind], &str)] = {
+    use LayerKind::{
+        Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
+    };
+    &[
+        (Cache, &[Policy, SequentialDependency, Approval, Validate], "cached results would bypass it"),
+        (Cache, &[Transaction], "cached results would not be part of it"),
+        (Retry, &[Approval], "it would ask again for each attempt"),
+        (Retry, &[SequentialDependency], "it would count each attempt"),
+        (Retry, &[Transaction], "it would be rolled back for each attempt"),
+        (Retry, &[Retry], "the attempts would multiply"),
+        (Retry, &[TotalCap], "it would restart with each attempt"),
+        (TryTimeout, &[Retry], "it would limit all attempts together, as `total_cap` does"),
+        (TryTimeout, &[Approval], "the time for an approval would count against an attempt"),
+    ]
+};
 
 impl fmt::Display for LayerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,8 +97,9 @@ struct State {
 }
 
 impl Passage {
-    fn state(&self) -> Option<&State> {
-        self.0.as_deref()
+    fn state(&self) -> &State {
+        static EMPTY: LazyLock<State> = LazyLock::new(State::default);
+        self.0.as_deref().unwrap_or(&EMPTY)
     }
 
     fn state_mut(&mut self) -> &mut State {
@@ -124,9 +112,8 @@ impl Passage {
     /// Fails if the layer is inside another layer that excludes it.
     pub(crate) fn enter(&mut self, kind: LayerKind) -> Result<(), String> {
         let state = self.state_mut();
-        let around = LayerKind::ALL.into_iter().filter(|around| state.through & around.bit() != 0);
-        for around in around {
-            if let Some(why) = around.excludes(kind) {
+        for (around, inner, why) in EXCLUSIONS {
+            if state.through & around.bit() != 0 && inner.contains(&kind) {
                 return Err(format!("layer `{kind}` is inside `{around}`: {why}; move it outside, as `Stack` does"));
             }
         }
@@ -157,11 +144,11 @@ impl Passage {
 
     /// Returns the deadline of the call, regardless of its options.
     pub(crate) fn limit(&self) -> Limit {
-        self.state().map_or_else(Limit::default, |state| state.limit)
+        self.state().limit
     }
 
     pub(crate) fn has_come_through(&self, kind: LayerKind) -> bool {
-        self.state().is_some_and(|state| state.through & kind.bit() != 0)
+        self.state().through & kind.bit() != 0
     }
 
     /// Records that the checks of this guard ran.
@@ -170,7 +157,7 @@ impl Passage {
     }
 
     pub(crate) fn is_guarded_by(&self, guard: usize) -> bool {
-        self.state().is_some_and(|state| state.guarded_by == Some(guard))
+        self.state().guarded_by == Some(guard)
     }
 
     /// Sets the observer of the rest of the call. The call keeps only a weak reference to it.
@@ -180,18 +167,17 @@ impl Passage {
     }
 
     pub(crate) fn is_observed_by<O>(&self, observer: &Arc<O>) -> bool {
-        let own = self.state().and_then(|state| state.observer.as_ref());
-        own.is_some_and(|own| std::ptr::addr_eq(own.as_ptr(), Arc::as_ptr(observer)))
+        self.state().observer.as_ref().is_some_and(|own| std::ptr::addr_eq(own.as_ptr(), Arc::as_ptr(observer)))
     }
 
     /// Returns the observer of the call.
     pub(crate) fn observer<O: Any + Send + Sync>(&self) -> Option<Arc<O>> {
-        self.state()?.observer.as_ref()?.upgrade()?.downcast().ok()
+        self.state().observer.as_ref()?.upgrade()?.downcast().ok()
     }
 
     /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
     pub(crate) fn is_granted(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) -> bool {
-        self.state().and_then(|state| state.grants.as_ref()).is_some_and(|grants| {
+        self.state().grants.as_ref().is_some_and(|grants| {
             let grants = lock(grants);
             !grants.is_empty() && grants.contains(&(guard, approved_call(tool, arguments)))
         })
@@ -199,7 +185,7 @@ impl Passage {
 
     /// Notes for later tries that the call was approved.
     pub(crate) fn grant(&self, guard: usize, tool: &str, arguments: &Map<String, Value>) {
-        if let Some(grants) = self.state().and_then(|state| state.grants.as_ref()) {
+        if let Some(grants) = &self.state().grants {
             lock(grants).push((guard, approved_call(tool, arguments)));
         }
     }
@@ -211,8 +197,7 @@ impl Passage {
 
     /// Returns `true` if this call was approved: this tool, with these arguments.
     pub(crate) fn is_approved(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
-        let approved = self.state().and_then(|state| state.approved.as_ref());
-        approved.is_some_and(|approved| *approved == approved_call(tool, arguments))
+        self.state().approved.as_ref().is_some_and(|approved| *approved == approved_call(tool, arguments))
     }
 
     /// Begins a passage unless one is in progress. The passage lasts as long as the returned value, because a program
@@ -229,8 +214,7 @@ impl Passage {
 
     /// Forgets the passage of a call that is over.
     pub(crate) fn forget_if_over(&mut self) {
-        let alive = self.state().and_then(|state| state.alive.as_ref());
-        if alive.is_some_and(|alive| alive.strong_count() == 0) {
+        if self.state().alive.as_ref().is_some_and(|alive| alive.strong_count() == 0) {
             *self = Self::default();
         }
     }
@@ -241,11 +225,7 @@ pub(crate) fn approved_call(tool: &str, arguments: &Map<String, Value>) -> Strin
     canonical_json(&serde_json::json!([tool, arguments]))
 }
 
-impl fmt::Debug for Passage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(LayerKind::ALL.iter().filter(|kind| self.has_come_through(**kind))).finish()
-    }
-}
+debug_as!(Passage, "Passage(..)");
 
 #[cfg(test)]
 mod tests {
@@ -253,11 +233,16 @@ mod tests {
 
     #[test]
     fn layer_order_of_the_stack_is_accepted() {
+        use LayerKind::{
+            Approval, Cache, Events, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
+        };
+        let all =
+            [Events, TotalCap, Policy, SequentialDependency, Approval, Validate, Transaction, Cache, Retry, TryTimeout];
         let mut passage = Passage::default();
-        for kind in LayerKind::ALL {
+        for kind in all {
             passage.enter(kind).expect("the order of the stack");
         }
-        assert!(LayerKind::ALL.is_sorted());
+        assert!(all.is_sorted());
     }
 
     #[test]

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::deadline::Deadline;
-use crate::ground::task::cancelled;
 use crate::{CallError, Dispatched, ToolCall};
 
 /// Waits on a separate clock, such as that of a person, for at most `patience`. Only the deadline of the call's passage
@@ -66,11 +65,7 @@ fn at_once<F: Future>(call: &ToolCall, future: Pin<&mut F>) -> Result<Option<F::
 }
 
 async fn bounded<F: Future>(call: &ToolCall, end: Deadline, future: F) -> Result<Option<F::Output>, CallError> {
-    tokio::select! {
-        biased;
-        () = cancelled(call.options.cancellation()) => Err(given_up(call)),
-        given = end.bound(future) => Ok(given),
-    }
+    call.options.unless_cancelled(end.bound(future)).await.ok_or_else(|| given_up(call))
 }
 
 fn given_up(call: &ToolCall) -> CallError {

@@ -18,7 +18,6 @@ use crate::connect::ask::Ask;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::{Deadline, Patience};
 use crate::ground::redact::LONGEST_MESSAGE;
-use crate::ground::task::cancelled;
 use crate::rpc::failure::Failure;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::{PROGRESS_TOKEN, RESERVED};
@@ -113,12 +112,8 @@ impl Client {
         self.check_meta(what, options)?;
         let given = self.given_patience(options);
         let connecting = given.map_or(Deadline::NEVER, |given| given.first).earlier(limit.end);
-        let connection = tokio::select! {
-            biased;
-            () = cancelled(options.cancellation()) => return Err(self.cancelled(what, Dispatched::No)),
-            connection = connecting.bound(self.connection()) => connection,
-        };
-        let Some(connection) = connection else {
+        let connection = options.unless_cancelled(connecting.bound(self.connection())).await;
+        let Some(connection) = connection.ok_or_else(|| self.cancelled(what, Dispatched::No))? else {
             let after = given.map_or(limit.after, |given| given.timeout);
             return Err(CallError::timeout(self.name(), what, after, Dispatched::No));
         };
@@ -225,12 +220,9 @@ impl Client {
         // The server refused it before acting on it; its list declares the required headers.
         #[cfg(feature = "http")]
         if !ask.is_answered && outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
-            let listed = tokio::select! {
-                biased;
-                () = cancelled(call.options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::No)),
-                listed = Box::pin(crate::client::catalog::tools(self.name(), connection, patience)) => listed,
-            };
-            listed.map_err(|error| match error.kind {
+            let listing = Box::pin(crate::client::catalog::tools(self.name(), connection, patience));
+            let listed = call.options.unless_cancelled(listing).await;
+            listed.ok_or(RequestError::Cancelled(Dispatched::No))?.map_err(|error| match error.kind {
                 ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),
                 _ => RequestError::Failed(Failure::not_sent(error.message)),
             })?;

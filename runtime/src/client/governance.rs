@@ -10,7 +10,6 @@ use super::lease::Lease;
 use crate::call::LayerKind;
 use crate::client::catalog::drift::{self, Bound};
 use crate::ground::deadline::Patience;
-use crate::ground::task::cancelled;
 use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall, ToolSpec};
 
 impl Client {
@@ -173,13 +172,9 @@ impl Client {
         if !drift::refuses(self.config()) {
             return Ok((patience, None));
         }
-        let allowed = tokio::select! {
-            biased;
-            () = cancelled(call.options.cancellation()) => return Err(self.cancelled(&call.tool, Dispatched::No)),
-            allowed = connection.live_tools().allows(bound, patience) => allowed,
-        };
+        let allowed = call.options.unless_cancelled(connection.live_tools().allows(bound, patience)).await;
         let (server, tool) = (self.name().to_owned(), call.tool.to_string());
-        match allowed {
+        match allowed.ok_or_else(|| self.cancelled(&call.tool, Dispatched::No))? {
             // That the server answered is a sign of progress.
             Ok(Ok(list)) => Ok((patience.renewed(), Some(list))),
             Ok(Err(changes)) => {

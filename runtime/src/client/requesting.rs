@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::Client;
 use crate::connect::ask::Ask;
-use crate::ground::task::cancelled;
 use crate::rpc::messages::is_of_protocol;
 use crate::rpc::request::RequestError;
 use crate::rpc::sent::MethodCall;
@@ -110,13 +109,11 @@ impl Client {
         }
         let (connection, patience) = self.ready(method, &options).await?;
         let notification = MethodCall::new(method.to_owned(), params);
-        let outcome = tokio::select! {
-            biased;
-            () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),
-            sent = patience.first.bound(connection.session.notify(notification)) => match sent {
-                Some(sent) => sent.map_err(RequestError::Failed),
-                None => Err(RequestError::Timeout(Dispatched::Unknown)),
-            },
+        let sending = patience.first.bound(connection.session.notify(notification));
+        let outcome = match options.unless_cancelled(sending).await {
+            Some(Some(sent)) => sent.map_err(RequestError::Failed),
+            Some(None) => Err(RequestError::Timeout(Dispatched::Unknown)),
+            None => Err(RequestError::Cancelled(Dispatched::Unknown)),
         };
         outcome.map_err(|error| self.call_error(&connection, method, patience.timeout, error))
     }

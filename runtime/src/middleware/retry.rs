@@ -9,7 +9,6 @@ use super::layer::{Around, Called};
 use super::tools::Globs;
 use crate::call::LayerKind;
 use crate::ground::backoff::{Backoff, with_jitter};
-use crate::ground::task::cancelled;
 use crate::rpc::transports::is_final;
 use crate::{CallError, CallOptions, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
@@ -99,13 +98,10 @@ impl Around for Retry {
                 tries.may_have_run |= error.dispatched() == Dispatched::Unknown;
                 call.options = tries.given.clone();
                 call.options.spend(tries.start.elapsed().saturating_add(pause));
-                tokio::select! {
-                    biased;
-                    () = cancelled(call.options.cancellation()) => {
-                        error = CallError::cancelled(error.server(), error.tool(), Dispatched::No);
-                    }
-                    () = tokio::time::sleep(pause) => continue,
+                if call.options.unless_cancelled(tokio::time::sleep(pause)).await.is_some() {
+                    continue;
                 }
+                error = CallError::cancelled(error.server(), error.tool(), Dispatched::No);
             }
             return Err(if tries.may_have_run { error.after_dispatch() } else { error });
         }

@@ -106,10 +106,9 @@ impl SequentialDependency {
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
     }
 
-    /// Returns the progress in a scope, and remembers it if it is new.
-    fn progress(&self, scope: (String, String)) -> Known {
-        let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
-        lock(&self.seen).get_or_insert(scope, new).clone()
+    /// Returns the progress in a new scope.
+    fn beginning(&self) -> Known {
+        Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]))
     }
 }
 
@@ -155,10 +154,16 @@ impl Around for SequentialDependency {
         if !waits && indices.is_empty() {
             return below.call(call).await;
         }
-        let known = self.progress(self.key(&call)?);
+        let key = self.key(&call)?;
         if waits {
-            self.check(&known, &call)?;
+            // A denied call must not evict another scope.
+            let known = lock(&self.seen).get(&key).cloned();
+            self.check(&known.unwrap_or_else(|| self.beginning()), &call)?;
         }
+        if indices.is_empty() {
+            return below.call(call).await;
+        }
+        let known = lock(&self.seen).get_or_insert(key, || self.beginning()).clone();
         let running = Running::begin(known, indices);
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(ToolResult::is_success) {
