@@ -24,19 +24,12 @@ pub(super) struct Links<'a> {
     pub(super) schemas: Vec<&'a Value>,
     /// The possible targets of each schema's references, by address of the schema.
     pub(super) targets: HashMap<*const Value, Vec<&'a Value>>,
-    /// References that lead to one place whatever the way on which they were reached.
-    fixed: Vec<Fixed>,
+    /// The pointers of each schema whose `$ref` has one target, and of the target.
+    fixed: Vec<(String, String)>,
     /// `true` if every reference has one target, inside this document.
     pub(super) are_fixed: bool,
     /// `true` if a schema below the root has its own base.
     pub(super) has_resources: bool,
-}
-
-/// A reference with one target.
-struct Fixed {
-    schema: String,
-    keyword: String,
-    target: String,
 }
 
 /// Schemas that dynamic references may select, by anchor name.
@@ -57,14 +50,14 @@ impl<'a> Links<'a> {
         let mut seen = HashSet::from([ptr::from_ref(root)]);
         while let Some((schema, resolver, draft)) = left.pop() {
             links.schemas.push(schema);
-            for reference in references(schema) {
-                let found = resolver.lookup(reference.target);
+            for (keyword, reference) in references(schema) {
+                let found = resolver.lookup(reference);
                 let target = found.ok().and_then(|found| {
                     let (target, _) = links.places.get(&ptr::from_ref(found.contents()))?;
                     let (_, resolver, draft) = found.into_inner();
                     Some((*target, resolver, draft))
                 });
-                links.link(schema, &reference, target.as_ref().map(|(target, ..)| *target), &dynamic);
+                links.link(schema, (keyword, reference), target.as_ref().map(|(target, ..)| *target), &dynamic);
                 left.extend(target.filter(|(target, ..)| seen.insert(ptr::from_ref(*target))));
             }
             for inner in subschemas(schema).filter(|inner| seen.insert(ptr::from_ref(*inner))) {
@@ -111,20 +104,24 @@ impl<'a> Links<'a> {
         dynamic
     }
 
-    fn link(&mut self, schema: &'a Value, reference: &Reference<'a>, target: Option<&'a Value>, dynamic: &Dynamic<'a>) {
+    fn link(
+        &mut self,
+        schema: &'a Value,
+        (keyword, reference): (&str, &str),
+        target: Option<&'a Value>,
+        dynamic: &Dynamic<'a>,
+    ) {
         let targets = self.targets.entry(ptr::from_ref(schema)).or_default();
         targets.extend(target);
-        if reference.keyword != "$ref" {
-            let name = reference.target.rsplit_once('#').map_or("", |(_, name)| name);
+        if keyword != "$ref" {
+            let name = reference.rsplit_once('#').map_or("", |(_, name)| name);
             targets.extend(dynamic.get(name).into_iter().flatten());
             self.are_fixed = false;
             return;
         }
         let pointer = |value: &Value| self.places.get(&ptr::from_ref(value)).map(|(_, pointer)| pointer.clone());
         match (pointer(schema), target.and_then(pointer)) {
-            (Some(schema), Some(target)) => {
-                self.fixed.push(Fixed { schema, keyword: reference.keyword.to_owned(), target });
-            }
+            (Some(schema), Some(target)) => self.fixed.push((schema, target)),
             _ => self.are_fixed = false,
         }
     }
@@ -144,24 +141,20 @@ impl<'a> Links<'a> {
                 }
             }
         }
-        for Fixed { schema, keyword, target } in &self.fixed {
+        for (schema, target) in &self.fixed {
             if let Some(Value::Object(map)) = document.pointer_mut(schema) {
-                map.insert(keyword.clone(), format!("#{}", percent::encode(target, IN_FRAGMENTS)).into());
+                map.insert("$ref".to_owned(), format!("#{}", percent::encode(target, IN_FRAGMENTS)).into());
             }
         }
         document
     }
 }
 
-struct Reference<'a> {
-    keyword: &'a str,
-    target: &'a str,
-}
-
-fn references(schema: &Value) -> impl Iterator<Item = Reference<'_>> {
+/// Returns the references of a schema: each with its keyword.
+fn references(schema: &Value) -> impl Iterator<Item = (&str, &str)> {
     let keywords = schema.as_object().into_iter().flatten();
     keywords.filter_map(|(keyword, value)| match (form(keyword), value) {
-        (Form::Reference, Value::String(target)) => Some(Reference { keyword, target }),
+        (Form::Reference, Value::String(target)) => Some((keyword.as_str(), target.as_str())),
         _ => None,
     })
 }

@@ -38,7 +38,7 @@ impl Changes {
     /// Requests change notifications from a server that only sends them on request. Returns `true` for such a server.
     pub(crate) fn ask_for(&self, connection: &Connection) -> bool {
         self.is_watched.send_replace(true);
-        reports_on_request(connection)
+        connection.is_modern() && reports_changes(connection, "tools")
     }
 }
 
@@ -111,16 +111,12 @@ pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infal
     pending().await
 }
 
-fn reports_on_request(connection: &Connection) -> bool {
-    connection.is_modern() && reports_changes(connection, "tools")
-}
-
 /// Subscribes to changes of a server of 2026-07-28, which reports them in a request that stays open. It waits until the
 /// program watches the list.
 pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Infallible {
-    let is_watched = changes.is_watched.subscribe().wait_for(|is_watched| *is_watched).await.is_ok();
-    if !reports_on_request(connection) || !is_watched {
+    if !connection.is_modern() || !reports_changes(connection, "tools") {
         return pending().await;
     }
+    awaited(&mut changes.is_watched.subscribe(), |is_watched| *is_watched).await;
     listen_again("the tool list", || connection.listen_to_tools(), || changes.note()).await
 }

@@ -74,16 +74,12 @@ impl Client {
     }
 }
 
-/// Returns the lists whose changes the server of a connection reports.
-fn reported_lists(connection: &Connection) -> Vec<&'static str> {
-    let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)];
-    lists.into_iter().filter(|(key, _)| reports_changes(connection, key)).map(|(_, method)| method).collect()
-}
-
 /// Subscribes to changes on one connection, if the server only reports them on request, once the program listens.
 /// `is_another` is `true` after an earlier connection, when changes may have been missed.
 pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another: bool) -> Infallible {
-    let lists = reported_lists(connection);
+    let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)].into_iter();
+    let reported = lists.filter(|(list, _)| reports_changes(connection, list));
+    let lists: Vec<&str> = reported.map(|(_, method)| method).collect();
     let may_have_changed = || lists.iter().for_each(|method| notices.note(method));
     if is_another {
         may_have_changed();
