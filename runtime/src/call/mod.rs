@@ -8,10 +8,8 @@ mod decode;
 mod error;
 mod error_kind;
 pub(crate) mod events;
-mod offer;
 mod options;
 mod passage;
-mod progress;
 mod result;
 pub(crate) mod spec;
 mod tool;
@@ -22,7 +20,7 @@ pub(crate) mod wait;
 
 pub(crate) use approval::Approver;
 pub use approval::{ApprovalAnswer, ApprovalRequest};
-pub use call_tool::{CallTool, DynCallTool, WithOptions};
+pub use call_tool::{CallTool, DynCallTool, Offer, WithOptions};
 pub use caller::Caller;
 pub use content::Content;
 #[cfg(feature = "validation")]
@@ -33,12 +31,9 @@ pub use decode::{decode, decode_wrapped, encode, encode_wrapped};
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched, Evidence};
 pub use error_kind::CallErrorKind;
-#[doc(hidden)]
-pub use offer::Offer;
-pub use options::{CallOptions, PassedInput};
+pub(crate) use options::Listener;
+pub use options::{CallOptions, PassedInput, Progress, ProgressStream};
 pub(crate) use passage::{LayerKind, Limit, Passage, approved_call};
-pub(crate) use progress::Listener;
-pub use progress::{Progress, ProgressStream};
 pub(crate) use result::{INPUT_REQUIRED, object, string, take, take_list};
 pub use result::{ToolReply, ToolResult};
 pub use spec::{Annotations, PromptArgumentSpec, PromptSpec, ResourceTemplateSpec, ServerSpec, ToolSpec};

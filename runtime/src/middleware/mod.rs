@@ -8,7 +8,6 @@ mod approval;
 mod cache;
 mod calls;
 mod demands;
-mod events;
 mod layer;
 mod limits;
 mod policy;

@@ -9,8 +9,7 @@ use tower::Service;
 
 #[cfg(feature = "validation")]
 use super::Validate;
-use super::demands::{Admission, Consent, Sameness, Views};
-use super::events::Announced;
+use super::demands::{Admission, Announced, Consent, Sameness, Views};
 use super::layer::Called;
 use super::limits::{TotalCap, TryTimeout};
 use super::{Approval, Cache, Policy, RateLimit, Retry, SequentialDependency, Transaction};

@@ -2,7 +2,6 @@
 
 mod bus;
 mod content;
-mod endpoint;
 mod event;
 mod invocation;
 #[cfg(feature = "metrics")]
