@@ -1,15 +1,13 @@
-//! Converts a result to a typed value, from structured content or, with most servers, from text; and a value to a
-//! result.
+//! Converts a result to a typed value, from structured content or, with most servers, from text.
 
 use serde_json::{Map, Value};
 
-use crate::call::error::place;
 use crate::ground::redact::LONGEST_MESSAGE;
-use crate::ground::wire::{Mismatch, Print, Wire, from_value, to_value};
-use crate::{CallError, Content, Tool, ToolResult};
+use crate::ground::wire::{Mismatch, Wire, from_value};
+use crate::{CallError, Content, ToolResult};
 
 /// The field of the object that FastMCP and the official Python SDK wrap around a result that is not an object.
-const WRAPPER_FIELD: &str = "result";
+pub(super) const WRAPPER_FIELD: &str = "result";
 
 /// Implements [`Tool::output`](crate::Tool::output) for a tool with a type for its structured content.
 ///
@@ -99,40 +97,6 @@ fn unfit(mismatch: Mismatch, result: ToolResult) -> CallError {
         message: result.redactor.shown(&mismatch.message(), LONGEST_MESSAGE),
         result: Box::new(result),
     }
-}
-
-/// Encodes an output like [`Tool::result`].
-///
-/// # Errors
-/// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
-#[doc(hidden)]
-pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
-    Ok(carried::<P>(printed::<P>(output)?))
-}
-
-/// Encodes an output like [`encode`], for a server that wraps it in an object.
-///
-/// # Errors
-/// Fails like [`encode`].
-#[doc(hidden)]
-pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
-    let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), printed::<P>(output)?)]);
-    Ok(carried::<P>(Value::Object(wrapper)))
-}
-
-/// Returns the value as text, and as structured content if the server declares an `outputSchema`.
-fn carried<P: Tool>(value: Value) -> ToolResult {
-    let content = vec![Content::text(value.to_string())];
-    let structured = P::SPEC.declared_output_schema().is_some().then_some(value);
-    ToolResult { content, structured, ..ToolResult::new(P::SERVER.name, P::NAME) }
-}
-
-fn printed<P: Tool>(output: &dyn Print) -> Result<Value, CallError> {
-    to_value(output).map_err(|mismatch: Mismatch| CallError::InvalidResponse {
-        server: P::SERVER.name.to_owned(),
-        tool: P::NAME.to_owned(),
-        message: format!("the result cannot be sent{}: {}", place(&mismatch.pointer()), mismatch.message()),
-    })
 }
 
 #[cfg(test)]

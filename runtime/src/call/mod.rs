@@ -10,6 +10,7 @@ mod error_kind;
 pub(crate) mod events;
 mod options;
 mod passage;
+mod reply;
 mod result;
 pub(crate) mod spec;
 mod tool;
@@ -25,8 +26,7 @@ pub use caller::Caller;
 pub use content::Content;
 #[cfg(feature = "validation")]
 pub(crate) use decode::values;
-#[doc(hidden)]
-pub use decode::{decode, decode_wrapped, encode, encode_wrapped};
+pub use decode::{decode, decode_wrapped};
 #[cfg(feature = "validation")]
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched, Evidence};
@@ -34,8 +34,11 @@ pub use error_kind::CallErrorKind;
 pub(crate) use options::Listener;
 pub use options::{CallOptions, PassedInput, Progress, ProgressStream};
 pub(crate) use passage::{LayerKind, Limit, Passage, approved_call};
+pub use reply::ToolReply;
+pub use result::ToolResult;
 pub(crate) use result::{INPUT_REQUIRED, object, string, take, take_list};
-pub use result::{ToolReply, ToolResult};
 pub use spec::{Annotations, PromptArgumentSpec, PromptSpec, ResourceTemplateSpec, ServerSpec, ToolSpec};
 pub use tool::{AsArguments, Tool, TypedCall, call, parse_arguments, place_of, print_arguments, read_arguments, send};
+#[doc(hidden)]
+pub use tool::{encode, encode_wrapped};
 pub use tool_call::{ServiceFuture, ToolCall};

@@ -10,8 +10,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Error, Map, Value};
 
-use super::{CallError, CallOptions, CallTool, ServerSpec, ToolCall, ToolResult, ToolSpec};
-use crate::ground::wire::{Wire, from_value, to_value};
+use super::decode::WRAPPER_FIELD;
+use super::error::place;
+use super::{CallError, CallOptions, CallTool, Content, ServerSpec, ToolCall, ToolResult, ToolSpec};
+use crate::ground::wire::{Mismatch, Print, Wire, from_value, to_value};
 
 /// The typed parameters of one tool; generated code implements it.
 pub trait Tool: Wire + Send + Sync {
@@ -288,6 +290,40 @@ impl<C, P: Tool> fmt::Debug for TypedCall<'_, C, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedCall").field("server", &P::SERVER.name).field("tool", &P::NAME).finish_non_exhaustive()
     }
+}
+
+/// Encodes an output like [`Tool::result`].
+///
+/// # Errors
+/// Fails with [`CallError::InvalidResponse`] if a number in the output has no JSON form.
+#[doc(hidden)]
+pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
+    Ok(carried::<P>(printed::<P>(output)?))
+}
+
+/// Encodes an output like [`encode`], for a server that wraps it in an object.
+///
+/// # Errors
+/// Fails like [`encode`].
+#[doc(hidden)]
+pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
+    let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), printed::<P>(output)?)]);
+    Ok(carried::<P>(Value::Object(wrapper)))
+}
+
+/// Returns the value as text, and as structured content if the server declares an `outputSchema`.
+fn carried<P: Tool>(value: Value) -> ToolResult {
+    let content = vec![Content::text(value.to_string())];
+    let structured = P::SPEC.declared_output_schema().is_some().then_some(value);
+    ToolResult { content, structured, ..ToolResult::new(P::SERVER.name, P::NAME) }
+}
+
+fn printed<P: Tool>(output: &dyn Print) -> Result<Value, CallError> {
+    to_value(output).map_err(|mismatch: Mismatch| CallError::InvalidResponse {
+        server: P::SERVER.name.to_owned(),
+        tool: P::NAME.to_owned(),
+        message: format!("the result cannot be sent{}: {}", place(&mismatch.pointer()), mismatch.message()),
+    })
 }
 
 /// Implements [`Tool`] for the parameters of a tool: `-> Output` for an `outputSchema`, `-> Inner = Output.field` for

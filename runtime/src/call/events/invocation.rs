@@ -109,8 +109,12 @@ impl Try {
     }
 
     pub(crate) fn end(self, outcome: &Result<ToolResult, CallError>) {
-        if let Some((begun, protocol_version)) = self.sent.into_inner() {
-            metrics::request_ended(&self.observer, self.is_bound, begun.elapsed(), protocol_version, outcome);
+        if metrics::ARE_KEPT
+            && let Some((begun, protocol_version)) = self.sent.into_inner()
+        {
+            let tool = self.observer.name(outcome.as_ref().map_or_else(CallError::tool, |result| &result.tool));
+            let (server, request) = (self.observer.server(), (begun.elapsed(), protocol_version));
+            metrics::request_ended((server, &self.observer.endpoint), (&tool, self.is_bound), request, outcome);
         }
         self.span.end(outcome);
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use metrics::{Label, Unit, counter, describe_counter, describe_histogram, histogram};
 
+use super::endpoint::Endpoint;
 use super::event::CallOutcome;
-use super::observer::Observer;
 use super::{METHOD, OPERATION};
 use crate::{CallError, CallErrorKind, ConnectionState, ToolResult};
 
@@ -46,9 +46,9 @@ pub(super) fn state_changed(server: &str, state: ConnectionState) {
     counter!(STATE_CHANGES, "mcp_bindgen.server" => server.to_owned(), "mcp_bindgen.state" => state).increment(1);
 }
 
-pub(super) fn session_ended(observer: &Observer, after: Duration, was_lost: bool) {
+pub(super) fn session_ended(server: &str, endpoint: &Endpoint, after: Duration, was_lost: bool) {
     describe();
-    let mut labels = labels_of(observer);
+    let mut labels = labels_of(server, endpoint);
     labels.extend(was_lost.then(|| Label::from_static_parts("error.type", "connection_lost")));
     histogram!(SESSION_DURATION, labels).record(after);
 }
@@ -65,21 +65,19 @@ pub(super) fn call_ended(server: &str, tool: &str, is_bound: bool, outcome: Call
 
 /// Records a request of a call, which took this long.
 pub(super) fn request_ended(
-    observer: &Observer,
-    is_bound: bool,
-    duration: Duration,
-    protocol_version: String,
+    (server, endpoint): (&str, &Endpoint),
+    (tool, is_bound): (&str, bool),
+    (duration, protocol_version): (Duration, String),
     outcome: &Result<ToolResult, CallError>,
 ) {
     describe();
-    let (tool, ended) =
-        (outcome.as_ref().map_or_else(CallError::tool, |result| &result.tool), CallOutcome::of(outcome));
-    let mut labels = labels_of(observer);
+    let ended = CallOutcome::of(outcome);
+    let mut labels = labels_of(server, endpoint);
     labels.extend([
         Label::from_static_parts("mcp.method.name", METHOD),
         Label::from_static_parts("gen_ai.operation.name", OPERATION),
         Label::new("mcp.protocol.version", protocol_version),
-        tool_label(&observer.name(tool), is_bound, ended),
+        tool_label(tool, is_bound, ended),
     ]);
     if let Err(CallError::Rpc { code, .. }) = outcome {
         let code = if KNOWN_CODES.contains(code) { code.to_string() } else { OTHER.to_owned() };
@@ -91,9 +89,8 @@ pub(super) fn request_ended(
     histogram!(OPERATION_DURATION, labels).record(duration);
 }
 
-fn labels_of(observer: &Observer) -> Vec<Label> {
-    let endpoint = &observer.endpoint;
-    let mut labels = vec![Label::new("mcp_bindgen.server", observer.server().to_owned())];
+fn labels_of(server: &str, endpoint: &Endpoint) -> Vec<Label> {
+    let mut labels = vec![Label::new("mcp_bindgen.server", server.to_owned())];
     labels.extend(endpoint.transport.map(|transport| Label::from_static_parts("network.transport", transport)));
     labels.extend(endpoint.address.clone().map(|address| Label::new("server.address", address)));
     labels.extend(endpoint.port.map(|port| Label::new("server.port", port.to_string())));

@@ -2,6 +2,7 @@
 
 mod bus;
 mod content;
+mod endpoint;
 mod event;
 mod invocation;
 #[cfg(feature = "metrics")]

@@ -3,11 +3,12 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use mcp_bindgen_model::{ServerConfig, Transport};
+use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value};
 
 use super::bus::{Bus, Events, listen};
 use super::content;
+use super::endpoint::Endpoint;
 use super::event::{
     ApprovalAsked, CallKind, CallOutcome, CallSource, DriftDetected, Event, ServerStateChanged, ToolInvoked,
     ToolsChanged,
@@ -110,7 +111,7 @@ impl Observer {
 
     /// Records the end of an open connection.
     pub(crate) fn session_ended(&self, after: Duration, was_lost: bool) {
-        metrics::session_ended(self, after, was_lost);
+        metrics::session_ended(self.server(), &self.endpoint, after, was_lost);
     }
 
     pub(crate) fn tools_changed(&self) {
@@ -179,46 +180,6 @@ impl HostedObserver {
 
 debug_as!(HostedObserver, "HostedObserver");
 
-/// The attributes of a server's place in traces and metrics.
-#[derive(Debug, Default)]
-pub(super) struct Endpoint {
-    /// `pipe` or `tcp`; unknown without a configuration.
-    pub(super) transport: Option<&'static str>,
-    pub(super) address: Option<String>,
-    pub(super) port: Option<u16>,
-}
-
-impl Endpoint {
-    pub(super) fn of(config: &ServerConfig) -> Self {
-        match &config.transport {
-            Transport::Stdio { .. } => Self { transport: Some("pipe"), ..Self::default() },
-            Transport::Http { url, .. } | Transport::Sse { url, .. } => {
-                let (address, port) = place(url, &config.secrets()).unzip();
-                Self { transport: Some("tcp"), address, port: port.flatten() }
-            }
-        }
-    }
-}
-
-/// Returns the host and port of a URL, or `None` if they contain a placeholder or a secret.
-#[cfg(feature = "http")]
-fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
-    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    if authority.contains("${") {
-        return None;
-    }
-    let url = reqwest::Url::parse(url).ok()?;
-    let host = url.host_str()?;
-    let is_private = secrets.iter().any(|secret| !secret.is_empty() && host.contains(&secret.to_ascii_lowercase()));
-    (!is_private).then(|| (host.to_owned(), url.port_or_known_default()))
-}
-
-/// Returns `None`, because this build has no HTTP transport.
-#[cfg(not(feature = "http"))]
-fn place(_: &str, _: &[String]) -> Option<(String, Option<u16>)> {
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,21 +194,5 @@ mod tests {
         assert_eq!((drift.server.as_str(), drift.is_breaking, drift.is_refused), ("s", true, false));
         assert!(drift.change.starts_with("[redacted] xxx") && drift.change.len() < 3000, "{}", drift.change);
         assert!(!drift.tool.contains('\u{1b}'), "{}", drift.tool);
-    }
-
-    #[cfg(feature = "http")]
-    #[test]
-    fn endpoint_contains_host_and_port_but_no_secrets() {
-        let place = |url: &str| {
-            let Endpoint { transport, address, port } = Endpoint::of(&ServerConfig::http("s", url));
-            assert_eq!(transport, Some("tcp"));
-            address.map(|address| (address, port))
-        };
-        let known = |host: &str, port| Some((host.to_owned(), Some(port)));
-        assert_eq!(place("https://user:hunter22@api.example.com/x?key=${K}"), known("api.example.com", 443));
-        assert_eq!(place("http://127.0.0.1:8080/mcp"), known("127.0.0.1", 8080));
-        assert_eq!(place("https://${HOST}/mcp"), None);
-        assert_eq!(place("no url"), None);
-        assert_eq!(Endpoint::of(&ServerConfig::stdio("s", "x")).transport, Some("pipe"));
     }
 }

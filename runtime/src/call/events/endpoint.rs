@@ -1,0 +1,63 @@
+//! The address of a server for traces and metrics, without secrets.
+
+use mcp_bindgen_model::{ServerConfig, Transport};
+
+/// The attributes of a server's place in traces and metrics.
+#[derive(Debug, Default)]
+pub(super) struct Endpoint {
+    /// `pipe` or `tcp`; unknown without a configuration.
+    pub(super) transport: Option<&'static str>,
+    pub(super) address: Option<String>,
+    pub(super) port: Option<u16>,
+}
+
+impl Endpoint {
+    pub(super) fn of(config: &ServerConfig) -> Self {
+        match &config.transport {
+            Transport::Stdio { .. } => Self { transport: Some("pipe"), ..Self::default() },
+            Transport::Http { url, .. } | Transport::Sse { url, .. } => {
+                let (address, port) = place(url, &config.secrets()).unzip();
+                Self { transport: Some("tcp"), address, port: port.flatten() }
+            }
+        }
+    }
+}
+
+/// Returns the host and port of a URL, or `None` if they contain a placeholder or a secret.
+#[cfg(feature = "http")]
+fn place(url: &str, secrets: &[String]) -> Option<(String, Option<u16>)> {
+    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    if authority.contains("${") {
+        return None;
+    }
+    let url = reqwest::Url::parse(url).ok()?;
+    let host = url.host_str()?;
+    let is_private = secrets.iter().any(|secret| !secret.is_empty() && host.contains(&secret.to_ascii_lowercase()));
+    (!is_private).then(|| (host.to_owned(), url.port_or_known_default()))
+}
+
+/// Returns `None`, because this build has no HTTP transport.
+#[cfg(not(feature = "http"))]
+fn place(_: &str, _: &[String]) -> Option<(String, Option<u16>)> {
+    None
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoint_contains_host_and_port_but_no_secrets() {
+        let place = |url: &str| {
+            let Endpoint { transport, address, port } = Endpoint::of(&ServerConfig::http("s", url));
+            assert_eq!(transport, Some("tcp"));
+            address.map(|address| (address, port))
+        };
+        let known = |host: &str, port| Some((host.to_owned(), Some(port)));
+        assert_eq!(place("https://user:hunter22@api.example.com/x?key=${K}"), known("api.example.com", 443));
+        assert_eq!(place("http://127.0.0.1:8080/mcp"), known("127.0.0.1", 8080));
+        assert_eq!(place("https://${HOST}/mcp"), None);
+        assert_eq!(place("no url"), None);
+        assert_eq!(Endpoint::of(&ServerConfig::stdio("s", "x")).transport, Some("pipe"));
+    }
+}
