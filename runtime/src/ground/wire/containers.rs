@@ -101,6 +101,14 @@ impl<T> Nullable<T> {
             Self::Value(value) => Some(value),
         }
     }
+
+    /// Returns the value, if it is not `null`.
+    pub fn into_option(self) -> Option<T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
 }
 
 impl<T> From<T> for Nullable<T> {
