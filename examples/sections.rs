@@ -79,7 +79,7 @@ async fn show() -> Result<(), Box<dyn Error>> {
 
     let closed = prompt.render(&params, &PromptState::new())?;
     println!("--- as the conversation begins ---\n{}\n", closed.text());
-    tell(&closed).await;
+    tell(&closed).await?;
     is(!closed.servers().iter().any(|server| server.name() == "desk"), "the server of a closed section is offered")?;
 
     // The tool `open_sections` does the same when a model calls it.
@@ -95,7 +95,7 @@ async fn show() -> Result<(), Box<dyn Error>> {
     let open = prompt.render(&params, &state)?;
     println!("\nkept as            {kept}\n\n--- from the next turn on ---");
     is(open.text() == closed.text(), "the text changed, and a provider would have to read it anew")?;
-    tell(&open).await;
+    tell(&open).await?;
     is(!desk.is_connected(), "a server was started before anything of it was called")?;
 
     let found =
@@ -114,13 +114,10 @@ async fn show() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints the tools that a model is offered, in order.
-async fn tell(rendered: &RenderedPrompt) {
-    let offered = rendered.offered().await;
-    let names = offered.tools.iter().map(|tool| match tool.names() {
-        (Some(server), tool) => format!("{server}/{tool}"),
-        (None, tool) => tool.to_owned(),
-    });
-    println!("offered            {}", names.collect::<Vec<_>>().join(", "));
+async fn tell(rendered: &RenderedPrompt) -> Result<(), Box<dyn Error>> {
+    let (toolset, _) = rendered.toolset().await?;
+    println!("offered            {}", toolset.names().collect::<Vec<_>>().join(", "));
+    Ok(())
 }
 
 fn is(holds: bool, otherwise: &str) -> Result<(), Box<dyn Error>> {

@@ -10,9 +10,14 @@ pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map
     members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
+/// Returns the name of a listed tool.
+pub(crate) fn name(tool: &Value) -> Option<&str> {
+    tool.get("name")?.as_str()
+}
+
 /// Returns the names of listed tools, without those of items that have none.
 pub(crate) fn names(tools: &[Value]) -> impl Iterator<Item = &str> {
-    tools.iter().filter_map(|tool| tool.get("name")?.as_str())
+    tools.iter().filter_map(name)
 }
 
 /// Returns the length of a value as compact JSON.

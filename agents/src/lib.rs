@@ -77,6 +77,7 @@
 mod hosted;
 mod jinja;
 mod json;
+mod lock;
 mod provider;
 mod run;
 mod sections;

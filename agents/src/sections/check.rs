@@ -6,8 +6,10 @@ use mcp_bindgen_model::{is_server_name, printable};
 use minijinja::Environment;
 
 use super::error::PromptError;
+use super::inventory::VARIABLES;
 use super::names::tool_name_problem;
-use super::section::{AnySection, Body, Declared, Parts, Shown};
+use super::params::Names;
+use super::section::{AnySection, Declared, Parts, Shown};
 use super::template;
 
 /// The maximum depth of nested sections.
@@ -94,11 +96,9 @@ impl Check<'_> {
         if parts.title.trim().is_empty() || parts.title.chars().any(char::is_control) {
             self.say(path, "has no single-line title");
         }
-        let problems = match &parts.body {
-            Body::Template(template) => template::problems(self.environment, template, &parts.names),
-            Body::Inventory(inventory) => inventory.problems(self.environment),
-        };
-        for problem in problems {
+        let of_inventory = parts.inventory.as_ref().map(|_| Names::these(VARIABLES));
+        let names = of_inventory.as_ref().unwrap_or(&parts.names);
+        for problem in template::problems(self.environment, &parts.template, names) {
             self.say(path, format!("has a template that {problem}"));
         }
         self.summary(parts, path);

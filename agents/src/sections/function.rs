@@ -4,12 +4,13 @@ use std::fmt::{self, Display};
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_bindgen_runtime::{CallError, CallOptions, DynCallTool, ToolCall, ToolResult};
+use mcp_bindgen_runtime::DynCallTool;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::ToolsetBuilder;
 use crate::toolset::{Function, FunctionContext, Functions, Running, schema_of, typed};
 use mcp_bindgen_schema::names::{PROGRAM, SECTIONS};
 
@@ -39,7 +40,7 @@ pub struct SectionTool {
     fault: Option<String>,
     function: Function,
     /// Runs it, with the layers around it.
-    caller: Arc<dyn DynCallTool>,
+    pub(super) caller: Arc<dyn DynCallTool>,
 }
 
 impl SectionTool {
@@ -95,17 +96,10 @@ impl SectionTool {
         self.fault.as_deref()
     }
 
-    /// Routes the calls through the layers around the functions of its section.
-    pub(super) fn governed(&self, caller: Arc<dyn DynCallTool>) -> Self {
-        Self { caller, ..self.clone() }
-    }
-
-    pub(super) fn caller(&self) -> &Arc<dyn DynCallTool> {
-        &self.caller
-    }
-
-    pub(super) const fn group(&self) -> &'static str {
-        self.group
+    /// Adds the function to a toolset.
+    pub(super) fn add_to(&self, builder: ToolsetBuilder) -> ToolsetBuilder {
+        let (schema, caller) = (self.input_schema.clone(), self.caller.clone());
+        builder.runs(self.group.into(), &self.name, &self.description, schema, caller)
     }
 
     /// Returns the tool's name.
@@ -124,25 +118,6 @@ impl SectionTool {
     #[must_use]
     pub fn input_schema(&self) -> &Value {
         &self.input_schema
-    }
-
-    /// Runs the function.
-    ///
-    /// # Errors
-    /// Fails with a message for the model: invalid arguments, or the error of the function.
-    pub async fn run(&self, arguments: Map<String, Value>) -> Result<Value, String> {
-        let call = ToolCall::new(self.group, self.name.clone(), arguments);
-        let result = match self.caller.call_tool_dyn(call.with(CallOptions::new().source("toolset"))).await {
-            Ok(result) => result,
-            Err(CallError::Tool(result)) => *result,
-            Err(error) => return Err(error.to_string()),
-        };
-        match result {
-            result if result.is_error => Err(result.text()),
-            ToolResult { structured: Some(value), .. } => Ok(value),
-            ToolResult { content, .. } if content.is_empty() => Ok(Value::Null),
-            result => Ok(Value::String(result.text())),
-        }
     }
 }
 

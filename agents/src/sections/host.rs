@@ -116,14 +116,14 @@ impl RenderedPrompt {
 
 /// Returns the tools of a server that the prompt offers, as Claude names them.
 fn tools(server: &RenderedServer, selections: &[Option<&Arc<[String]>>]) -> Vec<String> {
-    let listed = server.handle.listed();
+    let listed = server.handle.listed().unwrap_or_default();
     let is_offered = |name: &&str| server.handle.allows(name) && selections.iter().any(|only| selects(*only, name));
     names(&listed).filter(is_offered).map(|name| format!("mcp__{}__{name}", server.name())).collect()
 }
 
 fn entry(host: Host, server: &RenderedServer, is_selected: bool) -> Result<Value, String> {
     let config = server.config().ok_or("its configuration is unknown: it is called by code of the program")?;
-    if !Arc::ptr_eq(&server.caller, &server.handle.caller()) {
+    if !Arc::ptr_eq(&server.caller, &server.handle.caller) {
         return Err("policies or layers of its section would not apply".to_owned());
     }
     let demands = [

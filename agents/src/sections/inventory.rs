@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use mcp_bindgen_runtime::__private::Offer;
 use mcp_bindgen_schema::names::PrefixedNames;
-use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
-use super::params::Names;
 use super::server::{SectionServer, selects};
-use super::template;
+use crate::json::name;
 use crate::text::{plain, quotable_name, sentence, unmarked};
 
 /// The variables of an inventory's template.
-const VARIABLES: [&str; 4] = ["server_names", "tool_count", "tools_by_server", "instructions_by_server"];
+pub(super) const VARIABLES: [&str; 4] = ["server_names", "tool_count", "tools_by_server", "instructions_by_server"];
 /// The longest instructions of a server that are shown, in characters.
 const LONGEST_INSTRUCTIONS: usize = 4_000;
 
@@ -21,7 +19,6 @@ const LONGEST_INSTRUCTIONS: usize = 4_000;
 #[derive(Clone)]
 pub(super) struct Inventory {
     pub(super) servers: Arc<[SectionServer]>,
-    pub(super) template: Option<Arc<str>>,
     /// `true` if the instructions of servers are shown.
     pub(super) instructs: bool,
 }
@@ -46,26 +43,8 @@ impl Admitted {
 }
 
 impl Inventory {
-    /// Returns the faults in its template.
-    pub(super) fn problems(&self, environment: &Environment<'_>) -> Vec<String> {
-        let names = Names::these(VARIABLES);
-        self.template.as_deref().map(|source| template::problems(environment, source, &names)).unwrap_or_default()
-    }
-
-    /// Returns the text, with headings of servers on this level.
-    pub(super) fn text(
-        &self,
-        environment: &Environment<'_>,
-        level: usize,
-        admitted: &Admitted,
-    ) -> Result<String, String> {
-        match &self.template {
-            Some(source) => template::render(environment, source, &self.variables(admitted)),
-            None => Ok(self.listing(level, admitted)),
-        }
-    }
-
-    fn listing(&self, level: usize, admitted: &Admitted) -> String {
+    /// Describes the servers, with headings on this level.
+    pub(super) fn listing(&self, level: usize, admitted: &Admitted) -> String {
         let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
         for server in self.servers.iter() {
             blocks.push(format!("{} {}", "#".repeat(level), quotable_name(server.name())));
@@ -89,7 +68,8 @@ impl Inventory {
         Some(quoted.collect::<Vec<_>>().join("\n")).filter(|quoted| !plain.is_empty() && !quoted.is_empty())
     }
 
-    fn variables(&self, admitted: &Admitted) -> Value {
+    /// Returns the values of [`VARIABLES`].
+    pub(super) fn variables(&self, admitted: &Admitted) -> Value {
         let by_server: Map<String, Value> = self
             .servers
             .iter()
@@ -126,13 +106,10 @@ impl Line {
 /// they are unknown.
 fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let handle = server.handle();
+    let listed = handle.listed()?;
     let bound = handle.bound.map(|spec| spec.tools).unwrap_or_default();
-    if handle.tools().is_none() && handle.bound.is_none() {
-        return None;
-    }
-    let listed = handle.listed();
     let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
-    let selected = listed.iter().filter_map(|tool| Some((tool, tool.get("name")?.as_str()?)));
+    let selected = listed.iter().filter_map(|tool| Some((tool, name(tool)?)));
     let selected: Vec<(&Value, &str)> = selected.filter(|(_, name)| handle.allows(name)).collect();
     let wires: Vec<&str> = selected.iter().map(|(_, name)| *name).collect();
     let names = admitted.names.tools(server.name(), &wires);

@@ -38,21 +38,19 @@ use super::server::{Handle, SectionServer, failures};
 /// ```
 #[derive(Clone)]
 pub struct McpSection {
-    key: String,
-    title: String,
-    inventory: Inventory,
+    section: Section,
+    servers: Arc<[SectionServer]>,
 }
 
 impl McpSection {
     /// Creates a section with key `mcp` and title "MCP Integrations" for configurations, clients or
     /// [`SectionServer`]s. Does not connect.
     pub fn new(servers: impl IntoIterator<Item = impl Into<SectionServer>>) -> Self {
-        let servers = servers.into_iter().map(Into::into).collect();
-        Self {
-            key: "mcp".to_owned(),
-            title: "MCP Integrations".to_owned(),
-            inventory: Inventory { servers, template: None, instructs: false },
-        }
+        let servers: Arc<[SectionServer]> = servers.into_iter().map(Into::into).collect();
+        let section = Section::new("mcp", "MCP Integrations");
+        let mut section = servers.iter().cloned().fold(section, Section::server);
+        section.parts.inventory = Some(Inventory { servers: servers.clone(), instructs: false });
+        Self { section, servers }
     }
 
     /// Creates the section and connects. Also returns the errors of the servers that failed.
@@ -64,23 +62,21 @@ impl McpSection {
 
     /// Sets the key.
     #[must_use]
-    pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = key.into();
-        self
+    pub fn key(self, key: impl Into<String>) -> Self {
+        Self { section: self.section.key(key), ..self }
     }
 
     /// Sets the title.
     #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = title.into();
-        self
+    pub fn title(self, title: impl Into<String>) -> Self {
+        Self { section: self.section.title(title), ..self }
     }
 
     /// Shows the instructions of the servers too, from their snapshots or last connections. They are quotations without
     /// markup, of up to 4,000 characters each. In templates they are `instructions_by_server`.
     #[must_use]
     pub fn with_instructions(mut self) -> Self {
-        self.inventory.instructs = true;
+        self.section.parts.inventory = Some(Inventory { servers: self.servers.clone(), instructs: true });
         self
     }
 
@@ -97,9 +93,8 @@ impl McpSection {
     /// # let _ = mcp;
     /// ```
     #[must_use]
-    pub fn template(mut self, template: impl Into<Arc<str>>) -> Self {
-        self.inventory.template = Some(template.into());
-        self
+    pub fn template(self, template: impl Into<String>) -> Self {
+        Self { section: self.section.template(template), ..self }
     }
 
     /// Returns it as a [`Section`], to add policies, a summary or children.
@@ -118,8 +113,7 @@ impl McpSection {
     /// # let _ = section;
     /// ```
     pub fn section(&self) -> Section {
-        let section = Section::new(self.key.as_str(), self.title.as_str()).inventory(self.inventory.clone());
-        self.inventory.servers.iter().cloned().fold(section, Section::server)
+        self.section.clone()
     }
 
     /// Connects to all servers concurrently and lists their tools. Returns the errors of those that failed; their
@@ -152,7 +146,7 @@ impl McpSection {
     }
 
     fn handles(&self) -> impl Iterator<Item = Arc<Handle>> {
-        self.inventory.servers.iter().map(SectionServer::handle)
+        self.servers.iter().map(SectionServer::handle)
     }
 
     fn clients(&self) -> impl Iterator<Item = Client> {
@@ -174,8 +168,7 @@ impl From<McpSection> for AnySection {
 
 impl fmt::Debug for McpSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers: Vec<&str> = self.inventory.servers.iter().map(SectionServer::name).collect();
-        f.debug_struct("McpSection").field("key", &self.key).field("servers", &servers).finish_non_exhaustive()
+        f.debug_struct("McpSection").field("section", &self.section).field("servers", &self.servers).finish()
     }
 }
 

@@ -19,7 +19,6 @@ mod server;
 mod state;
 mod template;
 mod text;
-mod tools;
 mod toolset;
 mod view;
 
@@ -36,4 +35,3 @@ pub use render::RenderedPrompt;
 pub use section::{AnySection, Section};
 pub use server::{SectionServer, SectionStack};
 pub use state::{OpenSections, PromptState, Visibility};
-pub use tools::{Offered, OfferedTool};

@@ -25,9 +25,7 @@ pub(super) enum Offer {
         index: usize,
         only: Option<Arc<[String]>>,
     },
-    Tool {
-        index: usize,
-    },
+    Tool(RenderedTool),
 }
 
 /// A server of an open section.
@@ -41,7 +39,7 @@ pub struct RenderedServer {
 /// A tool that belongs to no server: a function of an open section, or a tool that opens sections.
 #[derive(Clone, Debug)]
 pub struct RenderedTool {
-    pub(super) tool: SectionTool,
+    tool: SectionTool,
     section: Option<String>,
 }
 
@@ -85,12 +83,6 @@ impl RenderedTool {
     }
 }
 
-/// One thing that a section offers.
-enum What {
-    Server(SectionServer),
-    Tool(SectionTool),
-}
-
 /// A server that is used, and the sections that declare it.
 pub(super) struct Chosen {
     handle: Arc<Handle>,
@@ -108,7 +100,7 @@ impl Chosen {
 #[derive(Default)]
 pub(super) struct Offered {
     pub(super) servers: Vec<Chosen>,
-    pub(super) tools: Vec<RenderedTool>,
+    /// Each with the call of `open_sections` by which it came.
     pub(super) order: Vec<(usize, Offer)>,
     pub(super) warnings: Vec<PromptWarning>,
 }
@@ -116,19 +108,23 @@ pub(super) struct Offered {
 impl Offered {
     /// Returns the offer of the sections that are shown, with the tools that open others.
     pub(super) fn of(view: &View<'_>, seen: &[Seen<'_>], ours: Vec<(usize, SectionTool)>) -> Result<Self, RenderError> {
-        let mut items = Vec::new();
-        for Seen { node, since, .. } in seen.iter().filter(|seen| seen.visibility == Visibility::Full) {
-            let Some(held) = view.held.get(node.index) else { continue };
-            let tools = view.inner.functions(node).into_iter().map(What::Tool);
-            let servers = view.inner.servers(node, held)?.into_iter().map(What::Server);
-            items.extend(tools.chain(servers).map(|what| (*since, Some(*node), what)));
+        // Among what came at once, what opens sections is first: providers cut long lists at their end, and without it
+        // nothing else is reached. The rest is in the order of the sections.
+        let ours = ours.into_iter().map(|(since, tool)| (since, Offer::Tool(RenderedTool { tool, section: None })));
+        let mut offered = Self { order: ours.collect(), ..Self::default() };
+        let mut shown: Vec<&Seen<'_>> = seen.iter().filter(|seen| seen.visibility == Visibility::Full).collect();
+        shown.sort_by_key(|seen| seen.since);
+        for Seen { node, held, since, .. } in shown {
+            let functions = node.parts.tools.iter().cloned();
+            let functions = functions.map(|tool| RenderedTool { tool, section: Some(node.path.clone()) });
+            offered.order.extend(functions.map(|function| (*since, Offer::Tool(function))));
+            for server in view.inner.servers(node, held)? {
+                if let Some(index) = offered.declare(&server, node)? {
+                    offered.order.push((*since, Offer::Server { index, only: server.selection().cloned() }));
+                }
+            }
         }
-        items.extend(ours.into_iter().map(|(since, tool)| (since, None, What::Tool(tool))));
-        // By since when. Among what came at once, what opens sections is first: providers cut long lists at their end, and
-        // without it nothing else is reached. The rest is in the order of the sections.
-        items.sort_by_key(|(since, section, _)| (*since, section.is_some()));
-        let mut offered = Self::default();
-        items.into_iter().try_for_each(|(since, section, what)| offered.take(since, section, what))?;
+        offered.order.sort_by_key(|(since, _)| *since);
         Ok(offered)
     }
 
@@ -150,13 +146,14 @@ impl Offered {
         server: &SectionServer,
         node: &Placed,
     ) -> Result<Option<Result<usize, PromptWarning>>, RenderError> {
-        let Some(index) = self.servers.iter().position(|chosen| chosen.handle.name == server.name()) else {
+        let mut servers = self.servers.iter().enumerate();
+        let Some((index, chosen)) = servers.find(|(_, chosen)| chosen.handle.name == server.name()) else {
             return Ok(None);
         };
-        let Some(chosen) = self.servers.get(index) else { return Ok(None) };
         let Some(difference) = chosen.handle.difference(&server.handle()) else { return Ok(Some(Ok(index))) };
         let (name, used, skipped) = (server.name().to_owned(), chosen.section.clone(), node.path.clone());
         if node.parts.layers.is_empty() {
+            let difference = difference.to_owned();
             return Ok(Some(Err(PromptWarning::DuplicateServer { name, used, skipped, difference })));
         }
         let message = format!(
@@ -167,43 +164,31 @@ impl Offered {
         Err(RenderError::Server { section: skipped, message })
     }
 
-    fn take(&mut self, since: usize, section: Option<&Placed>, what: What) -> Result<(), RenderError> {
-        let offer = match (what, section) {
-            (What::Tool(tool), section) => {
-                self.tools.push(RenderedTool { tool, section: section.map(|node| node.path.clone()) });
-                Offer::Tool { index: self.tools.len() - 1 }
+    /// Adds a server, and returns its index; `None` if another one is used in its place.
+    fn declare(&mut self, server: &SectionServer, node: &Placed) -> Result<Option<usize>, RenderError> {
+        let index = match self.known(server, node)? {
+            Some(Ok(index)) => index,
+            Some(Err(warning)) => {
+                self.warnings.push(warning);
+                return Ok(None);
             }
-            (What::Server(server), Some(node)) => {
-                let index = match self.known(&server, node)? {
-                    Some(Ok(index)) => index,
-                    Some(Err(warning)) => {
-                        self.warnings.push(warning);
-                        return Ok(());
-                    }
-                    None => {
-                        let (handle, section) = (server.handle(), node.path.clone());
-                        self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
-                        self.servers.len() - 1
-                    }
-                };
-                if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
-                    chosen.governors.insert(node.index, node.parts.layers.clone());
-                }
-                Offer::Server { index, only: server.selection().cloned() }
+            None => {
+                let (handle, section) = (server.handle(), node.path.clone());
+                self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
+                self.servers.len() - 1
             }
-            // Servers are always those of a section.
-            (What::Server(_), None) => return Ok(()),
         };
-        self.order.push((since, offer));
-        Ok(())
+        if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
+            chosen.governors.insert(node.index, node.parts.layers.clone());
+        }
+        Ok(Some(index))
     }
 }
 
 /// Returns the callable tools of servers, given the shown sections.
 pub(super) fn admitted(view: &View<'_>, seen: &[Seen<'_>]) -> Result<Admitted, RenderError> {
-    let Offered { servers, .. } = Offered::of(view, seen, Vec::new())?;
-    let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(view.inner)).collect();
-    Ok(admitted_by(view.inner, &servers))
+    let chosen = Offered::of(view, seen, Vec::new())?.servers.into_iter();
+    Ok(admitted_by(view.inner, &chosen.map(|chosen| chosen.rendered(view.inner)).collect::<Vec<_>>()))
 }
 
 /// Returns the callable tools of these servers.

@@ -11,11 +11,11 @@ use super::function::SectionTool;
 pub(super) use super::names::{OPEN_SECTIONS, READ_SECTION};
 use super::params::{Held, PromptParams};
 use super::placed::Inner;
-use super::server::locked;
 use super::state::{PromptState, Visibility};
 use super::template::listed;
 use super::view::{Seen, View};
 use super::{offered, text};
+use crate::lock::locked;
 
 /// How much of a key that there is not is shown.
 const LONGEST_KEY: usize = 120;
@@ -41,7 +41,6 @@ pub(super) struct Opener {
     params: PromptParams,
     /// The state with all sections opened since.
     latest: Mutex<PromptState>,
-    rendered: PromptState,
 }
 
 /// Returns those of the two tools that the model needs, each with the call since which it is needed. A tool stays even
@@ -60,7 +59,7 @@ pub(super) fn tools(view: &View<'_>, seen: &[Seen<'_>], opener: &Arc<Opener>) ->
 
 impl Opener {
     pub(super) fn new(inner: Arc<Inner>, params: PromptParams, state: PromptState) -> Self {
-        Self { inner, params, latest: Mutex::new(state.clone()), rendered: state }
+        Self { inner, params, latest: Mutex::new(state) }
     }
 
     fn open_tool(self: Arc<Self>) -> SectionTool {
@@ -79,13 +78,7 @@ impl Opener {
             "required": ["section_keys", "reason"],
             "additionalProperties": false
         });
-        SectionTool::raw(OPEN_SECTIONS, description, schema, move |arguments| {
-            let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or_default();
-            match self.open(&keys_of(&arguments)?, reason).reply {
-                ToolReply { success: true, message, .. } => Ok(message),
-                ToolReply { message, .. } => Err(message),
-            }
-        })
+        SectionTool::raw(OPEN_SECTIONS, description, schema, move |arguments| self.open(&keys_of(&arguments)?).2)
     }
 
     fn read_tool(self: Arc<Self>) -> SectionTool {
@@ -107,26 +100,18 @@ impl Opener {
         })
     }
 
-    pub(super) fn open(&self, keys: &[String], reason: &str) -> Opened {
+    /// Opens sections. Returns the new state, the sections that were opened, and the words for the model.
+    pub(super) fn open(&self, keys: &[String]) -> (PromptState, Vec<String>, Result<String, String>) {
         // Predicates belong to the program, so no lock is held while they run.
-        let before = locked(&self.latest).clone();
-        let outcome = self.resolved().and_then(|held| self.opened(&before, &held, keys));
-        let (opened, told) = match outcome {
+        let before = self.state();
+        let (opened, told) = match self.resolved().and_then(|held| self.opened(&before, &held, keys)) {
             Ok((opened, message)) => (opened, Ok(message)),
-            Err(message) => {
-                tracing::debug!(?keys, message, "a model did not open sections");
-                (Vec::new(), Err(message))
-            }
+            Err(message) => (Vec::new(), Err(message)),
         };
-        let state = {
-            let mut latest = locked(&self.latest);
-            latest.open = std::mem::take(&mut latest.open).with(opened.iter().map(String::as_str));
-            latest.clone()
-        };
-        if !opened.is_empty() {
-            tracing::debug!(sections = ?opened, "a model opened sections");
-        }
-        Opened { state, reply: reply(OPEN_SECTIONS, told), opened, reason: reason.to_owned() }
+        tracing::debug!(?keys, ?opened, error = told.as_ref().err(), "a model asked to open sections");
+        let mut latest = locked(&self.latest);
+        latest.open = std::mem::take(&mut latest.open).with(opened.iter().map(String::as_str));
+        (latest.clone(), opened, told)
     }
 
     /// Opens sections, and makes the reply for the model.
@@ -135,24 +120,18 @@ impl Opener {
         if keys.is_empty() {
             return Err(format!("`section_keys` is empty; {}", said_of(&closed)));
         }
-        let mut wanted: BTreeSet<(usize, &str)> = BTreeSet::new();
-        for key in keys {
-            let depth = self.depth(key).ok_or_else(|| unknown(key, &closed))?;
-            wanted.insert((depth, key));
-        }
-        let (mut opened, mut opened_before, mut always_open) = (Vec::new(), Vec::new(), Vec::new());
         // Parents come first, so that one call can open a section and a section inside it.
+        let wanted: BTreeSet<(usize, &str)> = keys.iter().map(|key| (key.matches('.').count(), key.as_str())).collect();
+        let (mut opened, mut opened_before, mut always_open) = (Vec::new(), Vec::new(), Vec::new());
         let mut next = state.clone();
         for (_, key) in wanted {
-            next.open = state.open.clone().with(opened.iter().cloned());
             let view = View { inner: &self.inner, held, state: &next };
-            match Self::find(&view, key)? {
-                Some(Seen { visibility: Visibility::Full, is_for_the_model: true, .. }) => opened_before.push(key),
-                Some(Seen { visibility: Visibility::Full, .. }) => always_open.push(key),
-                Some(Seen { is_for_the_model: true, .. }) => opened.push(key.to_owned()),
-                Some(_) => return Err(format!("`{key}` is not available now")),
-                None => return Err(self.hidden(&view, key, &closed)),
+            match Self::find(&view, key, &closed)? {
+                Seen { visibility: Visibility::Full, is_for_the_model: true, .. } => opened_before.push(key),
+                Seen { visibility: Visibility::Full, .. } => always_open.push(key),
+                Seen { .. } => opened.push(key.to_owned()),
             }
+            next.open = state.open.clone().with(opened.iter().cloned());
         }
         let in_instructions = match always_open.is_empty() {
             true => String::new(),
@@ -162,7 +141,6 @@ impl Opener {
         if keys.is_empty() {
             return Err(format!("{in_instructions}, and the tools are available"));
         }
-        next.open = state.open.clone().with(opened.iter().cloned());
         let text = self.text(held, &next, &keys)?;
         let mut message = match opened.is_empty() {
             true => format!("{} already open, and the tools are available", are(&keys)),
@@ -192,22 +170,13 @@ impl Opener {
     }
 
     pub(super) fn read(&self, key: &str) -> Result<String, String> {
-        let state = locked(&self.latest).clone();
-        let held = self.resolved()?;
+        let (state, held) = (self.state(), self.resolved()?);
         let closed = self.closed(&held, &state)?;
-        if self.depth(key).is_none() {
-            return Err(unknown(key, &closed));
-        }
         let view = View { inner: &self.inner, held: &held, state: &state };
-        match Self::find(&view, key)? {
-            Some(Seen { is_for_the_model: true, .. }) => {}
-            Some(Seen { visibility: Visibility::Full, .. }) => {
-                return Err(format!("`{key}` is open: its text is in the instructions"));
-            }
-            Some(_) => return Err(format!("`{key}` is not available now")),
-            None => return Err(self.hidden(&view, key, &closed)),
+        match Self::find(&view, key, &closed)? {
+            Seen { is_for_the_model: true, .. } => self.text(&held, &state, &[key]),
+            Seen { .. } => Err(format!("`{key}` is open: its text is in the instructions")),
         }
-        self.text(&held, &state, &[key])
     }
 
     /// Returns the state of the conversation.
@@ -215,21 +184,18 @@ impl Opener {
         locked(&self.latest).clone()
     }
 
-    pub(super) fn is_outdated(&self) -> bool {
-        *locked(&self.latest) != self.rendered
-    }
-
     fn resolved(&self) -> Result<Vec<Held>, String> {
         self.inner.resolve(&self.params).map_err(|error| error.to_string())
     }
 
-    fn depth(&self, key: &str) -> Option<usize> {
-        self.inner.nodes.iter().find(|node| node.path == key).map(|node| node.depth)
-    }
-
-    fn find<'v>(view: &View<'v>, key: &str) -> Result<Option<Seen<'v>>, String> {
+    /// Finds a section that is open, or that the model can open.
+    fn find<'v>(view: &View<'v>, key: &str, closed: &[&str]) -> Result<Seen<'v>, String> {
         let seen = view.seen().map_err(|error| error.to_string())?;
-        Ok(seen.into_iter().find(|seen| seen.node.path == key))
+        match seen.into_iter().find(|seen| seen.node.path == key) {
+            Some(seen) if seen.visibility == Visibility::Full || seen.is_for_the_model => Ok(seen),
+            Some(_) => Err(format!("`{key}` is not available now")),
+            None => Err(hidden(view, key, closed)),
+        }
     }
 
     /// Returns the keys that can be opened.
@@ -239,32 +205,26 @@ impl Opener {
         let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
         Ok(closed.map(|seen| seen.node.path.as_str()).collect())
     }
+}
 
-    /// Explains why an existing section is not shown. Disabled sections are unknown to the model.
-    fn hidden(&self, view: &View<'_>, key: &str, closed: &[&str]) -> String {
-        let is_above = |above: &&&str| key.strip_prefix(**above).is_some_and(|below| below.starts_with('.'));
-        match closed.iter().find(is_above) {
-            Some(above) if view.children_below(above, key) => {
-                format!("`{key}` is inside `{above}`, which is closed; open that section first")
-            }
-            _ => unknown(key, closed),
-        }
+/// Explains why a section is not shown. Disabled sections are unknown to the model.
+fn hidden(view: &View<'_>, key: &str, closed: &[&str]) -> String {
+    let is_above = |above: &&&str| key.strip_prefix(**above).is_some_and(|below| below.starts_with('.'));
+    if let Some(above) = closed.iter().find(is_above).filter(|above| view.children_below(above, key)) {
+        return format!("`{key}` is inside `{above}`, which is closed; open that section first");
     }
-}
-
-fn keys_of(arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
-    const WRONG: &str = "expected an array of strings for `section_keys`";
-    let keys = arguments.get("section_keys").and_then(Value::as_array).ok_or(WRONG)?;
-    keys.iter().map(|key| key.as_str().map(str::to_owned).ok_or_else(|| WRONG.to_owned())).collect()
-}
-
-fn unknown(key: &str, closed: &[&str]) -> String {
     let shown = printable(&key.chars().take(LONGEST_KEY).collect::<String>());
     let near = match nearest(&shown, closed.iter().copied()).first() {
         Some(near) => format!("did you mean `{near}`?"),
         None => said_of(closed),
     };
     format!("unknown section `{shown}`; {near}")
+}
+
+fn keys_of(arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
+    const WRONG: &str = "expected an array of strings for `section_keys`";
+    let keys = arguments.get("section_keys").and_then(Value::as_array).ok_or(WRONG)?;
+    keys.iter().map(|key| key.as_str().map(str::to_owned).ok_or_else(|| WRONG.to_owned())).collect()
 }
 
 fn said_of(closed: &[&str]) -> String {

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_bindgen_schema::diagnostics::Reporter;
+use mcp_bindgen_schema::{Document, Role, Shape, Unknown};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::RenderError;
-
-const DEEPEST_SCHEMA: usize = 16;
 
 /// A value that can be the parameters of a section: printable for its template, with names that are known before there is a
 /// value.
@@ -25,11 +25,21 @@ pub trait SectionParams: Serialize + JsonSchema + Any + Send + Sync {}
 
 impl<T: Serialize + JsonSchema + Any + Send + Sync> SectionParams for T {}
 
+/// Parameters of any type.
+trait AnyParams: Any + Send + Sync {
+    fn print(&self) -> serde_json::Result<Value>;
+}
+
+impl<P: SectionParams> AnyParams for P {
+    fn print(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
+    }
+}
+
 /// A value of some type.
 #[derive(Clone)]
 pub(super) struct Held {
-    value: Arc<dyn Any + Send + Sync>,
-    print: fn(&dyn Any) -> Result<Value, String>,
+    value: Arc<dyn AnyParams>,
     kind: Kind,
 }
 
@@ -53,7 +63,7 @@ impl Kind {
 
 impl Held {
     pub(super) fn new<P: SectionParams>(value: P) -> Self {
-        Self { value: Arc::new(value), print: print::<P>, kind: Kind::of::<P>() }
+        Self { value: Arc::new(value), kind: Kind::of::<P>() }
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -66,17 +76,13 @@ impl Held {
 
     /// Returns the value for a template.
     pub(super) fn printed(&self) -> Result<Value, String> {
-        match (self.print)(self.get())? {
-            Value::Null => Ok(Value::Object(serde_json::Map::new())),
-            value @ Value::Object(_) => Ok(value),
-            _ => Err(format!("`{}` does not serialize as an object", self.kind.name)),
+        match self.value.print() {
+            Ok(Value::Null) => Ok(Value::Object(serde_json::Map::new())),
+            Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(_) => Err(format!("`{}` does not serialize as an object", self.kind.name)),
+            Err(error) => Err(format!("failed to serialize `{}`: {error}", self.kind.name)),
         }
     }
-}
-
-fn print<P: SectionParams>(value: &dyn Any) -> Result<Value, String> {
-    let value = value.downcast_ref::<P>().ok_or_else(|| format!("a value that is not a `{}`", type_name::<P>()))?;
-    serde_json::to_value(value).map_err(|error| format!("failed to serialize `{}`: {error}", type_name::<P>()))
 }
 
 /// The parameters of a prompt's sections: at most one value of each type, shared by all sections with parameters of
@@ -115,18 +121,13 @@ impl PromptParams {
     }
 
     /// Refuses a second value of a type, and types that no section wants.
-    pub(super) fn check(&self, wanted: &BTreeSet<Kind>) -> Result<(), RenderError> {
+    pub(super) fn check(&self, is_wanted: impl Fn(Kind) -> bool) -> Result<(), RenderError> {
         let mut seen = BTreeSet::new();
-        for held in &self.values {
-            let kind = held.kind();
-            if !wanted.contains(&kind) {
-                return Err(RenderError::UnknownParams { type_name: kind.name });
-            }
-            if !seen.insert(kind) {
-                return Err(RenderError::RepeatedParams { type_name: kind.name });
-            }
-        }
-        Ok(())
+        self.values.iter().map(Held::kind).try_for_each(|kind| match kind.name {
+            type_name if !is_wanted(kind) => Err(RenderError::UnknownParams { type_name }),
+            type_name if !seen.insert(kind) => Err(RenderError::RepeatedParams { type_name }),
+            _ => Ok(()),
+        })
     }
 
     pub(super) fn get(&self, kind: Kind) -> Option<&Held> {
@@ -152,38 +153,27 @@ impl Names {
     /// Returns the parameters that a type's schema declares.
     pub(super) fn of<P: SectionParams>() -> Self {
         let schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<P>();
-        let schema = schema.to_value();
+        Self::in_schema(&schema.to_value())
+    }
+
+    fn in_schema(schema: &Value) -> Self {
+        let Document { shapes, root, .. } = Document::read(schema, Role::Output, &mut Reporter::new("", 0, ""));
         let mut names = BTreeSet::new();
-        if collect(&schema, &schema, &mut names, DEEPEST_SCHEMA) { Self::Any } else { Self::These(names) }
+        for shape in shapes.leaves([root]) {
+            match shapes.get(shape) {
+                Shape::Null => {}
+                Shape::Struct(object) if !matches!(object.unknown, Unknown::Keep(_)) => {
+                    names.extend(object.fields.iter().map(|field| &field.wire).chain(&object.tag).cloned());
+                }
+                _ => return Self::Any,
+            }
+        }
+        Self::These(names)
     }
 
     pub(super) fn these<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         Self::These(names.into_iter().map(str::to_owned).collect())
     }
-}
-
-/// Gathers the properties of a schema; says whether there may be others.
-fn collect(schema: &Value, root: &Value, names: &mut BTreeSet<String>, depth: usize) -> bool {
-    let Value::Object(schema) = schema else { return schema != &Value::Bool(false) };
-    if depth == 0 {
-        return true;
-    }
-    let mut is_open = schema.get("additionalProperties").is_some_and(|more| more != &Value::Bool(false))
-        || schema.contains_key("patternProperties");
-    if let Some(Value::Object(properties)) = schema.get("properties") {
-        names.extend(properties.keys().cloned());
-    }
-    if let Some(Value::String(reference)) = schema.get("$ref") {
-        let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-        is_open |= target.is_none_or(|target| collect(target, root, names, depth - 1));
-    }
-    for keyword in ["allOf", "anyOf", "oneOf"] {
-        for branch in schema.get(keyword).and_then(Value::as_array).into_iter().flatten() {
-            is_open |= collect(branch, root, names, depth - 1);
-        }
-    }
-    let says_something = ["type", "properties", "$ref", "allOf", "anyOf", "oneOf", "const", "enum"];
-    is_open || !says_something.iter().any(|keyword| schema.contains_key(*keyword))
 }
 
 #[cfg(test)]
@@ -201,11 +191,14 @@ mod tests {
             "$defs": { "B": { "type": "object", "properties": { "b": {} } } },
             "type": "object", "properties": { "a": {} }, "anyOf": [{ "$ref": "#/$defs/B" }],
         });
-        let mut names = BTreeSet::new();
-        assert!(!collect(&schema, &schema, &mut names, DEEPEST_SCHEMA));
-        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["a", "b"]);
-        let circle = serde_json::json!({ "$ref": "#" });
-        assert!(collect(&circle, &circle, &mut BTreeSet::new(), DEEPEST_SCHEMA));
+        assert_eq!(Names::in_schema(&schema), Names::these(["a", "b"]));
+        assert_eq!(Names::in_schema(&serde_json::json!({ "$ref": "#" })), Names::Any);
+        let branches = ["x", "y"].map(|kind| {
+            let properties = serde_json::json!({ "kind": { "const": kind }, kind: {} });
+            serde_json::json!({ "type": "object", "required": ["kind"], "properties": properties })
+        });
+        let tagged = serde_json::json!({ "oneOf": branches });
+        assert_eq!(Names::in_schema(&tagged), Names::these(["kind", "x", "y"]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The sections of a prompt with their positions, and the state between renderings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_bindgen_runtime::middleware::Stack;
@@ -10,38 +10,27 @@ use minijinja::Environment;
 
 use super::check::{self, Placed};
 use super::error::{PromptError, RenderError};
-use super::function::{SectionTool, functions};
+use super::function::functions;
 use super::params::{Held, Kind, PromptParams};
-use super::section::{AnySection, Declared};
-use super::server::{Handle, Layering, SectionServer, locked};
+use super::section::{AnySection, Declared, Parts};
+use super::server::{Handle, Layering, SectionServer};
 use super::template;
+use crate::lock::locked;
 
 pub(super) struct Inner {
     /// Each before its children, and those before what comes after it.
     pub(super) nodes: Vec<Placed>,
     pub(super) environment: Environment<'static>,
-    kinds: BTreeSet<Kind>,
     reserved: Vec<String>,
     /// The layers of sections around servers. They are put around once, so that their
     /// state lasts.
     layered: Mutex<Vec<Governed>>,
-    /// The layers around the functions of each section that has some.
-    functions: BTreeMap<usize, Arc<dyn DynCallTool>>,
-    /// The servers that sections made of their parameters, by name.
-    made: Mutex<BTreeMap<String, Made>>,
+    /// The servers that sections made of their parameters, the most recently used ones last.
+    made: Mutex<Vec<Arc<Handle>>>,
 }
 
 /// The number of unused servers kept under one name, because conversations with different parameters alternate.
 const KEPT: usize = 8;
-
-/// The servers of one name that sections made of their parameters.
-#[derive(Default)]
-struct Made {
-    /// The recent servers, the latest last.
-    recent: Vec<Arc<Handle>>,
-    /// Older servers, while they are in use.
-    earlier: Vec<Weak<Handle>>,
-}
 
 /// A server with the layers of these sections around.
 struct Governed {
@@ -53,25 +42,11 @@ struct Governed {
 impl Inner {
     pub(super) fn new(sections: Vec<AnySection>, reserved: Vec<String>) -> Result<Self, PromptError> {
         let environment = template::environment();
-        let nodes = check::placed(sections, &environment, &reserved)?;
-        let kinds = nodes.iter().filter(|node| node.parts.own.is_none()).map(|node| node.parts.kind).collect();
+        let mut nodes = check::placed(sections, &environment, &reserved)?;
         unite(&nodes);
-        let governed = nodes.iter().filter(|node| !node.parts.layers.is_empty() && !node.parts.tools.is_empty());
-        let functions = governed.map(|node| {
-            let caller: Arc<dyn DynCallTool> = Arc::new(functions(&node.parts.tools));
-            let stack = node.parts.layers.iter().fold(Stack::new(caller), |stack, layers| layers(stack));
-            (node.index, Arc::new(stack) as Arc<dyn DynCallTool>)
-        });
-        let functions = functions.collect();
-        Ok(Self { nodes, environment, kinds, reserved, layered: Mutex::default(), functions, made: Mutex::default() })
-    }
-
-    /// Returns the functions of a section that may be called, with its layers around.
-    pub(super) fn functions(&self, node: &Placed) -> Vec<SectionTool> {
-        let Some(caller) = self.functions.get(&node.index) else { return node.parts.tools.clone() };
-        let offer = caller.offer();
-        let admitted = node.parts.tools.iter().filter(|tool| offer.admits(tool.name()));
-        admitted.map(|tool| tool.governed(caller.clone())).collect()
+        let parts = nodes.iter_mut().map(|node| &mut node.parts);
+        parts.filter(|parts| !parts.layers.is_empty() && !parts.tools.is_empty()).for_each(govern_functions);
+        Ok(Self { nodes, environment, reserved, layered: Mutex::default(), made: Mutex::default() })
     }
 
     /// Returns the servers that were made of configurations, those for earlier parameters too.
@@ -81,19 +56,14 @@ impl Inner {
 
     /// Returns what calls the tools of its servers and its functions.
     pub(super) fn callers(&self) -> Vec<Arc<dyn DynCallTool>> {
-        let servers = self.all_servers().into_iter().map(|handle| handle.caller());
-        let functions = self.nodes.iter().flat_map(|node| &node.parts.tools).map(|tool| tool.caller().clone());
-        servers.chain(self.functions.values().cloned()).chain(functions).collect()
+        let servers = self.all_servers().into_iter().map(|handle| handle.caller.clone());
+        let functions = self.nodes.iter().flat_map(|node| &node.parts.tools).map(|tool| tool.caller.clone());
+        servers.chain(functions).collect()
     }
 
     fn all_servers(&self) -> Vec<Arc<Handle>> {
-        let fixed = fixed(&self.nodes).map(SectionServer::handle);
-        let made = locked(&self.made);
-        let of_parameters = made.values().flat_map(|made| {
-            let earlier = made.earlier.iter().filter_map(Weak::upgrade);
-            made.recent.iter().cloned().chain(earlier)
-        });
-        fixed.chain(of_parameters).collect()
+        let of_parameters = locked(&self.made).clone();
+        fixed(&self.nodes).map(SectionServer::handle).chain(of_parameters).collect()
     }
 
     /// Returns the tool names of all declared servers, and of servers that sections create from their parameters.
@@ -109,10 +79,10 @@ impl Inner {
 
     /// Returns the parameters of each section.
     pub(super) fn resolve(&self, params: &PromptParams) -> Result<Vec<Held>, RenderError> {
-        params.check(&self.kinds)?;
+        params.check(|kind| self.nodes.iter().any(|node| node.parts.own.is_none() && node.parts.kind == kind))?;
         let first_default = |kind: Kind| {
-            let defaults = self.nodes.iter().filter_map(|node| node.parts.default.as_ref());
-            defaults.into_iter().find(|held| held.kind() == kind)
+            let mut defaults = self.nodes.iter().filter_map(|node| node.parts.default.as_ref());
+            defaults.find(|held| held.kind() == kind)
         };
         let of_node = |node: &Placed| {
             let parts = &node.parts;
@@ -135,7 +105,7 @@ impl Inner {
         governors: &BTreeMap<usize, Vec<Layering>>,
     ) -> Arc<dyn DynCallTool> {
         if governors.is_empty() {
-            return handle.caller();
+            return handle.caller.clone();
         }
         let find = |layered: &mut Vec<Governed>| {
             layered.retain(|governed| governed.handle.strong_count() > 0);
@@ -148,7 +118,7 @@ impl Inner {
             return caller;
         }
         // The closures belong to the program, so no lock is held while they run.
-        let stack = governors.values().flatten().fold(Stack::new(handle.caller()), |stack, layers| layers(stack));
+        let stack = governors.values().flatten().fold(Stack::new(handle.caller.clone()), |stack, layers| layers(stack));
         let mut layered = locked(&self.layered);
         find(&mut layered).unwrap_or_else(|| {
             let caller: Arc<dyn DynCallTool> = Arc::new(stack);
@@ -160,16 +130,17 @@ impl Inner {
 
     /// Returns the servers of a section for its parameters.
     pub(super) fn servers(&self, node: &Placed, params: &Held) -> Result<Vec<SectionServer>, RenderError> {
+        let wrong = |message| RenderError::Server { section: node.path.clone(), message };
         let mut servers: Vec<SectionServer> = Vec::new();
         for declared in &node.parts.servers {
             let found = match declared {
-                Declared::Fixed(server) => vec![server.clone()],
-                Declared::FromParams(make) => self.made(node, make(params.get()))?,
+                Declared::Fixed(server) => Ok(vec![server.clone()]),
+                Declared::FromParams(make) => make(params.get()).into_iter().map(|made| self.kept(made)).collect(),
             };
-            for server in found {
+            for server in found.map_err(wrong)? {
                 if servers.iter().any(|other| other.name() == server.name()) {
-                    let message = format!("duplicate server name `{}`", mcp_bindgen_model::printable(server.name()));
-                    return Err(RenderError::Server { section: node.path.clone(), message });
+                    let name = mcp_bindgen_model::printable(server.name());
+                    return Err(wrong(format!("duplicate server name `{name}`")));
                 }
                 servers.push(server);
             }
@@ -177,40 +148,39 @@ impl Inner {
         Ok(servers)
     }
 
-    /// Returns the servers that a section created from its parameters. An equal existing server replaces a new one.
-    fn made(&self, node: &Placed, made: Vec<SectionServer>) -> Result<Vec<SectionServer>, RenderError> {
-        let one = |server: SectionServer| {
-            let handle = server.handle();
-            if let Some(message) = handle.problem(&self.reserved) {
-                return Err(RenderError::Server { section: node.path.clone(), message });
-            }
-            Ok(server.by(self.kept(handle)))
-        };
-        made.into_iter().map(one).collect()
-    }
-
-    fn kept(&self, handle: Arc<Handle>) -> Arc<Handle> {
-        if !handle.can_be_compared() {
-            return handle;
+    /// Returns a server that a section created from its parameters. An equal existing server replaces a new one.
+    fn kept(&self, server: SectionServer) -> Result<SectionServer, String> {
+        let handle = server.handle();
+        if let Some(problem) = handle.problem(&self.reserved) {
+            return Err(problem);
         }
         let is_it = |other: &Arc<Handle>| other.name == handle.name && other.difference(&handle).is_none();
-        if let Some(fixed) = fixed(&self.nodes).map(SectionServer::handle).find(is_it) {
-            fixed.learn(&handle);
-            return fixed;
-        }
-        let mut made = locked(&self.made);
-        let Made { recent, earlier } = made.entry(handle.name.clone()).or_default();
-        let again = recent.iter().position(is_it).map(|index| recent.remove(index));
-        let again = again.or_else(|| earlier.iter().filter_map(Weak::upgrade).find(is_it));
-        let kept = again.unwrap_or_else(|| handle.clone());
+        let fixed = fixed(&self.nodes).map(SectionServer::handle).find(is_it);
+        let kept = fixed.unwrap_or_else(|| {
+            let mut made = locked(&self.made);
+            let again = made.iter().position(is_it).map(|index| made.remove(index));
+            let kept = again.unwrap_or_else(|| handle.clone());
+            made.push(kept.clone());
+            let mut newer = made.iter().filter(|other| other.name == handle.name).count();
+            made.retain(|other| {
+                newer -= usize::from(other.name == handle.name);
+                other.name != handle.name || newer < KEPT || Arc::strong_count(other) > 1
+            });
+            kept
+        });
         kept.learn(&handle);
-        earlier.retain(|earlier| earlier.strong_count() > 0 && !std::ptr::eq(earlier.as_ptr(), Arc::as_ptr(&kept)));
-        recent.push(kept.clone());
-        if recent.len() > KEPT {
-            earlier.push(Arc::downgrade(&recent.remove(0)));
-        }
-        kept
+        Ok(server.by(kept))
     }
+}
+
+/// Puts the layers of a section around its functions. Functions that they deny by name are not offered.
+fn govern_functions(parts: &mut Parts) {
+    let functions: Arc<dyn DynCallTool> = Arc::new(functions(&parts.tools));
+    let caller: Arc<dyn DynCallTool> =
+        Arc::new(parts.layers.iter().fold(Stack::new(functions), |stack, layers| layers(stack)));
+    let offer = caller.offer();
+    parts.tools.retain(|tool| offer.admits(tool.name()));
+    parts.tools.iter_mut().for_each(|tool| tool.caller = caller.clone());
 }
 
 fn fixed(nodes: &[Placed]) -> impl Iterator<Item = &SectionServer> {

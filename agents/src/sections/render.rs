@@ -7,7 +7,7 @@ use mcp_bindgen_runtime::{ConnectError, ToolReply};
 use mcp_bindgen_schema::names::PrefixedNames;
 
 use super::error::{PromptWarning, RenderError};
-use super::names::READ_SECTION;
+use super::names::{OPEN_SECTIONS, READ_SECTION};
 use super::offered::{self, Offer, Offered, RenderedServer, RenderedTool};
 use super::opening::{self, Opened, Opener};
 use super::params::PromptParams;
@@ -85,7 +85,8 @@ impl RenderedPrompt {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_sections(&self, keys: &[String], reason: &str) -> Opened {
-        self.opener.open(keys, reason)
+        let (state, opened, told) = self.opener.open(keys);
+        Opened { state, reply: opening::reply(OPEN_SECTIONS, told), opened, reason: reason.to_owned() }
     }
 
     /// Reads a closed section, as the tool `read_section` does: its text as if it were open, with its children as
@@ -106,12 +107,6 @@ impl RenderedPrompt {
     pub async fn refresh(&self) -> Vec<ConnectError> {
         failures(self.servers.iter().map(|server| server.handle.list())).await
     }
-
-    /// Returns `true` if sections were opened since this was rendered: render again.
-    #[must_use]
-    pub fn is_outdated(&self) -> bool {
-        self.opener.is_outdated()
-    }
 }
 
 pub(super) fn render(
@@ -126,7 +121,12 @@ pub(super) fn render(
     let ours = opening::tools(&view, &seen, &opener);
     let all = Offered::of(&view, &seen, ours)?;
     all.refuse_what_would_not_hold(&view, &seen)?;
-    let Offered { servers, tools, order, mut warnings } = all;
+    let Offered { servers, order, mut warnings } = all;
+    let tools = order.iter().filter_map(|(_, offer)| match offer {
+        Offer::Tool(tool) => Some(tool.clone()),
+        Offer::Server { .. } => None,
+    });
+    let tools = tools.collect();
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
     let admitted = offered::admitted_by(inner, &servers);
     // The text of opened sections is in the result of the call, so that the cached text stays valid.

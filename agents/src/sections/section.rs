@@ -60,7 +60,7 @@ use super::state::{PromptState, Visibility};
 /// ```
 #[must_use = "a section does nothing until a prompt has it"]
 pub struct Section<P = ()> {
-    parts: Parts,
+    pub(super) parts: Parts,
     params: PhantomData<fn() -> P>,
 }
 
@@ -88,13 +88,6 @@ pub(super) enum Declared {
 }
 
 #[derive(Clone)]
-pub(super) enum Body {
-    Template(String),
-    /// The inventory of an [`McpSection`](super::McpSection).
-    Inventory(Inventory),
-}
-
-#[derive(Clone)]
 pub(super) enum Shown {
     Always(Visibility),
     By(Choice),
@@ -104,7 +97,9 @@ pub(super) enum Shown {
 pub(super) struct Parts {
     pub(super) key: String,
     pub(super) title: String,
-    pub(super) body: Body,
+    pub(super) template: String,
+    /// The servers that an [`McpSection`](super::McpSection) describes.
+    pub(super) inventory: Option<Inventory>,
     pub(super) summary: Option<String>,
     pub(super) kind: Kind,
     pub(super) names: Names,
@@ -129,13 +124,13 @@ impl Section {
 
     /// Creates a section with parameters.
     pub fn with_params<P: SectionParams>(key: impl Into<String>, title: impl Into<String>) -> Section<P> {
-        let kind = Kind::of::<P>();
         let parts = Parts {
             key: key.into(),
             title: title.into(),
-            body: Body::Template(String::new()),
+            template: String::new(),
+            inventory: None,
             summary: None,
-            kind,
+            kind: Kind::of::<P>(),
             names: Names::of::<P>(),
             default: None,
             own: None,
@@ -168,12 +163,7 @@ impl<P: SectionParams> Section<P> {
     /// parameters. Undefined variables are an error, nothing is escaped, and other templates cannot be included. For
     /// text from outside use the filter `line`, which makes it a single line without markup: `{{ title|line }}`.
     pub fn template(mut self, template: impl Into<String>) -> Self {
-        self.parts.body = Body::Template(template.into());
-        self
-    }
-
-    pub(super) fn inventory(mut self, inventory: Inventory) -> Self {
-        self.parts.body = Body::Inventory(inventory);
+        self.parts.template = template.into();
         self
     }
 

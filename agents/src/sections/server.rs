@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -10,10 +10,11 @@ use mcp_bindgen_model::{ServerConfig, Snapshot, Transport, matches_globs};
 use mcp_bindgen_runtime::middleware::Stack;
 use mcp_bindgen_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
 use mcp_bindgen_schema::names::PrefixedNames;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::names::server_name_problem;
 use crate::json::names as listed_names;
+use crate::lock::locked;
 use crate::toolset::names::{add_bound, add_server};
 
 /// The stack around a server of a section; see [`Section::layers`](super::Section::layers).
@@ -70,12 +71,8 @@ impl SectionServer {
     /// snapshot determines the tools, and those that are bound are called as such.
     #[must_use]
     pub fn snapshot(self, snapshot: Snapshot) -> Self {
-        let handle = self.handle();
-        let Handle { name, config, client, caller, identity, bound, .. } = &*handle;
-        let (config, client, identity, bound) = (config.clone(), client.clone(), identity.clone(), *bound);
-        let known = Mutex::new(Some(Arc::new(snapshot)));
-        let handle = Handle { config, client, identity, bound, known, ..Handle::new(name.clone(), caller.clone()) };
-        Self { only: self.only, ..Self::of(handle) }
+        locked(&self.handle().known).snapshot = Some(Arc::new(snapshot));
+        self
     }
 
     /// Limits the section to the tools that match one of these globs. Other sections may have others of the same
@@ -133,77 +130,51 @@ impl fmt::Debug for SectionServer {
     }
 }
 
-/// The identity of a caller, for comparing callers.
-#[derive(Clone)]
-enum Identity {
-    Client(Client),
-    Shared(Arc<dyn DynCallTool>),
-    /// By nothing but the handle that has it.
-    None,
-}
-
-impl Identity {
-    fn of(caller: &dyn Any) -> Self {
-        let client = caller.downcast_ref::<Client>().or_else(|| caller.downcast_ref::<Arc<Client>>().map(|arc| &**arc));
-        let shared = || caller.downcast_ref::<Arc<dyn DynCallTool>>().cloned();
-        client.cloned().map(Self::Client).or_else(|| shared().map(Self::Shared)).unwrap_or(Self::None)
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Client(one), Self::Client(other)) => one.is_same(other),
-            (Self::Shared(one), Self::Shared(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        }
-    }
-}
-
 /// A server that several sections may share.
 pub(super) struct Handle {
     pub(super) name: String,
     /// The configuration, if this handle owns the connection.
     pub(super) config: Option<ServerConfig>,
     pub(super) client: Option<Client>,
-    caller: Arc<dyn DynCallTool>,
-    identity: Identity,
+    pub(super) caller: Arc<dyn DynCallTool>,
+    /// The client that is the caller itself, without layers around.
+    identity: Option<Client>,
     pub(super) bound: Option<&'static ServerSpec>,
-    known: Mutex<Option<Arc<Snapshot>>>,
-    live: Mutex<Option<Arc<[Value]>>>,
-    /// The instructions of the server at its last connection.
-    instructions: Mutex<Option<String>>,
-    failed: Mutex<Option<(Instant, ConnectError)>>,
+    known: Mutex<Known>,
     /// The equal one that serves in its place.
-    root: Mutex<Option<Arc<Handle>>>,
+    root: OnceLock<Arc<Handle>>,
+}
+
+/// What is known of a server so far.
+#[derive(Clone, Default)]
+struct Known {
+    snapshot: Option<Arc<Snapshot>>,
+    /// The tools that it listed.
+    live: Option<Arc<[Value]>>,
+    /// Its instructions at its last connection.
+    instructions: Option<String>,
+    failed: Option<(Instant, ConnectError)>,
 }
 
 impl Handle {
     fn calling(name: String, caller: impl CallTool + 'static) -> Self {
-        let identity = Identity::of(&caller);
-        Self { identity, ..Self::new(name, Arc::new(caller)) }
-    }
-
-    fn new(name: String, caller: Arc<dyn DynCallTool>) -> Self {
+        let any: &dyn Any = &caller;
+        let identity = any.downcast_ref::<Client>().cloned();
+        let shared = any.downcast_ref::<Arc<dyn DynCallTool>>().cloned();
         Self {
             name,
-            caller,
-            identity: Identity::None,
             config: None,
             client: None,
+            caller: shared.unwrap_or_else(|| Arc::new(caller)),
+            identity,
             bound: None,
             known: Mutex::default(),
-            live: Mutex::default(),
-            instructions: Mutex::default(),
-            failed: Mutex::default(),
-            root: Mutex::default(),
+            root: OnceLock::new(),
         }
     }
 
     fn root(self: &Arc<Self>) -> Arc<Self> {
-        let mut handle = self.clone();
-        loop {
-            let Some(next) = locked(&handle.root).clone() else { return handle };
-            handle = next;
-        }
+        self.root.get().map_or_else(|| self.clone(), Self::root)
     }
 
     /// Makes one server of two that are equal: of the first, unless the other is in use already.
@@ -219,7 +190,7 @@ impl Handle {
         stays.learn(&goes);
         // If both are in use, each keeps its own connection, so that its owner can close it.
         if !goes.is_in_use() || goes.shares_connection(&stays) {
-            *locked(&goes.root) = Some(stays);
+            goes.root.get_or_init(|| stays);
         }
     }
 
@@ -228,11 +199,10 @@ impl Handle {
         if std::ptr::eq(self, other) {
             return;
         }
-        let (known, live) = (locked(&other.known).clone(), locked(&other.live).clone());
+        let Known { snapshot, live, .. } = locked(&other.known).clone();
         let mut own = locked(&self.known);
-        *own = own.take().or(known);
-        let mut own = locked(&self.live);
-        *own = own.take().or(live);
+        own.snapshot = own.snapshot.take().or(snapshot);
+        own.live = own.live.take().or(live);
     }
 
     fn is_in_use(&self) -> bool {
@@ -240,42 +210,36 @@ impl Handle {
     }
 
     fn shares_connection(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.caller, &other.caller) || self.identity.is(&other.identity)
+        let identities = self.identity.as_ref().zip(other.identity.as_ref());
+        Arc::ptr_eq(&self.caller, &other.caller) || identities.is_some_and(|(one, other)| one.is_same(other))
     }
 
-    /// Returns `true` if an equal one would be known as such.
-    pub(super) fn can_be_compared(&self) -> bool {
-        self.config.is_some() || !matches!(self.identity, Identity::None)
-    }
-
-    pub(super) fn caller(&self) -> Arc<dyn DynCallTool> {
-        self.caller.clone()
-    }
-
-    /// Returns its tools as far as they are known: the live list, else that of the snapshot.
-    pub(super) fn tools(&self) -> Option<Arc<[Value]>> {
-        let live = locked(&self.live).clone();
-        live.or_else(|| locked(&self.known).as_ref().map(|snapshot| Arc::from(snapshot.tools.as_slice())))
+    /// Returns its tools as far as they are known: the live list, else that of the snapshot, else those of bindings in
+    /// the form of a list.
+    pub(super) fn listed(&self) -> Option<Vec<Value>> {
+        let Known { live, snapshot, .. } = locked(&self.known).clone();
+        let known = live.map(|live| live.to_vec()).or_else(|| snapshot.map(|snapshot| snapshot.tools.clone()));
+        known.or_else(|| Some(self.bound?.tools.iter().map(|tool| json!({ "name": tool.name })).collect()))
     }
 
     /// Lists the tools again, and connects if necessary.
     pub(super) async fn list(&self) -> Result<(), ConnectError> {
-        if let Some(client) = &self.client {
-            let listing = async {
-                client.connect().await?;
-                *locked(&self.instructions) = client.declared().await?.instructions;
-                client.list_tools_raw().await
-            };
-            let outcome = listing.await;
-            *locked(&self.failed) = outcome.as_ref().err().map(|error| (Instant::now(), error.clone()));
-            self.note(outcome?);
-        }
+        let Some(client) = &self.client else { return Ok(()) };
+        let listing = async {
+            client.connect().await?;
+            Ok((client.declared().await?.instructions, client.list_tools_raw().await?))
+        };
+        let outcome: Result<_, ConnectError> = listing.await;
+        let mut known = locked(&self.known);
+        known.failed = outcome.as_ref().err().map(|error| (Instant::now(), error.clone()));
+        let (instructions, tools) = outcome?;
+        (known.instructions, known.live) = (instructions, Some(tools.into()));
         Ok(())
     }
 
     /// Lists the tools, unless that failed a moment ago: a dead server must not delay every turn.
     pub(super) async fn list_unless_failing(&self) -> Result<(), ConnectError> {
-        let failed = locked(&self.failed).clone().filter(|(since, _)| since.elapsed() < FAILURE_HOLDS);
+        let failed = locked(&self.known).failed.clone().filter(|(since, _)| since.elapsed() < FAILURE_HOLDS);
         match failed {
             Some((_, error)) => Err(error),
             None => self.list().await,
@@ -284,17 +248,17 @@ impl Handle {
 
     /// Returns the server's instructions, from its last connection or its snapshot.
     pub(super) fn instructions(&self) -> Option<String> {
-        let live = locked(&self.instructions).clone();
-        live.or_else(|| locked(&self.known).as_ref().and_then(|snapshot| snapshot.instructions.clone()))
+        let Known { instructions, snapshot, .. } = locked(&self.known).clone();
+        instructions.or_else(|| snapshot?.instructions.clone())
     }
 
     pub(super) fn note(&self, tools: Vec<Value>) {
-        *locked(&self.live) = Some(tools.into());
+        locked(&self.known).live = Some(tools.into());
     }
 
     /// Returns the reason why a section must not have the server, if any.
     pub(super) fn problem(&self, reserved: &[String]) -> Option<String> {
-        let can_be_listed = self.client.is_some() || locked(&self.known).is_some() || self.bound.is_some();
+        let can_be_listed = self.client.is_some() || self.listed().is_some();
         let nobody_knows = || {
             let name = mcp_bindgen_model::printable(&self.name);
             format!("the tools of `{name}` are unknown; add a snapshot with `SectionServer::snapshot`")
@@ -313,29 +277,25 @@ impl Handle {
 
     /// Adds the sources of its tool names: configuration, bindings and snapshot, but never the current list.
     pub(super) fn add_to(&self, names: &mut PrefixedNames) {
-        let client = Client::behind(&self.caller);
-        add_server(names, &self.name, self.configured().or_else(|| client.as_ref().map(Client::config)));
+        add_server(names, &self.name, Client::behind(&self.caller).as_ref().map(Client::config));
         if let Some(spec) = self.bound {
             add_bound(names, spec);
         }
-        let known = locked(&self.known).clone();
+        let known = locked(&self.known).snapshot.clone();
         let tools = known.iter().flat_map(|known| listed_names(&known.tools));
         names.add_snapshot(&self.name, tools.filter(|tool| self.allows(tool)));
     }
 
     /// Describes the difference between two servers without secrets, or returns `None` if they are equal.
-    pub(super) fn difference(&self, other: &Self) -> Option<String> {
-        let is_same_spec = match (self.bound, other.bound) {
-            (Some(one), Some(other)) => std::ptr::eq(one, other),
-            (one, other) => one.is_none() && other.is_none(),
-        };
+    pub(super) fn difference(&self, other: &Self) -> Option<&'static str> {
+        let bound = |handle: &Self| handle.bound.map(std::ptr::from_ref);
         match (&self.config, &other.config) {
             _ if std::ptr::eq(self, other) => None,
-            _ if !is_same_spec => Some("with other bindings".to_owned()),
+            _ if bound(self) != bound(other) => Some("with other bindings"),
             _ if self.shares_connection(other) => None,
             (Some(one), Some(other)) if one == other => None,
-            (Some(one), Some(other)) => Some(in_words(&one.transport, &other.transport).to_owned()),
-            _ => Some("with another caller".to_owned()),
+            (Some(one), Some(other)) => Some(in_words(&one.transport, &other.transport)),
+            _ => Some("with another caller"),
         }
     }
 }
@@ -369,10 +329,6 @@ pub(super) async fn failures(
     join_all(listing).await.into_iter().filter_map(Result::err).collect()
 }
 
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,7 +338,7 @@ mod tests {
         let server = |command: &str, arg: &str| SectionServer::from(ServerConfig::stdio("s", command).args([arg]));
         let difference = |one: SectionServer, other: SectionServer| one.handle.difference(&other.handle);
         assert_eq!(difference(server("a", "1"), server("a", "1")), None);
-        assert_eq!(difference(server("a", "1"), server("b", "1")).as_deref(), Some("with another command"));
+        assert_eq!(difference(server("a", "1"), server("b", "1")), Some("with another command"));
         let secret = difference(server("a", "--token=hunter2"), server("a", "2")).unwrap_or_default();
         assert_eq!(secret, "with other arguments");
         let client = SectionServer::from(Client::new(ServerConfig::stdio("s", "a")));

@@ -1,12 +1,11 @@
 //! The text of a prompt.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::RenderError;
 use super::check::Placed;
 use super::inventory::Admitted;
 use super::names::{OPEN_SECTIONS, READ_SECTION};
-use super::section::Body;
 use super::state::Visibility;
 use super::template::{self, listed};
 use super::view::{Seen, View};
@@ -20,8 +19,8 @@ pub(super) fn text(view: &View<'_>, seen: &[Seen<'_>], admitted: &Admitted) -> R
     for seen in seen {
         blocks.push(heading(seen.node));
         let body = match seen.visibility {
-            Visibility::Full => body(view, seen.node, admitted)?,
-            Visibility::Summary => summary(view, *seen)?,
+            Visibility::Full => body(view, seen, admitted)?,
+            Visibility::Summary => summary(view, seen)?,
         };
         if !body.is_empty() {
             blocks.push(body);
@@ -35,22 +34,21 @@ fn heading(node: &Placed) -> String {
     format!("{} {}. {} ({})", "#".repeat(level), node.number, node.parts.title.trim(), node.path)
 }
 
-fn body(view: &View<'_>, node: &Placed, admitted: &Admitted) -> Result<String, RenderError> {
-    match &node.parts.body {
-        Body::Template(source) => rendered(view, node, "template", source),
-        Body::Inventory(inventory) => {
-            let level = (node.depth + 3).min(DEEPEST_HEADING);
-            let wrong = |message| RenderError::Template { section: node.path.clone(), what: "template", message };
-            inventory.text(&view.inner.environment, level, admitted).map_err(wrong)
+fn body(view: &View<'_>, seen: &Seen<'_>, admitted: &Admitted) -> Result<String, RenderError> {
+    let template = &seen.node.parts.template;
+    match &seen.node.parts.inventory {
+        Some(inventory) if template.is_empty() => {
+            Ok(inventory.listing((seen.node.depth + 3).min(DEEPEST_HEADING), admitted))
         }
+        Some(inventory) => rendered(view, seen, "template", template, &inventory.variables(admitted)),
+        None => of_params(view, seen, "template", template),
     }
 }
 
 /// Returns the summary, and which call shows more.
-fn summary(view: &View<'_>, seen: Seen<'_>) -> Result<String, RenderError> {
+fn summary(view: &View<'_>, seen: &Seen<'_>) -> Result<String, RenderError> {
     let node = seen.node;
-    let source = node.parts.summary.as_deref().unwrap_or_default();
-    let text = rendered(view, node, "summary", source)?;
+    let text = of_params(view, seen, "summary", node.parts.summary.as_deref().unwrap_or_default())?;
     if !seen.is_for_the_model {
         return Ok(text);
     }
@@ -70,12 +68,26 @@ fn summary(view: &View<'_>, seen: Seen<'_>) -> Result<String, RenderError> {
     Ok(format!("{text}\n\n{how}{within}"))
 }
 
-fn rendered(view: &View<'_>, node: &Placed, what: &'static str, source: &str) -> Result<String, RenderError> {
-    let section = || node.path.clone();
-    let Some(held) = view.held.get(node.index).filter(|_| !source.is_empty()) else { return Ok(String::new()) };
-    let values = held.printed().map_err(|message| RenderError::Params { section: section(), message })?;
-    template::render(&view.inner.environment, source, &values).map_err(|message| RenderError::Template {
-        section: section(),
+/// Returns the text of a template for the parameters of the section.
+fn of_params(view: &View<'_>, seen: &Seen<'_>, what: &'static str, source: &str) -> Result<String, RenderError> {
+    if source.is_empty() {
+        return Ok(String::new());
+    }
+    let section = seen.node.path.clone();
+    let values = seen.held.printed().map_err(|message| RenderError::Params { section, message })?;
+    rendered(view, seen, what, source, &values)
+}
+
+fn rendered(
+    view: &View<'_>,
+    seen: &Seen<'_>,
+    what: &'static str,
+    source: &str,
+    values: &Value,
+) -> Result<String, RenderError> {
+    let section = seen.node.path.clone();
+    template::render(&view.inner.environment, source, values).map_err(|message| RenderError::Template {
+        section,
         what,
         message,
     })

@@ -1,18 +1,22 @@
 //! A rendered prompt as a set of tools.
 
-use mcp_bindgen_runtime::{ConnectError, ToolSpec};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mcp_bindgen_runtime::{CallTool, ConnectError, ToolSpec};
 use serde_json::Value;
 
-use super::offered::RenderedServer;
+use super::offered::{Offer, RenderedServer};
 use super::render::RenderedPrompt;
-use super::tools::{What, wire_name};
-use crate::json::names;
+use super::server::{failures, selects};
+use crate::json::{name, names};
 use crate::toolset::{Toolset, ToolsetBuilder, ToolsetError};
 
 impl RenderedPrompt {
     /// Returns the offered tools as a toolset: the tools of servers with the layers of their sections, functions, and
-    /// the tools that open sections. Servers with unknown tools are connected and listed; the errors of those that
-    /// fail are returned beside the toolset.
+    /// the tools that open sections. Servers with unknown tools are connected and listed concurrently, except those of
+    /// closed sections; the errors of those that fail are returned beside the toolset. A server that could not be listed
+    /// is tried again after 30 seconds at the earliest.
     ///
     /// As long as only sections are opened, the toolset of a later turn begins with the tools of the earlier one
     /// under the same names, so that the provider's cached prefix stays valid. This does not hold if the policy of a
@@ -67,11 +71,24 @@ impl RenderedPrompt {
     /// # Errors
     /// Fails if a tool occurs twice.
     pub async fn toolset_on(&self, base: &Toolset) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
-        let (groups, failed) = self.groups().await;
+        let unknown = self.servers.iter().filter(|server| server.handle.listed().is_none());
+        let failed = failures(unknown.map(|server| server.handle.list_unless_failing())).await;
         let mut toolset = base.clone();
-        for round in groups.chunk_by(|(one, _), (other, _)| one == other) {
-            let named = self.servers.iter().fold(toolset.extend().names_around(self.names.clone()), listing);
-            toolset = round.iter().map(|(_, what)| what).fold(named, with).build()?;
+        // A tool of a server is added by the first declaration that selects it.
+        let mut added: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+        for round in self.order.chunk_by(|(one, _), (other, _)| one == other) {
+            let named = toolset.extend().names_around(self.names.clone());
+            let mut builder = self.servers.iter().fold(named, listing);
+            for (_, offer) in round {
+                builder = match offer {
+                    Offer::Tool(function) => function.tool().add_to(builder),
+                    Offer::Server { index, only } => match self.servers.get(*index) {
+                        Some(server) => server.add_to(builder, only.as_ref(), added.entry(*index).or_default()),
+                        None => builder,
+                    },
+                };
+            }
+            toolset = builder.build()?;
         }
         Ok((toolset, failed))
     }
@@ -79,27 +96,29 @@ impl RenderedPrompt {
 
 /// Returns the whole list of a server, whatever of it the sections offer.
 fn listing(builder: ToolsetBuilder, server: &RenderedServer) -> ToolsetBuilder {
-    let listed = server.handle.listed();
+    let listed = server.handle.listed().unwrap_or_default();
     builder.listing(server.name(), names(&listed).filter(|name| server.handle.allows(name)))
 }
 
-fn with(builder: ToolsetBuilder, what: &What<'_>) -> ToolsetBuilder {
-    match what {
-        What::Server(server, tools) => {
-            let spec = server.handle.bound;
-            let is_listed = |bound: &&ToolSpec| names(tools).any(|name| name == bound.name);
-            let bound: Vec<_> = spec.iter().flat_map(|spec| spec.tools).filter(is_listed).collect();
-            let is_bound = |tool: &Value| bound.iter().any(|bound| wire_name(tool) == Some(bound.name));
-            let others: Vec<Value> = tools.iter().filter(|tool| !is_bound(tool)).cloned().collect();
-            let builder = match spec {
-                Some(spec) => builder.bound(spec, &bound, server.caller()),
-                None => builder,
-            };
-            builder.server_live(server.name(), &others, server.caller())
-        }
-        What::Function(tool) => {
-            let (schema, caller) = (tool.input_schema().clone(), tool.caller().clone());
-            builder.runs(tool.group().into(), tool.name(), tool.description(), schema, caller)
-        }
+impl RenderedServer {
+    /// Adds the tools that a declaration selects, except those that were added before.
+    fn add_to(
+        &self,
+        builder: ToolsetBuilder,
+        only: Option<&Arc<[String]>>,
+        added: &mut BTreeSet<String>,
+    ) -> ToolsetBuilder {
+        let (handle, offer) = (&self.handle, self.caller.offer());
+        let is_selected = |name: &str| selects(only, name) && handle.allows(name) && offer.admits(name);
+        let mut tools = handle.listed().unwrap_or_default();
+        // Items that are not tools are reported once.
+        tools.retain(|tool| name(tool).map_or(added.is_empty(), |name| is_selected(name) && !added.contains(name)));
+        added.extend(names(&tools).map(str::to_owned));
+        let Some(spec) = handle.bound else { return builder.server_live(self.name(), &tools, self.caller()) };
+        let (bound, others): (Vec<Value>, Vec<Value>) =
+            tools.into_iter().partition(|tool| spec.tools.iter().any(|bound| name(tool) == Some(bound.name)));
+        let is_listed = |tool: &&ToolSpec| names(&bound).any(|name| name == tool.name);
+        let bound: Vec<&ToolSpec> = spec.tools.iter().filter(is_listed).collect();
+        builder.bound(spec, &bound, self.caller()).server_live(self.name(), &others, self.caller())
     }
 }

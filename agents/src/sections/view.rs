@@ -11,6 +11,7 @@ use super::state::{PromptState, Visibility};
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'p> {
     pub(super) node: &'p Placed,
+    pub(super) held: &'p Held,
     pub(super) visibility: Visibility,
     /// The call that opened its contents; 0 if they were shown from the beginning. New contents are placed after known
     /// ones.
@@ -31,12 +32,11 @@ pub(super) struct View<'p> {
 impl<'p> View<'p> {
     /// Returns the sections that are shown, in their order.
     pub(super) fn seen(&self) -> Result<Vec<Seen<'p>>, RenderError> {
-        let nodes = &self.inner.nodes;
-        let mut since = vec![0; nodes.len()];
+        let mut since = vec![0; self.inner.nodes.len()];
         let mut seen = Vec::new();
         let mut index = 0;
-        while let Some(node) = nodes.get(index) {
-            if !self.is_enabled(node) {
+        while let Some((node, held)) = self.at(index) {
+            if !self.is_enabled(node, held) {
                 index = node.end;
                 continue;
             }
@@ -47,7 +47,10 @@ impl<'p> View<'p> {
                 (Some(visibility), _) => (visibility, false),
                 (None, Some(_)) => (Visibility::Full, true),
                 (None, None) => {
-                    let visibility = self.own_visibility(node);
+                    let visibility = match &node.parts.shown {
+                        Shown::Always(visibility) => *visibility,
+                        Shown::By(choose) => choose(held.get(), self.state),
+                    };
                     (visibility, visibility == Visibility::Summary)
                 }
             };
@@ -58,30 +61,26 @@ impl<'p> View<'p> {
             if let Some(since) = since.get_mut(index) {
                 *since = opened;
             }
-            seen.push(Seen { node, visibility, since: opened, appeared, is_for_the_model });
+            seen.push(Seen { node, held, visibility, since: opened, appeared, is_for_the_model });
             index = if visibility == Visibility::Full { index + 1 } else { node.end };
         }
         Ok(seen)
     }
 
-    fn own_visibility(&self, node: &Placed) -> Visibility {
-        match (&node.parts.shown, self.held.get(node.index)) {
-            (Shown::Always(visibility), _) => *visibility,
-            (Shown::By(choose), Some(held)) => choose(held.get(), self.state),
-            (Shown::By(_), None) => Visibility::Summary,
-        }
+    /// Returns a section with its parameters.
+    fn at(&self, index: usize) -> Option<(&'p Placed, &'p Held)> {
+        self.inner.nodes.get(index).zip(self.held.get(index))
     }
 
-    fn is_enabled(&self, node: &Placed) -> bool {
-        let Some(enabled) = &node.parts.enabled else { return true };
-        self.held.get(node.index).is_some_and(|held| enabled(held.get(), self.state))
+    fn is_enabled(&self, node: &Placed, held: &Held) -> bool {
+        node.parts.enabled.as_ref().is_none_or(|enabled| enabled(held.get(), self.state))
     }
 
     /// Returns the sections below one and itself, without those that are disabled.
     pub(super) fn enabled_from(&self, top: &Placed) -> Vec<&'p Placed> {
         let (mut found, mut next) = (Vec::new(), top.index);
-        while let Some(node) = self.inner.nodes.get(next).filter(|node| node.index < top.end) {
-            if self.is_enabled(node) {
+        while let Some((node, held)) = self.at(next).filter(|(node, _)| node.index < top.end) {
+            if self.is_enabled(node, held) {
                 found.push(node);
                 next += 1;
             } else {

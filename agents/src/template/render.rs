@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use mcp_bindgen_template::{Place, RESERVED, is_variable};
 use minijinja::value::{Object, ObjectRepr};
@@ -20,6 +20,7 @@ use super::rendered::RenderedSegment;
 use super::slot::{Filled, Kind, Slot, Unfilled};
 use super::source::{COUNT, Compiled, LAST, PASS, SLOT, TEXT};
 use crate::jinja;
+use crate::lock::locked;
 
 const OUTPUT_LIMIT: &str = "the template exceeds its output limit; see `TemplateRun::most_text`";
 const STEP_LIMIT: &str = "the template exceeds its step limit: check for an endless loop, or see `TemplateRun::fuel`";
@@ -160,7 +161,7 @@ impl Seen {
 
 impl Pass {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.seen)
     }
 
     /// Counts printed bytes, in the text and in blocks of `{% set %}`.

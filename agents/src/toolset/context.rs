@@ -80,7 +80,7 @@ impl FunctionContext {
         self.call.options.report(progress);
     }
 
-    /// Returns the toolset of the call, or `None` if a layer or [`SectionTool::run`](crate::SectionTool::run) made it.
+    /// Returns the toolset of the call, or `None` if a layer made it.
     #[must_use]
     pub fn toolset(&self) -> Option<&Toolset> {
         self.through().map(|through| &through.toolset)

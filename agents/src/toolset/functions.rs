@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use mcp_bindgen_runtime::__private::Offer;
@@ -12,6 +12,7 @@ use mcp_bindgen_runtime::{CallError, CallTool, Content, Dispatched, DynCallTool,
 use super::context::FunctionContext;
 use super::entry::{Function, Output};
 use super::words::broken;
+use crate::lock::locked;
 
 /// Functions of the program, as a service that calls tools. The server of a call is the function's group, or
 /// `program`; the tool is its name. [`ToolsetBuilder::functions_through`](crate::ToolsetBuilder::functions_through)
@@ -46,11 +47,11 @@ impl Functions {
     }
 
     pub(crate) fn add(&self, group: Arc<str>, name: Arc<str>, function: Function) {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner).push(Added { group, name, function });
+        locked(&self.added).push(Added { group, name, function });
     }
 
     fn find(&self, call: &ToolCall) -> Option<Function> {
-        let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = locked(&self.added);
         let found = added.iter().find(|added| *added.group == *call.server && *added.name == *call.tool);
         found.map(|added| added.function.clone())
     }
@@ -98,7 +99,7 @@ pub(super) async fn contained<F: Future>(begin: impl FnOnce() -> F) -> Option<F:
 
 impl fmt::Debug for Functions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = locked(&self.added);
         f.debug_list().entries(added.iter().map(|added| (&added.group, &added.name))).finish()
     }
 }

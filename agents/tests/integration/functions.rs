@@ -89,8 +89,6 @@ async fn function_sees_only_the_toolset_of_its_caller() {
     assert_eq!(toolset.dispatch("own_names", "{}").await.message, "own_names of files_delete files_read own_names");
     let part = toolset.subset(["own", "files/read"]).unwrap();
     assert_eq!(part.dispatch("own_names", "{}").await.message, "own_names of files_read own_names");
-    let alone = SectionTool::function_with("names", "Names the tools.", names);
-    assert_eq!(alone.run(Default::default()).await, Ok(json!("names of ")));
 }
 
 #[tokio::test]

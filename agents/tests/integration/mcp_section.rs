@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::{self, *};
-use mcp_bindgen_agents::{
-    McpSection, OfferedTool, Prompt, PromptState, Provider, Section, SectionServer, Toolset, Visibility,
-};
+use mcp_bindgen_agents::{McpSection, Prompt, PromptState, Provider, Section, SectionServer, Visibility};
 use mcp_bindgen_model::{ServerConfig, Snapshot, View};
 use mcp_bindgen_runtime::middleware::Policy;
 use mcp_bindgen_runtime::{Client, ClientOptions, ServerSpec, ToolSpec};
@@ -290,12 +288,7 @@ async fn tools_are_shown_under_their_callable_names() {
     let mcp = McpSection::new([server("fs", &tools), server("3d-printer", &[("print", "")])]);
     let prompt = Prompt::new().section(&mcp).build().expect("the section is right");
     let rendered = rendered(&prompt, &PromptState::new());
-    let mut builder = Toolset::builder();
-    for tool in rendered.offered().await.tools {
-        let OfferedTool::Live { server, tool, caller } = tool else { panic!("all are servers'") };
-        builder = builder.server(&server, &[tool], caller);
-    }
-    let toolset = builder.build().expect("they are told apart");
+    let (toolset, _) = tools_of(&rendered).await;
     assert_eq!(toolset.names().count(), 5);
     for name in toolset.names() {
         assert!(rendered.text().contains(&format!("- `{name}`")), "{name}: {}", rendered.text());

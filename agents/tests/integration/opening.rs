@@ -6,8 +6,7 @@ use std::path::Path;
 
 use crate::support::{self, *};
 use mcp_bindgen_agents::{
-    McpSection, Offered, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderedPrompt, Section,
-    Visibility,
+    McpSection, Prompt, PromptParams, PromptState, PromptWarning, RenderedPrompt, Section, Toolset, Visibility,
 };
 use mcp_bindgen_model::ServerConfig;
 use serde_json::{Map, Value, json};
@@ -53,13 +52,9 @@ fn keys(keys: &[&str]) -> Vec<String> {
 }
 
 /// Runs a function that is offered, as a model would have it run.
-async fn run(offered: &Offered, name: &str, arguments: Value) -> Result<Value, String> {
-    let function = offered.tools.iter().find_map(|tool| match tool {
-        OfferedTool::Function(function) if function.name() == name => Some(function),
-        _ => None,
-    });
-    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    function.unwrap_or_else(|| panic!("{name} is not offered")).run(arguments).await
+async fn run(toolset: &Toolset, name: &str, arguments: Value) -> Result<String, String> {
+    let reply = toolset.dispatch(name, arguments).await;
+    if reply.success { Ok(reply.message) } else { Err(reply.message) }
 }
 
 #[tokio::test]
@@ -93,11 +88,10 @@ async fn server_of_a_closed_section_is_never_started() {
     assert_eq!(counts(), [1, 0, 0, 0, 0, 0], "neither reading nor opening starts anything");
 
     let second = rendered(&prompt, &first.state());
-    let all = second.offered().await;
+    let (all, _) = tools_of(&second).await;
     assert_eq!(support::names(&all), ["open_sections", "first/ping", "closed/ping", "child/ping"]);
     assert_eq!(counts(), [1, 1, 1, 0, 0, 0]);
-    let OfferedTool::Live { server, caller, .. } = &all.tools[2] else { panic!("{all:?}") };
-    assert_eq!(call(caller, server, "ping").await.expect("it answers"), "pong");
+    assert_eq!(all.dispatch("closed_ping", "{}").await.message, "pong");
 
     second.open_sections(&keys(&["closed.deeper"]), "");
     let third = rendered(&prompt, &second.state());
@@ -125,9 +119,8 @@ async fn unreachable_server_does_not_affect_others() {
         )
         .build()
         .expect("the sections are right");
-    let all = rendered(&prompt, &PromptState::new()).offered().await;
-    assert_eq!(support::names(&all), ["there/ping"]);
-    assert_eq!(all.failed.len(), 1, "{all:?}");
+    let (all, failed) = tools_of(&rendered(&prompt, &PromptState::new())).await;
+    assert_eq!((support::names(&all), failed), (vec!["there/ping".to_owned()], 1));
     prompt.close().await;
 }
 
@@ -139,10 +132,10 @@ async fn dead_server_is_not_restarted_on_every_turn() {
     let dead = ServerConfig::stdio("dead", "/bin/sh").args(["-c".to_owned(), script, "dead".to_owned(), file]);
     let prompt = Prompt::new().section(Section::new("a", "A").server(dead)).build().expect("the section is right");
     let first = rendered(&prompt, &PromptState::new());
-    assert_eq!(first.offered().await.failed.len(), 1);
+    assert_eq!(tools_of(&first).await.1, 1);
     let tries = starts(folder.path(), "dead");
     assert!(tries > 0);
-    assert_eq!(rendered(&prompt, &PromptState::new()).offered().await.failed.len(), 1, "it is told of all the same");
+    assert_eq!(tools_of(&rendered(&prompt, &PromptState::new())).await.1, 1, "it is told of all the same");
     assert_eq!(starts(folder.path(), "dead"), tries);
     assert_eq!(first.refresh().await.len(), 1);
     assert!(starts(folder.path(), "dead") > tries, "where the program asks, it is tried");
@@ -248,7 +241,7 @@ fn open_sections_responds_to_every_request() {
         let opened = first.open_sections(&keys(of), "why not");
         assert!(!opened.reply.success && opened.reply.message.contains(wanted), "{of:?}: {:?}", opened.reply);
         assert!(opened.opened.is_empty() && opened.state == PromptState::new(), "nothing is opened: {opened:?}");
-        assert!(!first.is_outdated());
+        assert_eq!(first.state(), PromptState::new());
     };
     refused(&[], "`section_keys` is empty; available sections: `a`, `text`");
     refused(&["txt"], "unknown section `txt`; did you mean `text`?");
@@ -262,7 +255,7 @@ fn open_sections_responds_to_every_request() {
     let opened = first.open_sections(&keys(&["a", "d", "a"]), "it is needed");
     assert_eq!((opened.opened.as_slice(), opened.reason.as_str()), (&keys(&["a"])[..], "it is needed"));
     assert!(opened.reply.message.contains("`a` is open now") && opened.reply.message.contains("`d` is already open"));
-    assert!(first.is_outdated() && first.state() == opened.state);
+    assert_eq!(first.state(), opened.state);
     let again = first.open_sections(&keys(&["a"]), "");
     assert!(again.reply.message.starts_with("`a` is already open") && again.opened.is_empty(), "{:?}", again.reply);
     assert!(again.reply.message.contains("All of a."), "a model that has forgotten it reads it again");
@@ -300,7 +293,7 @@ fn read_section_shows_text_without_opening() {
         "{}",
         read.message
     );
-    assert!(!first.is_outdated());
+    assert_eq!(first.state(), PromptState::new());
     let refused = |key: &str, wanted: &str| {
         let reply = first.read_section(key);
         assert!(!reply.success && reply.message.contains(wanted), "{key}: {reply:?}");
@@ -314,19 +307,18 @@ fn read_section_shows_text_without_opening() {
 #[tokio::test]
 async fn tools_of_a_rendered_prompt_open_and_read_sections() {
     let first = rendered(&nested(), &PromptState::new());
-    let all = first.offered().await;
-    let wrong = run(&all, "open_sections", json!({ "section_keys": "a" })).await.expect_err("no list");
-    assert!(wrong.contains("expected an array of strings"), "{wrong}");
-    run(&all, "open_sections", json!({ "section_keys": [1] })).await.expect_err("no texts");
+    let (all, _) = tools_of(&first).await;
+    let wrong = run(&all, "open_sections", json!({ "section_keys": "a", "reason": "" })).await.expect_err("no list");
+    assert!(wrong.contains("`/section_keys`"), "{wrong}");
+    run(&all, "open_sections", json!({ "section_keys": [1], "reason": "" })).await.expect_err("no texts");
     run(&all, "read_section", Value::Object(Map::new())).await.expect_err("no key");
     run(&all, "open_sections", json!({ "section_keys": ["nope"], "reason": "" })).await.expect_err("no such section");
-    assert!(!first.is_outdated());
+    assert_eq!(first.state(), PromptState::new());
     let read = run(&all, "read_section", json!({ "section_key": "text" })).await.expect("it is there");
-    assert!(read.as_str().is_some_and(|text| text.contains("All of text.")), "{read}");
+    assert!(read.contains("All of text."), "{read}");
     let arguments = json!({ "section_keys": ["a"], "reason": "it is needed" });
     let opened = run(&all, "open_sections", arguments).await.expect("it opens");
-    assert!(opened.as_str().is_some_and(|text| text.contains("All of a.")), "{opened}");
-    assert!(first.is_outdated());
+    assert!(opened.contains("All of a."), "{opened}");
     assert!(functions(&rendered(&nested(), &first.state())).contains(&"of_a"));
 }
 

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::*;
 use mcp_bindgen_agents::{
-    McpSection, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderError, RenderedPrompt, Section,
-    SectionServer, SectionTool, Visibility,
+    McpSection, Prompt, PromptParams, PromptState, PromptWarning, RenderError, RenderedPrompt, Section, SectionServer,
+    SectionTool, Visibility,
 };
 use mcp_bindgen_model::{ServerConfig, Snapshot};
 use mcp_bindgen_runtime::middleware::{Approval, ApprovalAnswer, Policy, Transaction, Verdict};
 use mcp_bindgen_runtime::{Client, DynCallTool, ServerSpec, ToolSpec};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 static TOOLS: [ToolSpec; 1] = [ToolSpec::new("index", r#"{"type":"object"}"#).prefixed("f_index")];
 static FILES: ServerSpec = ServerSpec::new("files").tools(&TOOLS);
@@ -30,13 +30,6 @@ fn two(first: Section, second: Section) -> Prompt {
 
 fn names_of(rendered: &RenderedPrompt) -> Vec<&str> {
     rendered.servers().iter().map(|server| server.name()).collect()
-}
-
-fn function<'o>(tools: &'o [OfferedTool], name: &str) -> Option<&'o SectionTool> {
-    tools.iter().find_map(|tool| match tool {
-        OfferedTool::Function(function) if function.name() == name => Some(function),
-        _ => None,
-    })
 }
 
 #[tokio::test]
@@ -181,8 +174,6 @@ async fn bindings_and_a_snapshot_are_combined() {
     let server = SectionServer::bound(&FILES, Echo::default()).snapshot(offers(&[("index", ""), ("new", "")]));
     let prompt = Prompt::new().section(McpSection::new([server])).build().expect("the section is right");
     let rendered = rendered(&prompt, &PromptState::new());
-    let tools = rendered.offered().await.tools;
-    assert!(matches!(&tools[..], [OfferedTool::Bound { .. }, OfferedTool::Live { .. }]), "{tools:?}");
     let (toolset, _) = rendered.toolset().await.expect("it is a set");
     assert_eq!(toolset.names().collect::<Vec<_>>(), ["f_index", "files_new"]);
     assert!(rendered.text().contains("- `f_index`\n- `files_new`"), "{}", rendered.text());
@@ -231,20 +222,18 @@ async fn section_layers_govern_its_functions() {
             stack.approval(Approval::of(["asked"], decline))
         });
     let prompt = two(governed, Section::new("b", "B").tool(counted("elsewhere")));
-    let all = rendered(&prompt, &PromptState::new()).offered().await.tools;
-    assert!(function(&all, "delete_all").is_none(), "what a policy denies by its name is not offered");
-    let run = async |name: &str| function(&all, name).expect("it is offered").run(Map::new()).await;
-    let denied = run("judged").await.expect_err("the policy denies it");
-    assert!(denied.contains("not today"), "{denied}");
-    let declined = run("asked").await.expect_err("nobody approves of it");
-    assert!(declined.contains("nobody is there"), "{declined}");
+    let (toolset, _) = tools_of(&rendered(&prompt, &PromptState::new())).await;
+    assert_eq!(names(&toolset), ["judged", "asked", "free", "elsewhere"], "a tool that is denied by name is missing");
+    let run = async |name: &str| toolset.dispatch(name, json!({})).await;
+    let denied = run("judged").await;
+    assert!(!denied.success && denied.message.contains("not today"), "{denied:?}");
+    let declined = run("asked").await;
+    assert!(!declined.success && declined.message.contains("nobody is there"), "{declined:?}");
     assert_eq!(runs.load(Ordering::Relaxed), 0);
-    assert_eq!(run("free").await, Ok(json!({ "n": 1 })), "the value is the function's");
-    assert_eq!(run("elsewhere").await, Ok(json!({ "n": 1 })));
-
-    let (toolset, _) = rendered(&prompt, &PromptState::new()).toolset().await.expect("it is a set");
-    assert!(!toolset.dispatch("judged", json!({})).await.success && toolset.dispatch("free", json!({})).await.success);
-    assert_eq!(runs.load(Ordering::Relaxed), 3);
+    for name in ["free", "elsewhere"] {
+        assert_eq!(run(name).await.value["structuredContent"], json!({ "n": 1 }), "the value is the function's");
+    }
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
@@ -258,12 +247,11 @@ async fn transaction_reverts_the_effect_of_a_failed_function() {
     });
     let section = Section::new("a", "A").tool(fill).layers(move |stack| stack.transaction(Transaction::over(&kept)));
     let prompt = Prompt::new().section(section).build().expect("functions alone may be governed");
-    let all = rendered(&prompt, &PromptState::new()).offered().await.tools;
-    let fill = function(&all, "fill").expect("it is offered");
-    let failing = Map::from_iter([("fail".to_owned(), json!(true))]);
-    assert_eq!(fill.run(failing).await, Err("sold out".to_owned()));
+    let (toolset, _) = tools_of(&rendered(&prompt, &PromptState::new())).await;
+    let failed = toolset.dispatch("fill", json!({ "fail": true })).await;
+    assert_eq!((failed.success, failed.message.as_str()), (false, "sold out"));
     assert!(basket.lock().unwrap().is_empty(), "it is as it was");
-    assert_eq!(fill.run(Map::new()).await, Ok(Value::Null));
+    assert!(toolset.dispatch("fill", json!({})).await.success);
     assert_eq!(basket.lock().unwrap().len(), 1);
 }
 

@@ -4,7 +4,7 @@ mod outline;
 
 use std::collections::VecDeque;
 use std::future::ready;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_runtime::{Content, ToolReply};
 use serde_json::{Map, Value, json};
@@ -13,6 +13,7 @@ use self::outline::{Outline, beginning};
 use super::Toolset;
 use super::entry::{Entry, Function, Handler, Output};
 use super::find::{free_name, reading};
+use crate::lock::locked;
 use crate::provider::{pictures, text_beside_pictures, tokens_of_picture, with_text};
 
 /// The smallest limit, in bytes: less has no room for anything but marks.
@@ -233,15 +234,11 @@ impl Results {
         reply
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keeps a result, and forgets the oldest ones if there are too many.
     fn keep(&self, text: &str, pictures: Vec<(Value, String)>) -> usize {
         let bytes = text.len() + pictures.iter().map(|(_, data)| data.len()).sum::<usize>();
         let pictures = pictures.into_iter().map(|(block, _)| block).collect();
-        let mut kept = self.kept();
+        let mut kept = locked(&self.kept);
         kept.count += 1;
         kept.bytes += bytes;
         let number = kept.count;
@@ -338,7 +335,7 @@ impl Results {
 
     fn read(&self, arguments: &Map<String, Value>) -> Result<Output, String> {
         let number = arguments.get("result").and_then(Value::as_u64).unwrap_or_default();
-        let found = self.kept().results.iter().find(|(kept, _)| *kept as u64 == number).cloned();
+        let found = locked(&self.kept).results.iter().find(|(kept, _)| *kept as u64 == number).cloned();
         let Some((number, whole)) = found else {
             return Err(format!("no result {number} is kept: call its tool again"));
         };

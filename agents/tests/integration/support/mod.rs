@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_bindgen_agents::{Offered, Prompt, PromptParams, PromptState, RenderedPrompt, SectionServer, SectionTool};
+use mcp_bindgen_agents::{Prompt, PromptParams, PromptState, RenderedPrompt, SectionServer, SectionTool, Toolset};
 use mcp_bindgen_model::{ServerConfig, Snapshot};
 use mcp_bindgen_runtime::{CallError, CallTool, DynCallTool, ToolCall, ToolResult};
 use schemars::JsonSchema;
@@ -67,19 +67,25 @@ pub(crate) fn rendered(prompt: &Prompt, state: &PromptState) -> RenderedPrompt {
 }
 
 /// The names of what is offered, with the servers'.
-pub(crate) fn names(offered: &Offered) -> Vec<String> {
-    let name = |tool: &mcp_bindgen_agents::OfferedTool| match tool.names() {
-        (Some(server), tool) => format!("{server}/{tool}"),
-        (None, tool) => tool.to_owned(),
+pub(crate) fn names(toolset: &Toolset) -> Vec<String> {
+    let name = |(server, tool): (&str, &str)| match server {
+        "program" | "sections" => tool.to_owned(),
+        server => format!("{server}/{tool}"),
     };
-    offered.tools.iter().map(name).collect()
+    toolset.names().filter_map(|name| toolset.tool_of(name)).map(name).collect()
+}
+
+/// The tools that are offered, and the number of servers without a list.
+pub(crate) async fn tools_of(rendered: &RenderedPrompt) -> (Toolset, usize) {
+    let (toolset, failed) = rendered.toolset().await.expect("it is a set");
+    (toolset, failed.len())
 }
 
 /// The names of what is offered where all lists are known.
 pub(crate) async fn offered(rendered: &RenderedPrompt) -> Vec<String> {
-    let offered = rendered.offered().await;
-    assert!(offered.failed.is_empty(), "{:?}", offered.failed);
-    names(&offered)
+    let (toolset, failed) = tools_of(rendered).await;
+    assert_eq!(failed, 0);
+    names(&toolset)
 }
 
 /// Holds a text against the golden file of this name; `SNAPSHOTS=overwrite` takes it for the file.
