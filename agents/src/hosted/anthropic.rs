@@ -6,9 +6,9 @@ use mcp_bindgen_model::{ServerConfig, printable};
 use serde_json::{Map, Value, json};
 
 use super::credentials::Credentials;
-use super::declarations::{NotHostedReason, Refusal};
+use super::declarations::{HostedDeclarations, NotHostedReason, Refusal};
 use super::plan::{Approved, Plan};
-use super::{Declaration, HostedCall, items, text};
+use super::{HostedCall, items, text};
 use crate::json::object;
 
 /// The value of `anthropic-beta` without which the API knows neither field.
@@ -16,7 +16,12 @@ const BETA: &str = "mcp-client-2025-11-20";
 const NO_APPROVALS: &str = "they require approval, which Anthropic's connector does not support";
 
 /// Fields as in Anthropic's documentation of the connector. It has no approvals: a tool that needs one is off there.
-pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
+pub(super) fn declare(
+    declared: &mut HostedDeclarations,
+    config: &ServerConfig,
+    plan: Plan,
+    credentials: &Credentials,
+) -> Result<(), Refusal> {
     if !credentials.is_encrypted() {
         return Err(NotHostedReason::Address.because("its `url` is not https, which Anthropic's connector requires"));
     }
@@ -29,13 +34,13 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         };
         return Err(NotHostedReason::Headers.because(message));
     }
-    let (allowed, left) = match (plan.approved, plan.allowed) {
-        (Approved::None, allowed) => (allowed, None),
+    let allowed = match (plan.approved, plan.allowed) {
+        (Approved::None, allowed) => allowed,
         (Approved::These(approved), allowed) => {
-            let others: BTreeSet<String> =
-                allowed.into_iter().flatten().filter(|name| !approved.contains(name)).collect();
-            let left = (approved.into_iter().collect(), NotHostedReason::Approval.because(NO_APPROVALS));
-            (Some(others), Some(left))
+            let others = allowed.into_iter().flatten().filter(|name| !approved.contains(name)).collect();
+            let approved = approved.into_iter().collect();
+            declared.refuse(&config.name, Some(approved), NotHostedReason::Approval.because(NO_APPROVALS));
+            Some(others)
         }
         (Approved::All, _) => {
             let message = "its calls require approval, which Anthropic's connector does not support";
@@ -54,19 +59,14 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
     ]);
     let server = object([
         ("type", Some("url".into())),
-        ("url", Some(credentials.url.into())),
+        ("url", Some(credentials.url.as_str().into())),
         ("name", Some(config.name.as_str().into())),
-        ("authorization_token", credentials.bearer.map(Value::from)),
+        ("authorization_token", credentials.bearer.as_deref().map(Value::from)),
     ]);
-    Ok(Declaration {
-        server: config.name.clone(),
-        tool: toolset.into(),
-        mcp_server: Some(server.into()),
-        beta: Some(BETA),
-        calls: allowed,
-        left,
-        notes: Vec::new(),
-    })
+    declared.mcp_servers.push(server.into());
+    declared.beta = Some(BETA);
+    declared.add(&config.name, toolset.into(), allowed);
+    Ok(())
 }
 
 /// Returns the calls in a message: blocks `mcp_tool_use`, whose results are blocks `mcp_tool_result`.

@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::Declaration;
 use crate::{Provider, Toolset};
 
 /// The hosted servers in the form that a provider's request takes; returned by
@@ -84,26 +83,21 @@ impl HostedDeclarations {
         })
     }
 
-    pub(super) fn add(&mut self, declaration: Declaration) {
-        let Declaration { server, tool, mcp_server, beta, calls, left, notes } = declaration;
-        self.tools.push(tool);
-        self.mcp_servers.extend(mcp_server);
-        self.beta = self.beta.or(beta);
-        if let Some((tools, Refusal { reason, message })) = left {
-            self.not_hosted.push(NotHosted { server: server.clone(), tools: Some(tools), reason, message });
-        }
-        self.notes.extend(notes.into_iter().map(|(kind, message)| HostedNote {
-            server: server.clone(),
-            kind,
-            message,
-        }));
-        self.calls.insert(server.clone(), calls);
-        self.hosted.push(server);
+    /// Adds the declaration of a server, and the tools that the provider may call; `None` for all.
+    pub(super) fn add(&mut self, server: &str, declaration: Value, calls: Option<BTreeSet<String>>) {
+        self.tools.push(declaration);
+        self.hosted.push(server.to_owned());
+        self.calls.insert(server.to_owned(), calls);
     }
 
-    pub(super) fn refuse(&mut self, server: &str, refusal: Refusal) {
+    /// Leaves a server, or some of its tools, to the program's own client.
+    pub(super) fn refuse(&mut self, server: &str, tools: Option<Vec<String>>, refusal: Refusal) {
         let Refusal { reason, message } = refusal;
-        self.not_hosted.push(NotHosted { server: server.to_owned(), tools: None, reason, message });
+        self.not_hosted.push(NotHosted { server: server.to_owned(), tools, reason, message });
+    }
+
+    pub(super) fn note(&mut self, server: &str, kind: HostedNoteKind, message: impl Into<String>) {
+        self.notes.push(HostedNote { server: server.to_owned(), kind, message: message.into() });
     }
 }
 

@@ -214,9 +214,8 @@ impl HostedServers {
     pub async fn declarations(&self, provider: Provider, secrets: &impl SecretSource) -> HostedDeclarations {
         let mut declared = HostedDeclarations::new(provider);
         for server in self.servers.values() {
-            match server.declared(provider, secrets).await {
-                Ok(declaration) => declared.add(declaration),
-                Err(refusal) => declared.refuse(&server.config.name, refusal),
+            if let Err(refusal) = server.declare(provider, secrets, &mut declared).await {
+                declared.refuse(&server.config.name, None, refusal);
             }
         }
         declared
@@ -260,25 +259,17 @@ impl HostedServers {
     }
 }
 
-/// The declaration of one server.
-struct Declaration {
-    server: String,
-    tool: Value,
-    /// The part of the declaration that belongs elsewhere in the request.
-    mcp_server: Option<Value>,
-    beta: Option<&'static str>,
-    /// The tools that the provider may call; `None` for all.
-    calls: Option<BTreeSet<String>>,
-    /// Tools that stay with the program's own client, and why.
-    left: Option<(Vec<String>, Refusal)>,
-    notes: Vec<(HostedNoteKind, String)>,
-}
-
 impl Server {
-    async fn declared(&self, provider: Provider, secrets: &impl SecretSource) -> Result<Declaration, Refusal> {
-        let wire: fn(&ServerConfig, Plan, Credentials) -> Result<Declaration, Refusal> = match provider {
-            Provider::OpenAiResponses => openai::declaration,
-            Provider::Anthropic => anthropic::declaration,
+    /// Adds the server to the declarations.
+    async fn declare(
+        &self,
+        provider: Provider,
+        secrets: &impl SecretSource,
+        declared: &mut HostedDeclarations,
+    ) -> Result<(), Refusal> {
+        let declare = match provider {
+            Provider::OpenAiResponses => openai::declare,
+            Provider::Anthropic => anthropic::declare,
             Provider::OpenAiChat => {
                 return Err(NotHostedReason::Provider.because("Chat Completions do not support MCP servers"));
             }
@@ -318,15 +309,14 @@ impl Server {
         let credentials = Credentials::of(&ready)?;
         address::check(&credentials.url)?;
         credentials.check_encryption(config, &ready)?;
-        let notes = notes(config, &ready, &credentials);
-        let mut declaration = wire(config, plan, credentials)?;
-        declaration.notes.extend(notes);
-        Ok(declaration)
+        declare(declared, config, plan, &credentials)?;
+        note(declared, config, &ready, &credentials);
+        Ok(())
     }
 }
 
-/// Returns the notes on every server that is handed over.
-fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials) -> Vec<(HostedNoteKind, String)> {
+/// Adds the notes on every server that is handed over.
+fn note(declared: &mut HostedDeclarations, config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials) {
     let idle = [
         ("`timeout`", config.timeout.is_some()),
         ("`connect_timeout`", config.connect_timeout.is_some()),
@@ -341,14 +331,13 @@ fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials)
     if !idle.is_empty() {
         text.push_str(&format!(", so {} of its configuration has no effect", idle.join(", ")));
     }
-    let mut notes = vec![(HostedNoteKind::NotGoverned, text)];
+    declared.note(&config.name, HostedNoteKind::NotGoverned, text);
     if ready.secrets().iter().any(|secret| !secret.is_empty() && credentials.url.contains(secret.as_str())) {
         let text = "its `url` contains a secret, and providers repeat URLs in responses; use a header";
-        notes.push((HostedNoteKind::SecretInUrl, text.to_owned()));
+        declared.note(&config.name, HostedNoteKind::SecretInUrl, text);
     }
     if !credentials.is_encrypted() {
         let text = "its `url` is not https: requests and headers are not encrypted";
-        notes.push((HostedNoteKind::NotEncrypted, text.to_owned()));
+        declared.note(&config.name, HostedNoteKind::NotEncrypted, text);
     }
-    notes
 }

@@ -4,20 +4,24 @@ use mcp_bindgen_model::ServerConfig;
 use serde_json::{Value, json};
 
 use super::credentials::Credentials;
-use super::declarations::{HostedNoteKind, NotHostedReason, Refusal};
+use super::declarations::{HostedDeclarations, HostedNoteKind, NotHostedReason, Refusal};
 use super::plan::{Approved, Plan};
-use super::{Declaration, HostedCall, items, text};
+use super::{HostedCall, items, text};
 use crate::json::object;
 
 /// Fields as in `MCPTool` of OpenAI's own `openapi.yaml`.
-pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
+pub(super) fn declare(
+    declared: &mut HostedDeclarations,
+    config: &ServerConfig,
+    plan: Plan,
+    credentials: &Credentials,
+) -> Result<(), Refusal> {
     // The API refuses other labels; names of servers may begin with a digit.
     if !config.name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         let message = "OpenAI requires server labels to begin with a letter";
         return Err(NotHostedReason::Name.because(message));
     }
     let Credentials { url, bearer, headers } = credentials;
-    let mut notes = Vec::new();
     // Left out, it is `always`.
     let approval = match (&plan.approved, &plan.allowed) {
         (Approved::None, _) => json!("never"),
@@ -29,7 +33,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
             if allowed.is_none() {
                 let text = "its tools are unknown, so every call requires approval, not only those in `approve`; run \
                             `mcp-bindgen sync`, or list them with `HostedServers::with_tools`";
-                notes.push((HostedNoteKind::MoreApprovals, text.to_owned()));
+                declared.note(&config.name, HostedNoteKind::MoreApprovals, text);
             }
             json!("always")
         }
@@ -38,15 +42,15 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         ("type", Some("mcp".into())),
         ("server_label", Some(config.name.as_str().into())),
         ("server_description", config.description.as_deref().map(Value::from)),
-        ("server_url", Some(url.into())),
+        ("server_url", Some(url.as_str().into())),
         // The API documents that it neither stores nor repeats this field.
-        ("authorization", bearer.map(Value::from)),
+        ("authorization", bearer.as_deref().map(Value::from)),
         ("headers", (!headers.is_empty()).then(|| json!(headers))),
         ("allowed_tools", plan.allowed.as_ref().map(|allowed| json!(allowed))),
         ("require_approval", Some(approval)),
     ]);
-    let (server, tool) = (config.name.clone(), tool.into());
-    Ok(Declaration { server, tool, mcp_server: None, beta: None, calls: plan.allowed, left: None, notes })
+    declared.add(&config.name, tool.into(), plan.allowed);
+    Ok(())
 }
 
 /// Returns the calls in a response: items `mcp_call`.

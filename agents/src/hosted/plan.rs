@@ -35,52 +35,39 @@ impl Plan {
         listed: Option<&[String]>,
         only: Option<&BTreeSet<String>>,
     ) -> Result<Self, Refusal> {
-        let is_handed =
-            |name: &&String| config.selects(name) && !config.views.contains_key(*name) && !config.has_policy(name);
-        if let Some(only) = only {
-            let allowed = only.iter().filter(is_handed).cloned().collect();
-            return Self::by_name(
-                config,
-                allowed,
-                "none of its tools is bound, selected, and without a view and a policy",
-            );
-        }
         let is_restricted = config.tools.is_some()
             || !config.exclude.is_empty()
             || !config.views.is_empty()
             || !config.policies.is_empty();
-        let needs_approval = !config.approve.is_empty();
-        let names = match (listed, &config.tools) {
-            _ if !is_restricted && !needs_approval => None,
-            (Some(listed), _) => Some(listed),
-            (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?', '!'])) => Some(tools.as_slice()),
-            (None, _) if is_restricted => {
+        let names: Option<Vec<&String>> = match (only, listed, &config.tools) {
+            (Some(only), ..) => Some(only.iter().collect()),
+            _ if !is_restricted && config.approve.is_empty() => None,
+            (None, Some(listed), _) => Some(listed.iter().collect()),
+            (None, None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?', '!'])) => {
+                Some(tools.iter().collect())
+            }
+            _ if is_restricted => {
                 return Err(NotHostedReason::Tools.because(
                     "`tools`, `exclude`, `view` and `policy` leave out tools, a provider requires names, and its tools are unknown; \
                      run `mcp-bindgen sync`, or list them with `HostedServers::with_tools`",
                 ));
             }
-            (None, _) => None,
+            _ => None,
         };
         let Some(names) = names else {
-            let approved = if needs_approval { Approved::All } else { Approved::None };
+            let approved = if config.approve.is_empty() { Approved::None } else { Approved::All };
             return Ok(Self { allowed: None, approved });
         };
-        let allowed = names.iter().filter(is_handed).cloned().collect();
-        Self::by_name(
-            config,
-            allowed,
-            "`tools`, `exclude`, `view` and `policy` of its configuration leave none of its tools",
-        )
-    }
-
-    /// Allows exactly these tools.
-    fn by_name(config: &ServerConfig, allowed: BTreeSet<String>, without_any: &str) -> Result<Self, Refusal> {
+        let is_handed =
+            |name: &&String| config.selects(name) && !config.views.contains_key(*name) && !config.has_policy(name);
+        let allowed: BTreeSet<String> = names.into_iter().filter(is_handed).cloned().collect();
         if allowed.is_empty() {
-            return Err(NotHostedReason::Tools.because(without_any));
+            return Err(NotHostedReason::Tools.because(match only {
+                Some(_) => "none of its tools is bound, selected, and without a view and a policy",
+                None => "`tools`, `exclude`, `view` and `policy` of its configuration leave none of its tools",
+            }));
         }
-        let is_approved = |name: &&String| config.needs_approval(name);
-        let approved: BTreeSet<String> = allowed.iter().filter(is_approved).cloned().collect();
+        let approved: BTreeSet<String> = allowed.iter().filter(|name| config.needs_approval(name)).cloned().collect();
         let approved = match approved.len() {
             0 => Approved::None,
             some if some == allowed.len() => Approved::All,
