@@ -1,16 +1,16 @@
 //! Finds the tools of a template's actions, and calls them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcp_bindgen_model::matches_glob;
-use mcp_bindgen_runtime::{CallErrorKind, CallOptions};
+use mcp_bindgen_runtime::{CallError, CallErrorKind, CallOptions, ToolResult};
 use mcp_bindgen_template::{MOST_FAULTS, OnError, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
 use super::data;
-use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
+use super::error::{TemplateErrorKind, TemplateProblem};
 use super::rendered::TemplateCall;
 use super::slot::{Filled, Kind, Slot};
 use super::{Inner, Template};
@@ -28,23 +28,9 @@ pub(super) struct Callable {
 /// The outcome of a call: the value, or the problem that ends the template.
 pub(super) type Outcome = Result<Value, Box<TemplateProblem>>;
 
-/// The calls so far, also of a run that fails or times out.
-#[derive(Default)]
-pub(super) struct Log(Mutex<Vec<TemplateCall>>);
-
-impl Log {
-    pub(super) fn calls(&self) -> Vec<TemplateCall> {
-        self.with(|calls| calls.clone())
-    }
-
-    fn with<T>(&self, f: impl FnOnce(&mut Vec<TemplateCall>) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 impl Callable {
     /// Finds and checks the tools; `allowed` are globs of the functions that a remote template may call.
-    pub(super) fn of(template: &Template, toolset: &Toolset, allowed: &[String]) -> Result<Self, TemplateError> {
+    pub(super) fn of(template: &Template, toolset: &Toolset, allowed: &[String]) -> Result<Self, Vec<TemplateProblem>> {
         let inner = &*template.inner;
         let tools = listed(inner, toolset);
         let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
@@ -78,15 +64,17 @@ impl Callable {
             entries.insert(number, entry.clone());
         }
         problems.truncate(MOST_FAULTS);
-        if problems.is_empty() {
-            Ok(Self { toolset: toolset.clone(), tools, entries })
-        } else {
-            Err(TemplateError::new(&inner.name, problems))
-        }
+        if problems.is_empty() { Ok(Self { toolset: toolset.clone(), tools, entries }) } else { Err(problems) }
     }
 
-    /// Makes the call of a slot.
-    pub(super) async fn call(&self, template: &Template, number: usize, filled: &Filled, log: &Log) -> Outcome {
+    /// Makes the call of a slot, and adds it to the calls so far: also a call that is cancelled is among them.
+    pub(super) async fn call(
+        &self,
+        template: &Template,
+        number: usize,
+        filled: &Filled,
+        calls: &mut Vec<TemplateCall>,
+    ) -> Outcome {
         let inner = &*template.inner;
         let Some((entry, slot)) = self.entries.get(&number).zip(inner.slots.get(number)) else {
             let message = "the tool of an action is missing".to_owned();
@@ -96,7 +84,7 @@ impl Callable {
         let options = if inner.is_remote { options.remote() } else { options };
         let mut arguments = self.respelled(slot, entry, &filled.values);
         let (server, tool) = entry.identity();
-        let begun = TemplateCall {
+        calls.push(TemplateCall {
             place: slot.place,
             action: slot.action(),
             variable: filled.variable.clone(),
@@ -104,59 +92,41 @@ impl Callable {
             tool: tool.to_owned(),
             arguments: arguments.clone(),
             failure: Some("it was interrupted; whether it took effect is unknown".to_owned()),
-        };
-        let place = log.with(|calls| {
-            calls.push(begun);
-            calls.len() - 1
         });
-        let mut result = self.toolset.result_of(entry, arguments.clone(), options.clone()).await;
+        let mut result = self.toolset.result_of(entry, arguments.clone(), options.clone(), None).await;
         // JSON text was passed to a parameter that takes its value.
-        if let (Err(NoResult::Arguments(_)), Some(walked)) = (&result, &filled.walked) {
+        if let (Err(NoResult::Misfit(_)), Some(walked)) = (&result, &filled.walked) {
             let walked = self.respelled(slot, entry, walked);
-            let again = self.toolset.result_of(entry, walked.clone(), options).await;
-            if !matches!(again, Err(NoResult::Arguments(_))) {
+            let again = self.toolset.result_of(entry, walked.clone(), options, None).await;
+            if !matches!(again, Err(NoResult::Misfit(_))) {
                 (result, arguments) = (again, walked);
             }
         }
-        let ended = |failure: Option<String>| {
-            log.with(|calls| {
-                if let Some(call) = calls.get_mut(place) {
-                    (call.arguments, call.failure) = (arguments, failure);
-                }
-            });
+        let of_call = |error: CallError| {
+            let message = error.to_string();
+            (TemplateErrorKind::Call(Box::new(error)), message)
         };
-        let (kind, message) = match result {
-            Ok(result) => {
-                let value = match entry.value_of(&result) {
-                    Some(value) => data::of_result(value, result.text()),
-                    None if result.text().is_empty()
-                        && result.content.iter().any(|block| block.as_text().is_none()) =>
-                    {
-                        data::of_json(result.to_json().get_mut("content").map(Json::take).unwrap_or_default())
-                    }
-                    None => Some(data::of_text(result.text())),
-                };
-                match value {
-                    Some(value) => {
-                        ended(None);
-                        return Ok(value);
-                    }
-                    None => (TemplateErrorKind::Evaluation, "the result is nested too deeply".to_owned()),
-                }
+        let outcome = match result.and_then(|result| result.success().map_err(NoResult::Call)) {
+            Ok(result) => value_of(entry, &result)
+                .ok_or_else(|| (TemplateErrorKind::Evaluation, "the result is nested too deeply".to_owned())),
+            Err(NoResult::Misfit(misfit)) => {
+                let message = format!("invalid arguments for `{tool}`: {}. Nothing was sent", misfit.in_words());
+                Err((TemplateErrorKind::Arguments, message))
             }
-            Err(NoResult::Arguments(what)) => {
-                (TemplateErrorKind::Arguments, format!("invalid arguments for `{tool}`: {what}. Nothing was sent"))
-            }
-            Err(NoResult::Call(error)) => {
-                let message = error.to_string();
-                (TemplateErrorKind::Call(Box::new(error)), message)
-            }
+            Err(NoResult::Call(error)) => Err(of_call(error)),
+            Err(NoResult::Gone(_)) => Err(of_call(CallError::tool_not_found(server, tool))),
             Err(NoResult::Broken) => {
                 let message = format!("the handler of `{tool}` panicked; whether the call took effect is unknown");
-                (TemplateErrorKind::Broken, message)
+                Err((TemplateErrorKind::Broken, message))
             }
         };
-        ended(Some(message.clone()));
+        if let Some(call) = calls.last_mut() {
+            (call.arguments, call.failure) = (arguments, outcome.as_ref().err().map(|(_, message)| message.clone()));
+        }
+        let (kind, message) = match outcome {
+            Ok(value) => return Ok(value),
+            Err(failure) => failure,
+        };
         let value = match &slot.kind {
             // A call with an unknown outcome is not replaced: a template could repeat it.
             _ if !is_failure(&kind, entry.annotations.read_only == Some(true)) => None,
@@ -166,13 +136,10 @@ impl Callable {
             },
             Kind::Completion(_) => None,
         };
-        match value {
-            Some(value) => Ok(value),
-            None => {
-                let problem = TemplateProblem::new(kind, slot.place, message);
-                Err(Box::new(problem.of_action(&slot.action()).of_tool(entry.identity())))
-            }
-        }
+        value.ok_or_else(|| {
+            let problem = TemplateProblem::new(kind, slot.place, message);
+            Box::new(problem.of_action(&slot.action()).of_tool(entry.identity()))
+        })
     }
 
     /// Converts text with expressions to the numbers and booleans that the tool expects.
@@ -187,6 +154,18 @@ impl Callable {
             }
         }
         values
+    }
+}
+
+/// Returns the value of a result: structured content, the blocks if there is no text, or the text. Returns `None` if it
+/// is nested too deeply.
+fn value_of(entry: &Entry, result: &ToolResult) -> Option<Value> {
+    match entry.value_of(result) {
+        Some(value) => data::of_result(value, result.text()),
+        None if result.text().is_empty() && result.content.iter().any(|block| block.as_text().is_none()) => {
+            data::of_json(result.to_json().get_mut("content").map(Json::take).unwrap_or_default())
+        }
+        None => Some(data::of_text(result.text())),
     }
 }
 

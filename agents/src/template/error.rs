@@ -13,9 +13,9 @@ use super::rendered::TemplateCall;
 /// column: `prompts/triage.md:3:5: ..`. Messages contain neither values of variables nor secrets.
 #[derive(Clone, Debug)]
 pub struct TemplateError {
-    template: String,
-    problems: Vec<TemplateProblem>,
-    calls: Vec<TemplateCall>,
+    pub(super) template: String,
+    pub(super) problems: Vec<TemplateProblem>,
+    pub(super) calls: Vec<TemplateCall>,
 }
 
 /// A problem of a template.
@@ -69,10 +69,6 @@ pub enum TemplateErrorKind {
 impl TemplateError {
     pub(super) fn new(template: &str, problems: Vec<TemplateProblem>) -> Self {
         Self { template: template.to_owned(), problems, calls: Vec::new() }
-    }
-
-    pub(super) fn after(self, calls: Vec<TemplateCall>) -> Self {
-        Self { calls, ..self }
     }
 
     /// Returns the template's name.

@@ -217,7 +217,8 @@ impl Template {
     /// # Errors
     /// Fails with all mismatches, each with its line and a suggestion.
     pub fn check(&self, toolset: &Toolset) -> Result<(), TemplateError> {
-        Callable::of(self, toolset, &[]).map(drop)
+        let checked = Callable::of(self, toolset, &[]).map(drop);
+        checked.map_err(|problems| TemplateError::new(&self.inner.name, problems))
     }
 
     /// Creates a run of the template with the tools of a toolset; await it.

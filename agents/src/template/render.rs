@@ -22,8 +22,8 @@ use super::source::{COUNT, Compiled, LAST, PASS, SLOT, TEXT};
 use crate::jinja;
 use crate::lock::locked;
 
-const OUTPUT_LIMIT: &str = "the template exceeds its output limit; see `TemplateRun::most_text`";
-const STEP_LIMIT: &str = "the template exceeds its step limit: check for an endless loop, or see `TemplateRun::fuel`";
+const OUTPUT_LIMIT: &str = "the template exceeds its output limit of 64 MiB";
+const STEP_LIMIT: &str = "the template exceeds its step limit: check for an endless loop";
 
 /// A slot that waits for its value. If this is dropped, the render fails.
 pub(super) struct Ask {
@@ -43,7 +43,6 @@ type Named = Vec<(String, Value)>;
 /// A render to run.
 pub(super) struct Render {
     pub(super) template: Template,
-    pub(super) environment: Environment<'static>,
     /// The given variables, and those of earlier segments.
     pub(super) variables: BTreeMap<String, Value>,
     /// The number of bytes that the remaining segments may have.
@@ -74,7 +73,7 @@ impl Render {
     fn segment(&self, number: usize, compiled: &Compiled) -> Result<(String, Named), Box<TemplateProblem>> {
         let inner = &*self.template.inner;
         let names = inner.slots.iter().filter_map(|slot| slot.name.as_deref());
-        let globals = self.environment.globals().map(|(name, _)| name);
+        let globals = inner.environment.globals().map(|(name, _)| name);
         let taken = names.chain(globals).chain(inner.wanted.keys().map(String::as_str));
         let pass = Arc::new(Pass {
             slots: inner.slots.clone(),
@@ -84,7 +83,7 @@ impl Render {
             room: AtomicUsize::new(self.room),
         });
         let names = Names { pass: pass.clone(), texts: compiled.texts.clone(), variables: self.variables.clone() };
-        let set = self.environment.get_template(&super::code_of(number)).and_then(|code| {
+        let set = inner.environment.get_template(&super::code_of(number)).and_then(|code| {
             let captured = code.render_captured_to(Value::from_object(names), Writer(pass.clone()))?;
             let state = captured.state();
             let names = state.exports().into_iter().filter(|name| !name.starts_with(RESERVED));

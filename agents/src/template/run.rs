@@ -14,14 +14,14 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 use tokio::sync::mpsc;
 
-use super::calls::{Callable, Log};
+use super::Template;
+use super::calls::Callable;
 use super::completer::{Completer, CompletionRequest, DynCompleter};
 use super::data;
 use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
-use super::render::{Ask, Render};
-use super::rendered::RenderedTemplate;
+use super::render::{Ask, Render, Rendered};
+use super::rendered::{RenderedTemplate, TemplateCall};
 use super::slot::Kind;
-use super::{Template, jinja};
 use crate::Toolset;
 
 const MOST_CALLS: usize = 1_000;
@@ -57,10 +57,7 @@ pub struct TemplateRun {
     unusable: Vec<String>,
     completer: Option<Arc<dyn DynCompleter>>,
     allowed: Vec<String>,
-    fuel: u64,
     most_calls: usize,
-    most_completions: usize,
-    most_text: usize,
     timeout: Option<Duration>,
 }
 
@@ -73,10 +70,7 @@ impl TemplateRun {
             unusable: Vec::new(),
             completer: None,
             allowed: Vec::new(),
-            fuel: jinja::FUEL,
             most_calls: MOST_CALLS,
-            most_completions: MOST_COMPLETIONS,
-            most_text: MOST_TEXT,
             timeout: None,
         }
     }
@@ -116,72 +110,55 @@ impl TemplateRun {
         self
     }
 
-    /// Limits the work of minijinja for each segment: its steps, plus one for every 64 bytes of text or lists that
-    /// they create; 2,000,000 by default.
-    pub fn fuel(self, fuel: u64) -> Self {
-        Self { fuel, ..self }
-    }
-
     /// Limits the number of calls; 1,000 by default.
     pub fn most_calls(self, most: usize) -> Self {
         Self { most_calls: most, ..self }
     }
 
-    /// Limits the number of filled completion slots; 1,000 by default.
-    pub fn most_completions(self, most: usize) -> Self {
-        Self { most_completions: most, ..self }
-    }
-
-    /// Limits the bytes of text in all segments, including the values of slots' arguments; 64 MiB by default.
-    pub fn most_text(self, bytes: usize) -> Self {
-        Self { most_text: bytes, ..self }
-    }
-
-    /// Sets a timeout for the whole run; none by default.
+    /// Sets a timeout for the whole run; none by default. Endless loops and unbounded texts end without it: a segment has
+    /// 2,000,000 steps, and all segments have 64 MiB of text.
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
     async fn run(self) -> Result<RenderedTemplate, TemplateError> {
-        let log = Log::default();
-        let Some(timeout) = self.timeout else { return self.run_untimed(&log).await };
-        let name = self.template.inner.name.clone();
-        let message = format!("the template did not finish within {timeout:?}; see `TemplateRun::timeout`");
-        match tokio::time::timeout(timeout, self.run_untimed(&log)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(TemplateProblem::of_all(TemplateErrorKind::Limit, message).alone(&name).after(log.calls())),
+        let (template, timeout, mut calls) = (self.template.inner.name.clone(), self.timeout, Vec::new());
+        let running = self.run_untimed(&mut calls);
+        let outcome = match timeout {
+            None => running.await,
+            Some(timeout) => tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
+                let message = format!("the template did not finish within {timeout:?}; see `TemplateRun::timeout`");
+                Err(vec![TemplateProblem::of_all(TemplateErrorKind::Limit, message)])
+            }),
+        };
+        match outcome {
+            Ok((segments, variables)) => Ok(RenderedTemplate { segments, variables, calls }),
+            Err(problems) => Err(TemplateError { template, problems, calls }),
         }
     }
 
-    async fn run_untimed(self, log: &Log) -> Result<RenderedTemplate, TemplateError> {
+    async fn run_untimed(self, calls: &mut Vec<TemplateCall>) -> Result<Rendered, Vec<TemplateProblem>> {
         let template = self.template.clone();
-        let name = &template.inner.name;
         let (variables, mut problems) = self.given();
         let callable = match Callable::of(&template, &self.toolset, &self.allowed) {
-            Ok(callable) => Some(callable),
-            Err(error) => {
-                problems.extend(error.problems().iter().cloned());
-                None
+            Ok(callable) if problems.is_empty() => callable,
+            Ok(_) => return Err(problems),
+            Err(more) => {
+                problems.extend(more);
+                return Err(problems);
             }
         };
-        let Some(callable) = callable.filter(|_| problems.is_empty()) else {
-            return Err(TemplateError::new(name, problems));
-        };
-        let mut environment = template.inner.environment.clone();
-        environment.set_fuel(Some(self.fuel));
-        let mut answering = Answering { run: &self, callable, log, calls: 0, completions: 0 };
+        let mut answering = Answering { run: &self, callable, calls, completions: 0 };
         let (asks, mut asked) = mpsc::channel(1);
-        let render = Render { template: template.clone(), environment, variables, room: self.most_text, asks };
+        let render = Render { template: template.clone(), variables, room: MOST_TEXT, asks };
         let rendered = tokio::task::spawn_blocking(|| render.run());
-        let failed = |problem: Box<TemplateProblem>| problem.alone(name).after(log.calls());
         while let Some(ask) = asked.recv().await {
-            let value = answering.answer(&ask).await.map_err(failed)?;
+            let value = answering.answer(&ask).await.map_err(|problem| vec![*problem])?;
             // The receiver waits until it is answered.
             let _ = ask.answer.send(value);
         }
-        let broken = |_| Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render panicked"));
-        let (segments, variables) = rendered.await.map_err(broken).and_then(|rendered| rendered).map_err(failed)?;
-        Ok(RenderedTemplate { segments, variables, calls: log.calls() })
+        let broken = |_| Err(Box::new(TemplateProblem::of_all(TemplateErrorKind::Broken, "the render panicked")));
+        rendered.await.unwrap_or_else(broken).map_err(|problem| vec![*problem])
     }
 
     /// Returns the variables, and the problems that are known before a run.
@@ -246,8 +223,7 @@ impl fmt::Debug for TemplateRun {
 struct Answering<'r> {
     run: &'r TemplateRun,
     callable: Callable,
-    log: &'r Log,
-    calls: usize,
+    calls: &'r mut Vec<TemplateCall>,
     completions: usize,
 }
 
@@ -262,18 +238,14 @@ impl Answering<'_> {
         match &slot.kind {
             Kind::Action(_) => {
                 let most = self.run.most_calls;
-                if self.calls >= most {
+                if self.calls.len() >= most {
                     return limit(format!("the template makes more than {most} calls; see `TemplateRun::most_calls`"));
                 }
-                self.calls += 1;
-                self.callable.call(template, ask.slot, &ask.filled, self.log).await
+                self.callable.call(template, ask.slot, &ask.filled, self.calls).await
             }
             Kind::Completion(completion) => {
-                let most = self.run.most_completions;
-                if self.completions >= most {
-                    return limit(format!(
-                        "more than {most} completion slots are filled; see `TemplateRun::most_completions`"
-                    ));
+                if self.completions >= MOST_COMPLETIONS {
+                    return limit(format!("the template fills more than {MOST_COMPLETIONS} completion slots"));
                 }
                 self.completions += 1;
                 self.complete(ask, slot.place, completion.kind.as_deref()).await
