@@ -40,13 +40,6 @@ impl Answers {
         provider.results(self)
     }
 
-    /// Formats results like [`results`](Self::results), with a different limit for each result; see
-    /// [`Provider::results_within`].
-    #[must_use]
-    pub fn results_within(&self, provider: Provider, characters: usize) -> Vec<Value> {
-        provider.results_within(self, characters)
-    }
-
     /// Formats results like [`results`](Self::results), for one model; see [`Provider::results_for`].
     #[must_use]
     pub fn results_for(&self, provider: Provider, model: &str) -> Vec<Value> {
@@ -214,8 +207,6 @@ mod tests {
             let long = [said("1", "a", &"ä".repeat(LONGEST_RESULT + 7))];
             let printed = serde_json::to_string(&provider.results(&long)).expect("it prints");
             assert!(printed.contains("[cut: 7 of 100007 characters left out]"), "{provider:?}");
-            let short = serde_json::to_string(&provider.results_within(&long, 5)).expect("it prints");
-            assert!(short.contains("äääää\\n[cut: 100002 of") && short.len() < 300, "{short}");
         }
     }
 }

@@ -82,7 +82,7 @@ impl Provider {
     /// base64 characters for each turn. For other images and media, links and unknown blocks, the model receives the
     /// JSON without the data. Errors are marked if the provider has a field for that, and begin with `error:`
     /// otherwise. Control characters and bidirectional marks are removed. Each result has at most 100,000 characters
-    /// and a note about the rest; [`results_within`](Self::results_within) sets another limit.
+    /// and a note about the rest; [`Toolset::max_result`](crate::Toolset::max_result) limits results earlier.
     ///
     /// Answers with the same id become one result, because providers reject a second one.
     ///
@@ -97,24 +97,17 @@ impl Provider {
     /// ```
     #[must_use]
     pub fn results(self, answers: &[Answered]) -> Vec<Value> {
-        self.results_within(answers, answers::LONGEST_RESULT)
-    }
-
-    /// Formats results like [`results`](Self::results), with at most this many characters of text in each result, plus
-    /// the note about the rest.
-    #[must_use]
-    pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
-        self.printed(answers, characters, None)
+        self.printed(answers, None)
     }
 
     /// Formats results like [`results`](Self::results), for one model by its name in the API. For Gemini, results have
     /// images only if the model is known to accept them: `gemini-3` and later.
     #[must_use]
     pub fn results_for(self, model: &str, answers: &[Answered]) -> Vec<Value> {
-        self.printed(answers, answers::LONGEST_RESULT, Some(model))
+        self.printed(answers, Some(model))
     }
 
-    fn printed(self, answers: &[Answered], characters: usize, model: Option<&str>) -> Vec<Value> {
+    fn printed(self, answers: &[Answered], model: Option<&str>) -> Vec<Value> {
         let format = self.format();
         let takes = match (format.images_for)(model) {
             true => format.takes,
@@ -131,7 +124,7 @@ impl Provider {
                 }
                 all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
             }
-            capped(&mut all, characters);
+            capped(&mut all, answers::LONGEST_RESULT);
             (format.result)(group, all)
         });
         format.messages(printed.collect())

@@ -46,6 +46,10 @@ impl Part {
     pub(super) fn is_text(&self) -> bool {
         matches!(self, Self::Text(_))
     }
+
+    fn is_blank(&self) -> bool {
+        matches!(self, Self::Text(text) if text.trim().is_empty())
+    }
 }
 
 /// The parts of a result that a provider takes.
@@ -61,12 +65,14 @@ pub(super) struct Takes {
 /// Returns the content of a message: text, and the images that the provider takes.
 pub(super) fn of_content(content: &Content, images: &[&'static str], room: &mut Room) -> Vec<Part> {
     let block = serde_json::to_value(content).unwrap_or_default();
-    let part = match text_of(&block) {
-        Some(text) => Part::Text(cleaned(text)),
-        None => image(&block, images, room).unwrap_or_else(|| Part::Text(cleaned(&shown(&block)))),
-    };
-    let is_empty = matches!(&part, Part::Text(text) if text.trim().is_empty());
-    if is_empty { Vec::new() } else { vec![part] }
+    let part = part(&block, images, room);
+    if part.is_blank() { Vec::new() } else { vec![part] }
+}
+
+/// Returns a block as text, or as an image if the provider takes it.
+fn part(block: &Value, images: &[&'static str], room: &mut Room) -> Part {
+    let text = || Part::Text(cleaned(&shown(block)));
+    image(block, images, room).unwrap_or_else(text)
 }
 
 /// Returns the texts, one below the other.
@@ -84,7 +90,7 @@ pub(super) fn joined(parts: &[Part]) -> String {
 /// Returns the parts of a reply: its message, and for other content the server's blocks in order.
 pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mut Room) -> Vec<Part> {
     let images = if is_success || takes.images_of_errors { takes.images } else { &[] };
-    let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let blocks = blocks(&reply.value);
     let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
     let mut parts = Vec::new();
     let text = texts.join("\n");
@@ -93,14 +99,9 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mu
     if !is_by_blocks {
         parts.push(Part::Text(cleaned(&reply.message)));
     }
-    for block in blocks {
-        match text_of(block) {
-            Some(text) if is_by_blocks => parts.push(Part::Text(cleaned(text))),
-            Some(_) => {}
-            None => parts.push(image(block, images, room).unwrap_or_else(|| Part::Text(cleaned(&shown(block))))),
-        }
-    }
-    parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
+    let told = blocks.iter().filter(|block| is_by_blocks || text_of(block).is_none());
+    parts.extend(told.map(|block| part(block, images, room)));
+    parts.retain(|part| !part.is_blank());
     if parts.is_empty() {
         parts.push(Part::Text(nothing(reply.success).to_owned()));
     }
@@ -122,12 +123,11 @@ pub(crate) fn text_beside_pictures(reply: &ToolReply) -> String {
 /// Returns the blocks of a reply that are pictures for a model, each with its data in base64.
 pub(crate) fn pictures(reply: &ToolReply) -> Vec<(Value, String)> {
     let mut room = Room::of_a_turn();
-    let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let picture = |block: &Value| match image(block, PICTURES, &mut room)? {
         Part::Image { data, .. } => Some((block.clone(), data)),
         Part::Text(_) => None,
     };
-    blocks.iter().filter_map(picture).collect()
+    blocks(&reply.value).iter().filter_map(picture).collect()
 }
 
 /// Returns the result with another text, and these blocks.
@@ -154,9 +154,13 @@ pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
 
 /// Returns the blocks of a result that are no text, as text.
 fn in_words(result: &Value) -> String {
-    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let others: Vec<String> = blocks.iter().filter(|block| text_of(block).is_none()).map(shown).collect();
+    let others: Vec<String> = blocks(result).iter().filter(|block| text_of(block).is_none()).map(shown).collect();
     others.join("\n")
+}
+
+/// Returns the blocks of a result.
+fn blocks(result: &Value) -> &[Value] {
+    result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn text_of(block: &Value) -> Option<&str> {
@@ -185,8 +189,11 @@ fn is_base64(data: &str) -> bool {
     !digits.is_empty() && data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
 }
 
-/// Returns a block that is not text as text: an embedded resource by its text, others as JSON.
+/// Returns a block as text: an embedded resource by its text, others than text as JSON.
 fn shown(block: &Value) -> String {
+    if let Some(text) = text_of(block) {
+        return text.to_owned();
+    }
     let resource = block.get("type").filter(|kind| *kind == "resource").and_then(|_| block.get("resource"));
     let text = |key: &str| resource.and_then(|resource| resource.get(key)?.as_str());
     match (text("uri"), text("text")) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::context::Through;
 use super::find::{Asked, asked};
 use super::functions::contained;
-use super::words::{broken, invalid, message_for_model, suggestions, unknown_tool};
+use super::words::{at, broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::json::names;
 use crate::provider::{Arguments, with_message};
@@ -87,32 +87,59 @@ impl Toolset {
         options: CallOptions,
         within: Option<&ToolCall>,
     ) -> ToolReply {
-        if let Handler::Caller(all) = &entry.handler {
-            return match asked(arguments) {
-                Ok(Asked { name, arguments }) => Box::pin(all.dispatch_with(&name, arguments, options)).await,
-                Err(what) => ToolReply::failure(invalid(&entry.public, &what)),
-            };
-        }
-        if let Handler::Joined(joined) = &entry.handler {
-            return self.call_joined(&entry.public, joined, arguments, options, within).await;
-        }
-        let arguments = match readied(entry, arguments) {
-            Ok(arguments) => arguments,
-            Err(words) => return ToolReply::failure(words),
+        let reply = match &entry.handler {
+            Handler::Caller(all) => match asked(arguments) {
+                Ok(Asked { name, arguments }) => return Box::pin(all.dispatch_with(&name, arguments, options)).await,
+                Err(what) => Err(what),
+            },
+            Handler::Joined(joined) => match joined.picked(arguments) {
+                Ok((picked, arguments)) => return Box::pin(self.call(picked, arguments, options, within)).await,
+                Err(what) => Err(what),
+            },
+            Handler::Server { .. } | Handler::Function(_) => match arguments.object() {
+                Ok(arguments) => self.own_reply(entry, arguments, options, within).await,
+                Err(error) => Err(error.to_string()),
+            },
         };
-        let call = self.call_of(entry, arguments).with(options);
+        reply.unwrap_or_else(|what| ToolReply::failure(invalid(&entry.public, &what)))
+    }
+
+    /// Makes a call of a tool that has results.
+    ///
+    /// # Errors
+    /// Fails if the arguments do not fit, in words.
+    async fn own_reply(
+        &self,
+        entry: &Entry,
+        arguments: Map<String, Value>,
+        options: CallOptions,
+        within: Option<&ToolCall>,
+    ) -> Result<ToolReply, String> {
+        let reply = match self.result_of(entry, arguments, options, within).await {
+            Ok(result) => with_message(result.into()),
+            Err(NoResult::Misfit(misfit)) => return Err(misfit.explained(entry)),
+            Err(NoResult::Call(error)) => of_error_of_server(entry, error),
+            Err(NoResult::Gone(words)) => ToolReply::failure(words),
+            Err(NoResult::Broken) => ToolReply::failure(broken(&entry.public)),
+        };
+        // A function gets all of it.
+        Ok(if within.is_some() { reply } else { self.within_limit(entry, reply) })
+    }
+
+    /// Checks arguments, and makes a call with them.
+    pub(crate) async fn result_of(
+        &self,
+        entry: &Entry,
+        arguments: Map<String, Value>,
+        options: CallOptions,
+        within: Option<&ToolCall>,
+    ) -> Result<ToolResult, NoResult> {
+        let call = self.call_of(entry, fitted(entry, arguments).map_err(NoResult::Misfit)?).with(options);
         let call = match within {
             Some(within) => call.with_extensions_of(within),
             None => call,
         };
-        let reply = match self.carried_out(entry, call).await {
-            Ok(result) => with_message(result.into()),
-            Err(Failure::Call(error)) => of_error_of_server(entry, error),
-            Err(Failure::Gone(words)) => ToolReply::failure(words),
-            Err(Failure::Broken) => ToolReply::failure(broken(&entry.public)),
-        };
-        // A function gets all of it.
-        if within.is_some() { reply } else { self.within_limit(entry, reply) }
+        self.carried_out(entry, call).await
     }
 
     /// Makes a call of a tool through its layers. Panics are not caught.
@@ -130,8 +157,8 @@ impl Toolset {
 
     /// Makes a call. If the server does not know the tool, lists its tools again, and repeats the call once if the list
     /// has the tool.
-    pub(super) async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, Failure> {
-        let call = call.viewed(entry.view.as_deref()).map_err(Failure::Call)?;
+    async fn carried_out(&self, entry: &Entry, call: ToolCall) -> Result<ToolResult, NoResult> {
+        let call = call.viewed(entry.view.as_deref()).map_err(NoResult::Call)?;
         let live = match &entry.handler {
             Handler::Server { live: Some(live), .. } => Some(live),
             _ => None,
@@ -141,15 +168,15 @@ impl Toolset {
         let outcome = contained(|| self.through(entry, call)).await;
         let outcome = match (outcome, again) {
             (Some(Err(CallError::ToolNotFound { .. })), Some((live, call))) => {
-                self.listed_anew(entry, live).await.map_err(Failure::Gone)?;
+                self.listed_anew(entry, live).await.map_err(NoResult::Gone)?;
                 contained(|| self.through(entry, call)).await
             }
             (outcome, _) => outcome,
         };
-        outcome.ok_or(Failure::Broken)?.map_err(Failure::Call)
+        outcome.ok_or(NoResult::Broken)?.map_err(NoResult::Call)
     }
 
-    pub(super) fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
+    fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
         let call = match &entry.handler {
             Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
             _ => {
@@ -180,35 +207,43 @@ impl Toolset {
 }
 
 /// Why a call has no result.
-pub(super) enum Failure {
+#[derive(Debug)]
+pub(crate) enum NoResult {
+    /// The arguments do not fit, and nothing was sent.
+    Misfit(Box<Misfit>),
     Call(CallError),
     /// The server does not have the tool any more: in words.
     Gone(String),
-    /// The caller panicked.
+    /// The caller panicked; whether the call had an effect is unknown.
     Broken,
 }
 
 /// Arguments that do not fit, and why.
-pub(super) struct Misfit {
+#[derive(Debug)]
+pub(crate) struct Misfit {
     arguments: Value,
-    pub(super) violation: Violation,
+    violation: Violation,
 }
 
-/// Returns the arguments for the tool, or an error message.
-fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
-    let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
-    fitted(entry, arguments).map_err(|misfit| {
-        let schema = &entry.input_schema;
-        let violations = entry.violations(&misfit.arguments, MOST_FAULTS);
-        invalid(&entry.public, &mend::explained(schema, &misfit.arguments, &violations))
-    })
+impl Misfit {
+    /// Explains all faults to a model.
+    fn explained(&self, entry: &Entry) -> String {
+        let violations = entry.violations(&self.arguments, MOST_FAULTS);
+        mend::explained(&entry.input_schema, &self.arguments, &violations)
+    }
+
+    /// Describes the first fault, without values.
+    pub(crate) fn in_words(&self) -> String {
+        let Violation { pointer, keyword, message, .. } = &self.violation;
+        format!("{message}{} (`{keyword}`)", at(pointer))
+    }
 }
 
 /// Returns the arguments as they go to the tool: they fit its schema, as far as that can be used.
 ///
 /// # Errors
 /// Fails with the faults of the arguments.
-pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
+fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
     let schema = &*entry.input_schema;
     let check = |arguments: &Value| entry.check(arguments);
     let sent = Value::Object(arguments);

@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
-use mcp_bindgen_model::View;
-use mcp_bindgen_runtime::validate::Validator;
-use mcp_bindgen_runtime::{Annotations, Client, Content, DynCallTool, ServerSpec, ToolSpec};
+use mcp_bindgen_model::{View, printable};
+use mcp_bindgen_runtime::validate::{UnusableSchema, Validator, Violation};
+use mcp_bindgen_runtime::{Annotations, Client, Content, DynCallTool, ServerSpec, ToolResult, ToolSpec};
+use mcp_bindgen_schema::WRAPPER_FIELD;
 use serde_json::{Map, Value};
 
 use super::Toolset;
@@ -15,6 +16,9 @@ use super::rewrites::Rewrites;
 use crate::json::object;
 use mcp_bindgen_schema::names::{SECTIONS, SET_CALLS};
 use mcp_bindgen_schema::provider::Nulls;
+
+/// The group of the tools that a toolset adds itself.
+pub(super) const TOOLS: &str = "tools";
 
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
@@ -151,5 +155,62 @@ impl Entry {
     /// Returns its identity.
     pub(crate) fn identity(&self) -> (&str, &str) {
         (&self.server, &self.tool)
+    }
+
+    /// Returns `true` if programs may call it: what answers models with words alone has no result.
+    pub(crate) fn has_results(&self) -> bool {
+        !matches!(self.handler, Handler::Caller(_) | Handler::Joined(_))
+    }
+
+    /// Returns its name in bindings. A set cannot use it if providers reject it or another tool has it.
+    pub(crate) fn name_in_bindings(&self) -> Option<&'static str> {
+        match &self.handler {
+            Handler::Server { bound: Some((_, spec)), .. } => Some(spec.prefixed),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the server's configuration lets a remote template call the tool. Returns `None` without a
+    /// client, and thus without a configuration.
+    pub(crate) fn lets_remote_use(&self) -> Option<bool> {
+        match &self.handler {
+            Handler::Server { caller, live: Some(_), .. } => Some(caller.offer_dyn().admits_remote(&self.tool)),
+            _ => None,
+        }
+    }
+
+    /// Returns the tool's value: the structured content, without the wrapper for values that are not objects. Returns
+    /// `None` without structured content.
+    pub(crate) fn value_of(&self, result: &ToolResult) -> Option<Value> {
+        let structured = result.structured().filter(|structured| !structured.is_null())?;
+        let inner = structured.get(WRAPPER_FIELD).filter(|_| self.answers.wraps());
+        Some(inner.unwrap_or(structured).clone())
+    }
+
+    /// Returns the nulls that a strict model has to send, and a server does not expect.
+    pub(super) fn nulls(&self) -> &Nulls {
+        self.nulls.get_or_init(|| Nulls::of(&self.input_schema))
+    }
+
+    /// Checks arguments against the schema, if it is usable. A faulty schema is not an error of the model, and the
+    /// server decides in the end.
+    pub(super) fn check(&self, arguments: &Value) -> Result<(), Violation> {
+        self.validator().map_or(Ok(()), |validator| validator.check(arguments))
+    }
+
+    /// Returns the faults of arguments, but no more than `most`.
+    pub(super) fn violations(&self, arguments: &Value, most: usize) -> Vec<Violation> {
+        self.validator().map_or_else(Vec::new, |validator| validator.violations(arguments, most))
+    }
+
+    fn validator(&self) -> Option<&Validator> {
+        let made = || {
+            let unusable = |error: UnusableSchema| {
+                let why = printable(&error.to_string());
+                tracing::debug!("arguments are not validated, because the schema is unusable: {why}");
+            };
+            Validator::new(&self.input_schema).map_err(unusable).ok()
+        };
+        self.validator.get_or_init(made).as_ref()
     }
 }

@@ -3,18 +3,14 @@
 use std::sync::Arc;
 
 use mcp_bindgen_model::Config;
-use mcp_bindgen_runtime::{Annotations, CallOptions, ToolCall, ToolReply};
+use mcp_bindgen_runtime::Annotations;
 use mcp_bindgen_schema::JoinedTools;
 use serde_json::Value;
 
-use super::entry::Joined;
+use super::entry::{Joined, TOOLS};
 use super::error::{ToolsetError, ToolsetFault};
-use super::words::invalid;
 use super::{Entry, Handler, Toolset};
 use crate::provider::Arguments;
-
-/// The group of the tools that a toolset adds itself.
-const TOOLS: &str = "tools";
 
 impl Toolset {
     /// Returns the toolset with the tools of `[tools]` of a configuration. Each joined tool replaces its tools; a model
@@ -86,32 +82,21 @@ impl Toolset {
         }
         Ok(self.with_entries(entries))
     }
+}
 
-    /// Makes a model's call of one of several like tools.
-    pub(super) async fn call_joined(
-        &self,
-        public: &str,
-        joined: &Joined,
-        arguments: Arguments,
-        options: CallOptions,
-        within: Option<&ToolCall>,
-    ) -> ToolReply {
-        let mut arguments = match arguments.object() {
-            Ok(arguments) => arguments,
-            Err(error) => return ToolReply::failure(invalid(public, &error.to_string())),
-        };
-        let server = arguments.shift_remove(&joined.argument);
-        let meant = joined.tools.iter().find(|(name, _)| server.as_ref().and_then(Value::as_str) == Some(name));
-        match meant {
-            Some((_, entry)) => {
-                let entry = entry.clone();
-                Box::pin(async move { self.call(&entry, Value::Object(arguments).into(), options, within).await }).await
-            }
-            None => {
-                let servers: Vec<String> = joined.tools.iter().map(|(server, _)| format!("`{server}`")).collect();
-                let what = format!("expected one of {} at `/{}`", servers.join(", "), joined.argument);
-                ToolReply::failure(invalid(public, &what))
-            }
-        }
+impl Joined {
+    /// Returns the tool that the arguments pick, and its own arguments.
+    ///
+    /// # Errors
+    /// Fails if they pick none, in words.
+    pub(super) fn picked(&self, arguments: Arguments) -> Result<(&Entry, Arguments), String> {
+        let mut arguments = arguments.object().map_err(|error| error.to_string())?;
+        let server = arguments.shift_remove(&self.argument);
+        let picked = self.tools.iter().find(|(name, _)| server.as_ref().and_then(Value::as_str) == Some(name));
+        let (_, entry) = picked.ok_or_else(|| {
+            let servers: Vec<String> = self.tools.iter().map(|(server, _)| format!("`{server}`")).collect();
+            format!("expected one of {} at `/{}`", servers.join(", "), self.argument)
+        })?;
+        Ok((entry, arguments.into()))
     }
 }

@@ -44,7 +44,7 @@ impl Toolset {
 }
 
 /// The calls that a call must not overtake, according to its annotations.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Order {
     /// None.
     Any,
@@ -86,22 +86,16 @@ pub(super) async fn turn<'t>(
             calls.iter().take(place).position(same).unwrap_or(place)
         })
         .collect();
-    let (mut ordered, mut others) = (Vec::new(), Vec::new());
-    let mut of_tools: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    // Calls of one lane are made one after another. A call that may overtake all others has a lane of its own.
+    let mut lanes: BTreeMap<(Order, usize), Vec<_>> = BTreeMap::new();
     for (place, call) in calls.iter().enumerate().filter(|(place, _)| first.get(*place) == Some(place)) {
-        let list = match order_of(call) {
-            Order::OfAll if !call.is_unfinished => &mut ordered,
-            Order::OfTool(tool) if !call.is_unfinished => of_tools.entry(tool).or_default(),
-            _ => {
-                others.push(vec![begin(place, call)]);
-                continue;
-            }
-        };
-        list.push(begin(place, call));
+        let order = if call.is_unfinished { Order::Any } else { order_of(call) };
+        let number = if order == Order::Any { place } else { 0 };
+        lanes.entry((order, number)).or_default().push(begin(place, call));
     }
-    others.extend(of_tools.into_values());
-    let side_by_side = stream::iter(others).map(one_by_one).buffer_unordered(MOST_AT_ONCE).collect::<Vec<_>>();
-    let (mut replies, more) = join(one_by_one(ordered), side_by_side).await;
+    let ordered = lanes.remove(&(Order::OfAll, 0)).unwrap_or_default();
+    let others = stream::iter(lanes.into_values()).map(one_by_one).buffer_unordered(MOST_AT_ONCE).collect::<Vec<_>>();
+    let (mut replies, more) = join(one_by_one(ordered), others).await;
     replies.extend(more.into_iter().flatten());
     let reply_of = |place: &usize| replies.iter().find(|(of, _)| of == place).map(|(_, reply)| reply.clone());
     let answered = calls.iter().zip(&first).filter_map(|(call, first)| Some(call.answered(reply_of(first)?)));

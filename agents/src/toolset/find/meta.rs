@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcp_bindgen_model::{nearest, printable};
 use serde_json::{Map, Value, json};
 
-use super::super::entry::{Function, Running};
+use super::super::entry::{Function, Running, TOOLS};
 use super::super::{Entry, Functions, Handler, Toolset};
 use super::rank::Index;
 use crate::json::bytes;
@@ -15,8 +15,6 @@ use crate::provider::Arguments;
 use crate::text;
 use mcp_bindgen_schema::visible_texts;
 
-/// The group of the tools that a toolset adds itself.
-const TOOLS: &str = "tools";
 const MOST_FOUND: usize = 5;
 /// The limit on the parameters in one search result, in bytes of JSON.
 const MOST_PARAMETERS: usize = 50_000;

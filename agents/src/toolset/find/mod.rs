@@ -16,7 +16,7 @@ use self::meta::{call_tool, find_tools};
 use self::rank::Index;
 use super::error::nearest_names;
 use super::turn::{Order, turn};
-use super::{NameStyle, Toolset};
+use super::{Entry, Handler, NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 
 /// A toolset of which models see only two tools: one that finds the others, and one that calls them. Returned by
@@ -30,10 +30,6 @@ pub struct Deferred {
     listed: Toolset,
     index: Arc<Index>,
     pinned: Arc<BTreeSet<String>>,
-    /// The name of the tool that calls.
-    caller: Arc<str>,
-    /// The name of the tool that finds.
-    finder: Arc<str>,
 }
 
 /// The error of a pattern that matches no tool of the toolset.
@@ -70,14 +66,13 @@ impl Toolset {
     /// ```
     #[must_use]
     pub fn deferred(&self) -> Deferred {
-        let index = Arc::new(Index::of(self.entries()));
-        let [finder, caller] = ["find_tools", "call_tool"].map(|name| Arc::from(free_name(self, name)));
-        Deferred::new(self.clone(), index, BTreeSet::new(), finder, caller)
+        Deferred::new(self.clone(), Arc::new(Index::of(self.entries())), BTreeSet::new())
     }
 }
 
 impl Deferred {
-    fn new(all: Toolset, index: Arc<Index>, mut pinned: BTreeSet<String>, finder: Arc<str>, caller: Arc<str>) -> Self {
+    fn new(all: Toolset, index: Arc<Index>, mut pinned: BTreeSet<String>) -> Self {
+        let [finder, caller] = ["find_tools", "call_tool"].map(|name| free_name(&all, name));
         // The prompt, or a shortened result, asks the model to call them by name.
         let ours = all.entries().iter().filter(|entry| entry.opens_sections() || all.reads_results(entry));
         pinned.extend(ours.map(|entry| entry.public.clone()));
@@ -85,7 +80,7 @@ impl Deferred {
         let kept = all.entries().iter().filter(|entry| pinned.contains(&entry.public)).cloned();
         let listed = meta.into_iter().map(Arc::new).chain(kept).collect();
         let listed = Toolset::of(listed, NameStyle::default(), Arc::default(), all.carried.clone());
-        Self { all, listed, index, pinned: Arc::new(pinned), caller, finder }
+        Self { all, listed, index, pinned: Arc::new(pinned) }
     }
 
     /// Also shows these tools to the model from the start: names in the toolset, or globs.
@@ -103,15 +98,14 @@ impl Deferred {
             }
             pinned.extend(fitting.map(str::to_owned));
         }
-        Ok(Self::new(self.all, self.index, pinned, self.finder, self.caller))
+        Ok(Self::new(self.all, self.index, pinned))
     }
 
     /// Returns the toolset with a value that all its calls carry; see [`Toolset::with_extension`]. The index is
     /// shared.
     #[must_use]
     pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
-        let Self { index, finder, caller, .. } = self.clone();
-        Self::new(self.all.with_extension(value), index, BTreeSet::clone(&self.pinned), finder, caller)
+        Self::new(self.all.with_extension(value), self.index.clone(), BTreeSet::clone(&self.pinned))
     }
 
     /// Returns the tools that the model sees: the two, the pinned ones, and those that open and read sections of its
@@ -152,7 +146,7 @@ impl Deferred {
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {
-            let is_of_the_two = [&*self.finder, &*self.caller].contains(&name);
+            let is_of_the_two = self.all.entry(name).is_none() && self.listed.entry(name).is_some();
             let set = if is_of_the_two { &self.listed } else { &self.all };
             set.dispatch(name, arguments).await
         }
@@ -161,7 +155,9 @@ impl Deferred {
     /// Makes calls like [`Toolset::turn`]. Calls through `call_tool` are ordered like calls of the tool itself.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
         let order = |call: &ModelCall| {
-            let inner = (call.name == *self.caller).then(|| asked(call.arguments.clone()).ok()).flatten();
+            let calls = |entry: &&Arc<Entry>| matches!(entry.handler, Handler::Caller(_));
+            let caller = self.listed.entry(&call.name).filter(calls);
+            let inner = caller.and_then(|_| asked(call.arguments.clone()).ok());
             let name = inner.as_ref().map_or(call.name.as_str(), |asked| asked.name.as_str());
             self.all.entry(name).map_or(Order::Any, |entry| Order::of(entry))
         };
