@@ -10,9 +10,14 @@ pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map
     members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
+/// Returns the text under a key.
+pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str()
+}
+
 /// Returns the name of a listed tool.
 pub(crate) fn name(tool: &Value) -> Option<&str> {
-    tool.get("name")?.as_str()
+    text(tool, "name")
 }
 
 /// Returns the names of listed tools, without those of items that have none.

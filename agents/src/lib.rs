@@ -103,6 +103,6 @@ pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, Tem
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{
-    Cost, Deferred, Definitions, DiagnosticKind, FunctionContext, Functions, NameStyle, NothingPinned, ToolCost,
-    ToolDiagnostic, Toolset, ToolsetBuilder, ToolsetError, ToolsetFault, message_for_model,
+    Cost, Deferred, Definitions, DiagnosticKind, FunctionContext, Functions, NameStyle, ToolCost, ToolDiagnostic,
+    Toolset, ToolsetBuilder, ToolsetError, ToolsetFault, message_for_model,
 };

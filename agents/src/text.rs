@@ -3,14 +3,14 @@
 use mcp_bindgen_model::visible;
 
 /// The longest first sentence that is shown of a description, in characters.
-pub(crate) const SENTENCE_AT_MOST: usize = 200;
+const SENTENCE_AT_MOST: usize = 200;
 /// The number of characters of a text that are searched for a line to show.
 const LOOKED_AT: usize = 4_000;
 
 /// Returns the first sentence of a description in one line of at most 200 characters without markup; see [`unmarked`].
 /// A cut is shown as `…`.
 pub(crate) fn sentence(text: &str) -> String {
-    unmarked(&first_sentence(head(text), SENTENCE_AT_MOST))
+    unmarked(&first_sentence(head(text)))
 }
 
 /// Returns a name or another short text in one line without markup.
@@ -84,15 +84,15 @@ fn is_break(character: char) -> bool {
     matches!(character, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns the first sentence of a description in one line of at most `at_most` characters. The line begins no heading,
-/// quotation or list.
-pub(crate) fn first_sentence(text: &str, at_most: usize) -> String {
+/// Returns the first sentence of a description in one line of limited length. The line begins no heading, quotation or
+/// list.
+fn first_sentence(text: &str) -> String {
     let plain = plain(text);
     let paragraph: Vec<&str> = plain.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let line = line(&paragraph.join(" "));
     let line = inner(&line);
     let sentence = sentence_end(line).and_then(|end| line.get(..end)).unwrap_or(line);
-    shortened(sentence, at_most)
+    shortened(sentence, SENTENCE_AT_MOST)
 }
 
 /// Returns the end of the first sentence. Abbreviations contain a full stop, or continue in lower case.
@@ -194,7 +194,7 @@ mod tests {
             ("", ""),
             ("###", ""),
         ] {
-            assert_eq!(first_sentence(text, 200), first, "{text:?}");
+            assert_eq!(first_sentence(text), first, "{text:?}");
         }
     }
 

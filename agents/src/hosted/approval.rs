@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use crate::json::text;
+
 /// A call that OpenAI's own MCP client makes only after approval: an `mcp_approval_request` item of a response.
 /// `Debug` omits the arguments.
 ///
@@ -48,10 +50,7 @@ impl HostedApproval {
     #[must_use]
     pub fn asked(response: &Value) -> Vec<Self> {
         let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
-        items
-            .filter(|item| item.get("type").and_then(Value::as_str) == Some("mcp_approval_request"))
-            .filter_map(read)
-            .collect()
+        items.filter(|item| text(item, "type") == Some("mcp_approval_request")).filter_map(read).collect()
     }
 
     /// Returns the item for the next request's `input` that approves the call.
@@ -68,7 +67,7 @@ impl HostedApproval {
 }
 
 fn read(item: &Value) -> Option<HostedApproval> {
-    let text = |key: &str| item.get(key)?.as_str().map(str::to_owned);
+    let text = |key| text(item, key).map(str::to_owned);
     let arguments = match item.get("arguments") {
         Some(Value::String(text)) if text.trim().is_empty() => json!({}),
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),

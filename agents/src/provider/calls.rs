@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Answered, Arguments};
+use crate::json;
 use mcp_bindgen_runtime::ToolReply;
 
 /// A call that a model requests.
@@ -111,7 +112,7 @@ pub(super) fn calls_among(items: &[Value], call: impl Fn(&Value) -> Option<(Mode
 }
 
 pub(crate) fn text(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    json::text(value, key).unwrap_or_default().to_owned()
 }
 
 /// Returns the arguments under a key; a missing key means no arguments.

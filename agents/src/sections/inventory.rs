@@ -7,7 +7,7 @@ use mcp_bindgen_schema::names::PrefixedNames;
 use serde_json::{Map, Value, json};
 
 use super::server::{SectionServer, selects};
-use crate::json::name;
+use crate::json::{name, text};
 use crate::text::{plain, quotable_name, sentence, unmarked};
 
 /// The variables of an inventory's template.
@@ -108,7 +108,6 @@ fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let handle = server.handle();
     let listed = handle.listed()?;
     let bound = handle.bound.map(|spec| spec.tools).unwrap_or_default();
-    let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
     let selected = listed.iter().filter_map(|tool| Some((tool, name(tool)?)));
     let selected: Vec<(&Value, &str)> = selected.filter(|(_, name)| handle.allows(name)).collect();
     let wires: Vec<&str> = selected.iter().map(|(_, name)| *name).collect();
@@ -116,10 +115,9 @@ fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let of_tool = |((tool, wire), name): (&(&Value, &str), String)| {
         let is_offered = admitted.admits(server.name(), wire) && selects(server.selection(), wire);
         let bound = bound.iter().find(|bound| bound.name == *wire);
-        let viewed = handle.configured().and_then(|config| config.views.get(*wire)?.description.clone());
-        let declared = || bound.map_or_else(|| text(tool, "description"), |bound| bound.description.map(str::to_owned));
-        let description = viewed.or_else(declared);
-        let sentence = sentence(description.as_deref().unwrap_or_default());
+        let viewed = handle.configured().and_then(|config| config.views.get(*wire)?.description.as_deref());
+        let declared = bound.map_or_else(|| text(tool, "description"), |bound| bound.description);
+        let sentence = sentence(viewed.or(declared).unwrap_or_default());
         is_offered.then(|| Line { name: quotable_name(&name), sentence })
     };
     Some(selected.iter().zip(names).filter_map(of_tool).collect())

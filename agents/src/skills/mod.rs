@@ -10,6 +10,7 @@ use mcp_bindgen_schema::same;
 use serde_json::{Map, Value};
 
 pub use self::error::SkillError;
+use crate::json::text;
 
 /// The file of a skill that every skill has.
 const MAIN: &str = "SKILL.md";
@@ -99,9 +100,8 @@ impl Skill {
     /// # Errors
     /// Fails if it is invalid, or larger than the limits: why.
     fn from_entry(server: &str, entry: &Value) -> Result<Self, String> {
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let uri = text(entry, "uri").ok_or("it has no `uri`")?;
-        let of = |what: &str| format!("`{}` {what}", mcp_bindgen_model::printable(&uri));
+        let of = |what: &str| format!("`{}` {what}", mcp_bindgen_model::printable(uri));
         let frontmatter = entry.get("frontmatter").ok_or_else(|| of("has no `frontmatter`"))?;
         let name = text(frontmatter, "name").ok_or_else(|| of("has no name"))?;
         let description = text(frontmatter, "description").ok_or_else(|| of("has no description"))?;
@@ -114,11 +114,12 @@ impl Skill {
         }
         let files = match entry.get("resources") {
             Some(Value::String(word)) if word == "dynamic" => None,
-            Some(Value::Array(files)) => Some(files_of(files, &uri, root).map_err(|why| of(&why))?),
+            Some(Value::Array(files)) => Some(files_of(files, uri, root).map_err(|why| of(&why))?),
             _ => return Err(of("has neither `resources` nor `\"dynamic\"`")),
         };
         let frontmatter = frontmatter.as_object().cloned().unwrap_or_default();
-        Ok(Self { server: server.to_owned(), uri, name, description, frontmatter, files })
+        let (server, uri) = (server.to_owned(), uri.to_owned());
+        Ok(Self { server, uri, name: name.to_owned(), description: description.to_owned(), frontmatter, files })
     }
 
     /// Returns its path on the server: its URI without `skill://` and `/SKILL.md`. Unlike its name, it is unique.
@@ -184,11 +185,11 @@ fn files_of(files: &[Value], main: &str, root: &str) -> Result<Vec<SkillFile>, S
         return Err(format!("has {} files; at most {MOST_FILES} are supported", files.len()));
     }
     let file = |file: &Value| {
-        let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (uri, digest, size) = (text("uri")?, text("digest")?, file.get("size")?.as_u64()?);
+        let (uri, digest, size) = (text(file, "uri")?, text(file, "digest")?, file.get("size")?.as_u64()?);
         let hex = digest.strip_prefix("sha256:")?;
         let is_digest = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        (is_digest && uri.starts_with(root)).then_some(SkillFile { uri, digest, size })
+        let file = SkillFile { uri: uri.to_owned(), digest: digest.to_owned(), size };
+        (is_digest && uri.starts_with(root)).then_some(file)
     };
     let files: Option<Vec<SkillFile>> = files.iter().map(file).collect();
     let files = files.ok_or("has a file without a valid `uri`, `digest` or `size`")?;

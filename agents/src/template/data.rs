@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
-use serde_json::{Number, Value as Json};
+use minijinja::value::{Enumerator, Object, ObjectRepr, Serde, Value, ValueKind};
+use serde_json::Value as Json;
 
 /// The depth limit of `serde_json` for text.
 pub(super) const DEEPEST: usize = 128;
@@ -19,19 +19,11 @@ struct Data {
 
 /// The text that a list or an object prints as.
 #[derive(Clone, Debug)]
-enum Text {
-    /// It was read from this text: an argument is the text, or else the data.
-    Source(Arc<str>),
-    /// A result had this text beside the data: an argument is the data, or else the text.
-    Beside(Arc<str>),
-}
-
-impl Text {
-    fn as_str(&self) -> &Arc<str> {
-        match self {
-            Self::Source(text) | Self::Beside(text) => text,
-        }
-    }
+struct Text {
+    text: Arc<str>,
+    /// The form in which an argument is the text: the first one if the data was read from it, the other one if a result
+    /// had it beside the data.
+    form: Wanted,
 }
 
 /// The wanted form of a value that is both data and text.
@@ -72,13 +64,10 @@ pub(super) fn of_json(json: Json) -> Option<Value> {
 }
 
 fn within(json: Json, depth: usize) -> Option<Value> {
-    Some(match json {
-        Json::Null => Value::from(()),
-        Json::Bool(is_so) => Value::from(is_so),
-        Json::Number(number) => of_number(&number),
-        Json::String(text) => Value::from(text),
-        Json::Array(_) | Json::Object(_) => Data::of(form(json, depth)?, None),
-    })
+    match json {
+        Json::Array(_) | Json::Object(_) => Some(Data::of(form(json, depth)?, None)),
+        scalar => Some(Value::from(Serde(&scalar))),
+    }
 }
 
 /// Returns the form of a list or an object.
@@ -96,21 +85,12 @@ fn form(json: Json, depth: usize) -> Option<Form> {
     }
 }
 
-fn of_number(number: &Number) -> Value {
-    match (number.as_i64(), number.as_u64()) {
-        (Some(integer), _) => Value::from(integer),
-        (None, Some(integer)) => Value::from(integer),
-        // A number of JSON is one of these three.
-        (None, None) => Value::from(number.as_f64().unwrap_or_default()),
-    }
-}
-
 /// Returns a text. That of a JSON object or list can be walked as such, and prints as it came.
 pub(super) fn of_text(text: String) -> Value {
     let may_be_walked = text.trim_start().starts_with(['{', '[']);
     let json = may_be_walked.then(|| serde_json::from_str(&text).ok()).flatten();
     match json.and_then(|json| form(json, DEEPEST)) {
-        Some(form) => Data::of(form, Some(Text::Source(text.into()))),
+        Some(form) => Data::of(form, Some(Text { text: text.into(), form: Wanted::First })),
         None => Value::from(text),
     }
 }
@@ -128,7 +108,9 @@ pub(super) fn of_result(json: Json, text: String) -> Option<Value> {
         None => text,
     };
     match json {
-        Json::Array(_) | Json::Object(_) => Some(Data::of(form(json, DEEPEST)?, Some(Text::Beside(text.into())))),
+        Json::Array(_) | Json::Object(_) => {
+            Some(Data::of(form(json, DEEPEST)?, Some(Text { text: text.into(), form: Wanted::Other })))
+        }
         other => of_json(other),
     }
 }
@@ -145,8 +127,7 @@ fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJs
     };
     if let Some(data) = value.downcast_object_ref::<Data>() {
         return match (&data.text, &data.form) {
-            (Some(Text::Source(text)), _) if wanted == Wanted::First => Ok(Json::String(text.to_string())),
-            (Some(Text::Beside(text)), _) if wanted == Wanted::Other => Ok(Json::String(text.to_string())),
+            (Some(Text { text, form }), _) if wanted == *form => Ok(Json::String(text.to_string())),
             (_, Form::List(items)) => items.iter().map(within).collect(),
             (_, Form::Object { members, .. }) => {
                 members.iter().map(|(key, value)| Ok((key.to_string(), within(value)?))).collect()
@@ -155,12 +136,12 @@ fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJs
     }
     match value.kind() {
         ValueKind::Undefined => Err(NoJson::Undefined),
-        ValueKind::None => Ok(Json::Null),
-        ValueKind::Bool => Ok(Json::Bool(value.is_true())),
-        ValueKind::Number => {
-            number(value).map(Json::Number).ok_or(NoJson::Other("a number that JSON cannot represent"))
-        }
-        ValueKind::String => Ok(Json::String(value.as_str().unwrap_or_default().to_owned())),
+        ValueKind::Number => match serde_json::to_value(value) {
+            Ok(number @ Json::Number(_)) => Ok(number),
+            _ => Err(NoJson::Other("a number that JSON cannot represent")),
+        },
+        // JSON has each of these.
+        ValueKind::None | ValueKind::Bool | ValueKind::String => Ok(serde_json::to_value(value).unwrap_or_default()),
         ValueKind::Seq | ValueKind::Iterable => {
             let items = value.try_iter().map_err(|_| NoJson::Other("a value that is not iterable"))?;
             items.map(|item| within(&item)).collect()
@@ -176,16 +157,6 @@ fn json_within(value: &Value, wanted: Wanted, depth: usize) -> Result<Json, NoJs
         ValueKind::Bytes => Err(NoJson::Other("bytes")),
         _ => Err(NoJson::Other("a function or a similar value")),
     }
-}
-
-fn number(value: &Value) -> Option<Number> {
-    if value.is_integer() {
-        return match value.as_i64() {
-            Some(integer) => Some(integer.into()),
-            None => u64::try_from(value.clone()).ok().map(Number::from),
-        };
-    }
-    f64::try_from(value.clone()).ok().and_then(Number::from_f64)
 }
 
 /// Estimates the size in bytes.
@@ -223,7 +194,7 @@ pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
         return Ok(text.to_owned());
     }
     if let Some(text) = value.downcast_object_ref::<Data>().and_then(|data| data.text.as_ref()) {
-        return Ok(text.as_str().to_string());
+        return Ok(text.text.to_string());
     }
     match to_json(value, Wanted::First) {
         Ok(Json::String(text)) => Ok(text),
@@ -263,7 +234,7 @@ impl Object for Data {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.text, to_json(&Value::from_dyn_object(self.clone()), Wanted::First)) {
-            (Some(text), _) => f.write_str(text.as_str()),
+            (Some(text), _) => f.write_str(&text.text),
             (None, Ok(json)) => write!(f, "{json}"),
             (None, Err(_)) => Err(fmt::Error),
         }

@@ -182,8 +182,7 @@ impl Pass {
             .filled(&values, &|bytes| self.prints(bytes).is_ok())
             .map_err(|unfilled| self.unfilled(slot, unfilled))?;
         if let Some(message) = self.misnamed(slot, &filled.variable) {
-            self.seen().missing = Some((slot.place, message.clone()));
-            return Err(Error::new(ErrorKind::InvalidOperation, message));
+            return Err(self.fails(Some(slot.place), ErrorKind::InvalidOperation, message.to_owned()));
         }
         let prompt = match slot.kind {
             Kind::Completion(_) => String::from_utf8_lossy(&self.seen().text).into_owned(),
@@ -199,16 +198,14 @@ impl Pass {
     }
 
     /// Returns the problem of a name with expressions, which may come from untrusted values.
-    fn misnamed(&self, slot: &Slot, name: &str) -> Option<String> {
+    fn misnamed(&self, slot: &Slot, name: &str) -> Option<&'static str> {
         if slot.name.is_some() {
             return None;
         }
         if !is_variable(name) || name.starts_with(RESERVED) {
-            let what = "the name of this result is invalid: use letters, digits and `_`";
-            return Some(what.to_owned());
+            return Some("the name of this result is invalid: use letters, digits and `_`");
         }
-        let is_taken = self.taken.contains(name);
-        is_taken.then(|| "the name of this result is already used: start it with another word".to_owned())
+        self.taken.contains(name).then_some("the name of this result is already used: start it with another word")
     }
 
     fn unfilled(&self, slot: &Slot, unfilled: Unfilled) -> Error {
@@ -219,7 +216,12 @@ impl Pass {
             NoJson::TooMuch => (ErrorKind::WriteFailure, OUTPUT_LIMIT.to_owned()),
             NoJson::Other(what) => (ErrorKind::InvalidOperation, format!("`{code}` is {what}, which has no JSON form")),
         };
-        self.seen().missing = dynamic.map(|dynamic| (dynamic.place, what.clone()));
+        self.fails(dynamic.map(|dynamic| dynamic.place), kind, what)
+    }
+
+    /// Keeps the position of an error, which minijinja's own errors do not have.
+    fn fails(&self, place: Option<Place>, kind: ErrorKind, what: String) -> Error {
+        self.seen().missing = place.map(|place| (place, what.clone()));
         Error::new(kind, what)
     }
 

@@ -1,28 +1,25 @@
 //! The data that a program attaches to every call of a set.
 
-use std::any::{Any, TypeId};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::any::Any;
 
 use mcp_bindgen_runtime::ToolCall;
+use serde_json::Map;
 
 use super::Toolset;
 use super::results::Results;
 
-type Attach = dyn Fn(ToolCall) -> ToolCall + Send + Sync;
-
 /// Values for calls, one of each type, and the limit of results.
 #[derive(Clone, Default)]
 pub(super) struct Carried {
-    values: Arc<BTreeMap<TypeId, Arc<Attach>>>,
+    /// A call that is never made, with the values.
+    values: Option<ToolCall>,
     results: Option<Results>,
 }
 
 impl Carried {
     fn with<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
-        let mut all = BTreeMap::clone(&self.values);
-        all.insert(TypeId::of::<T>(), Arc::new(move |call: ToolCall| call.with_extension(value.clone())));
-        Self { values: Arc::new(all), results: self.results.clone() }
+        let values = self.values.clone().unwrap_or_else(|| ToolCall::new("", "", Map::new()));
+        Self { values: Some(values.with_extension(value)), ..self.clone() }
     }
 
     pub(super) fn with_results(&self, results: Results) -> Self {
@@ -34,7 +31,10 @@ impl Carried {
     }
 
     pub(super) fn attached(&self, call: ToolCall) -> ToolCall {
-        self.values.values().fold(call, |call, attach| attach(call))
+        match &self.values {
+            Some(values) => call.with_extensions_of(values),
+            None => call,
+        }
     }
 }
 

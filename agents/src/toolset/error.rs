@@ -121,7 +121,7 @@ impl ToolsetFault {
     }
 }
 
-pub(super) fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+fn nearest_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     nearest(name, known).into_iter().map(str::to_owned).collect()
 }
 

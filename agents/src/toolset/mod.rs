@@ -45,7 +45,7 @@ pub use definitions::Definitions;
 pub(crate) use dispatch::NoResult;
 pub(crate) use entry::{Entry, Function, Handler, Output, Running, ServerFunction, with_state};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
-pub use find::{Deferred, NothingPinned};
+pub use find::Deferred;
 pub(crate) use function::{schema_of, typed};
 pub use functions::Functions;
 pub use names::NameStyle;

@@ -214,7 +214,7 @@ impl ToolsetBuilder {
         let server: Arc<str> = server.into();
         let mut listed: BTreeMap<&str, &Value> = BTreeMap::new();
         for tool in tools {
-            let named = tool.get("name").and_then(Value::as_str);
+            let named = json::name(tool);
             let why = match named {
                 Some(name) if !listed.contains_key(name) => {
                     listed.insert(name, tool);
@@ -239,13 +239,12 @@ impl ToolsetBuilder {
                     continue;
                 }
             };
-            let text = |key: &str| tool.get(key).and_then(Value::as_str);
             let hints = tool.get("annotations");
-            let title = text("title").or_else(|| hints?.get("title")?.as_str());
+            let title = json::text(&tool, "title").or_else(|| json::text(hints?, "title"));
             let schema = tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }));
             self.entries.push(Entry {
                 title: title.map(Arc::from),
-                description: text("description").map(Arc::from),
+                description: json::text(&tool, "description").map(Arc::from),
                 annotations: hints.map(Annotations::listed).unwrap_or_default(),
                 view: view.cloned().map(Arc::new),
                 answers: Answers::of(tool.get("outputSchema").cloned()),

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(super) use self::meta::{Asked, asked, free_name, reading};
 use self::meta::{call_tool, find_tools};
 use self::rank::Index;
-use super::error::nearest_names;
+use super::error::{ToolsetError, ToolsetFault};
 use super::turn::{Order, turn};
 use super::{Entry, Handler, NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
@@ -32,21 +32,6 @@ pub struct Deferred {
     pinned: Arc<BTreeSet<String>>,
 }
 
-/// The error of a pattern that matches no tool of the toolset.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no tool of this set matches `{pattern}`{}", meant(.nearest))]
-#[non_exhaustive]
-pub struct NothingPinned {
-    /// The pattern.
-    pub pattern: String,
-    /// The most similar names.
-    pub nearest: Vec<String>,
-}
-
-fn meant(nearest: &[String]) -> String {
-    nearest.first().map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
-}
-
 impl Toolset {
     /// Hides the tools behind two, `find_tools` and `call_tool`, if there are too many for a context: the definitions
     /// have the same size for ten tools and for a thousand.
@@ -57,7 +42,7 @@ impl Toolset {
     /// with one of these names, a `_` is appended to them.
     ///
     /// ```
-    /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) -> Result<(), mcp_bindgen_agents::NothingPinned> {
+    /// # async fn run(toolset: &mcp_bindgen_agents::Toolset) -> Result<(), mcp_bindgen_agents::ToolsetError> {
     /// let deferred = toolset.deferred().pinned(["files_read"])?;
     /// let found = deferred.dispatch("find_tools", r#"{"query": "close an issue"}"#).await;
     /// println!("{}", found.message);
@@ -87,14 +72,13 @@ impl Deferred {
     ///
     /// # Errors
     /// Fails if a pattern matches no tool.
-    pub fn pinned<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self, NothingPinned> {
+    pub fn pinned<P: AsRef<str>>(self, patterns: impl IntoIterator<Item = P>) -> Result<Self, ToolsetError> {
         let mut pinned = BTreeSet::clone(&self.pinned);
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let mut fitting = self.all.public_names().filter(|name| matches_glob(pattern, name)).peekable();
             if fitting.peek().is_none() {
-                let nearest = nearest_names(pattern, self.all.public_names());
-                return Err(NothingPinned { pattern: pattern.to_owned(), nearest });
+                return Err(ToolsetFault::no_such_pattern(pattern, self.all.public_names()).into());
             }
             pinned.extend(fitting.map(str::to_owned));
         }

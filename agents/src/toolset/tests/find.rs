@@ -154,7 +154,7 @@ async fn deferred_list_contains_search_call_and_pinned_tools() {
         ["find_tools", "call_tool", "git_merge_pull_request", "fs_read_file", "fs_removeDirectory"]
     );
     let error = deferred.clone().pinned(["fs_read_fiel"]).expect_err("there is none");
-    assert!(error.to_string().contains("did you mean `fs_read_file`?"), "{error}");
+    assert!(error.to_string().contains("was `fs_read_file` meant?"), "{error}");
     let definitions = vec![json!({"name": "fs_read_file"}), json!({"name": "git_list_pull_requests"})];
     let searched = pinned.searched_by(Provider::Anthropic, definitions).expect("it searches");
     assert_eq!((&searched[1]["defer_loading"], &searched[2]["defer_loading"]), (&Value::Null, &json!(true)));
