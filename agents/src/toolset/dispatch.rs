@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::context::Through;
 use super::find::{Asked, asked};
 use super::functions::contained;
+use super::places::Places;
 use super::words::{at, broken, invalid, message_for_model, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::json::names;
@@ -292,9 +293,9 @@ fn mended(
     violation: &Violation,
     check: impl Fn(&Value) -> Result<(), Violation>,
 ) -> Option<Value> {
-    let (mut mended, mut violation) = (arguments.clone(), violation.clone());
+    let (mut mended, mut violation, places) = (arguments.clone(), violation.clone(), Places::of(schema));
     for _ in 0..MOST_MENDED {
-        if !mend::mend_case(schema, &mut mended, &violation) {
+        if !mend::mend_case(&places, &mut mended, &violation) {
             return None;
         }
         match check(&mended) {

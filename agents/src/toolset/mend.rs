@@ -6,7 +6,7 @@ use mcp_bindgen_model::{nearest, pointer_segment, printable};
 use mcp_bindgen_runtime::validate::Violation;
 use serde_json::Value;
 
-use super::places::{Places, named_properties, named_values};
+use super::places::Places;
 
 /// Longer names and values are no slips of the pen.
 const LONGEST: usize = 200;
@@ -18,12 +18,12 @@ const MOST_CANDIDATES: usize = 1000;
 
 /// Corrects the case of a string that otherwise equals exactly one named value of the schema. Models in strict mode may
 /// still change the case, and the meaning is clear. A valid string is unchanged.
-pub(super) fn mend_case(schema: &Value, arguments: &mut Value, violation: &Violation) -> bool {
+pub(super) fn mend_case(places: &Places, arguments: &mut Value, violation: &Violation) -> bool {
     let Some(Value::String(text)) = arguments.pointer_mut(&violation.pointer) else { return false };
     if text.len() > LONGEST {
         return false;
     }
-    let named = named_values(&Places::of(schema).at(&violation.pointer));
+    let named = places.values(&violation.pointer);
     let folded = text.to_lowercase();
     let mut alike = named.into_iter().filter(|named| named.to_lowercase() == folded);
     match (alike.next(), alike.next()) {
@@ -37,7 +37,7 @@ pub(super) fn mend_case(schema: &Value, arguments: &mut Value, violation: &Viola
 
 /// Describes the places of violations, and the nearest names: all that a model needs to mend its call.
 pub(super) fn explained(schema: &Value, arguments: &Value, violations: &[Violation]) -> String {
-    let places = Places::of(schema);
+    let places = &Places::of(schema);
     let mut known = HashSet::new();
     let mut said = Vec::new();
     for violation in violations {
@@ -55,25 +55,26 @@ pub(super) fn explained(schema: &Value, arguments: &Value, violations: &[Violati
     }
     let mut said = said.join("; also: ");
     if violations.iter().any(|violation| violation.pointer.is_empty()) {
-        said.push_str(&parameters(schema, places));
+        said.push_str(&parameters(places));
     }
     said
 }
 
-fn near_values(places: Places<'_>, arguments: &Value, violation: &Violation) -> Vec<String> {
+fn near_values(places: &Places, arguments: &Value, violation: &Violation) -> Vec<String> {
     let Some(Value::String(text)) = arguments.pointer(&violation.pointer) else { return Vec::new() };
     if text.len() > LONGEST {
         return Vec::new();
     }
-    let named = named_values(&places.at(&violation.pointer));
+    let named = places.values(&violation.pointer);
     let near = nearest(text, named.into_iter().take(MOST_CANDIDATES));
     near.first().map(|near| format!("was `{}` meant?", printable(near))).into_iter().collect()
 }
 
 /// Suggests, for each undeclared property, the most similar declared one that is missing.
-fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<String> {
+fn near_properties(places: &Places, arguments: &Value, pointer: &str) -> Vec<String> {
     let Some(Value::Object(fields)) = arguments.pointer(pointer) else { return Vec::new() };
-    let declared = named_properties(&places.at(pointer));
+    let declared = places.properties(pointer).into_iter().map(|(name, _)| name);
+    let declared: Vec<&str> = declared.collect();
     let missing = declared.iter().copied().filter(|name| !fields.contains_key(*name));
     let missing: Vec<&str> = missing.take(MOST_CANDIDATES).collect();
     let declared: HashSet<&str> = declared.into_iter().collect();
@@ -91,21 +92,17 @@ fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<
 }
 
 /// Returns the tool's parameters, for a model that has mistaken it for another.
-fn parameters(schema: &Value, places: Places<'_>) -> String {
-    let names = named_properties(&places.whole());
-    if names.is_empty() {
+fn parameters(places: &Places) -> String {
+    let properties = places.properties("");
+    if properties.is_empty() {
         return "; the tool has no parameters".to_owned();
     }
-    let is_required = |name: &str| {
-        let required = schema.get("required").and_then(Value::as_array);
-        required.is_some_and(|required| required.iter().any(|required| required == name))
-    };
-    let shown = names.iter().take(MOST_PARAMETERS).map(|name| {
-        let mark = if is_required(name) { " (required)" } else { "" };
+    let shown = properties.iter().take(MOST_PARAMETERS).map(|(name, is_required)| {
+        let mark = if *is_required { " (required)" } else { "" };
         format!("`{}`{mark}", printable(name))
     });
     let shown: Vec<String> = shown.collect();
-    let more = names.len().saturating_sub(MOST_PARAMETERS);
+    let more = properties.len().saturating_sub(MOST_PARAMETERS);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("; the parameters are {}{more}", shown.join(", "))
 }
@@ -172,7 +169,7 @@ mod tests {
         let mended = |mut arguments: Value| {
             let violation =
                 Validator::new(&schema()).expect("it compiles").check(&arguments).expect_err("it does not fit");
-            mend_case(&schema(), &mut arguments, &violation).then_some(arguments)
+            mend_case(&Places::of(&schema()), &mut arguments, &violation).then_some(arguments)
         };
         assert_eq!(mended(json!({"title": "t", "state": "OPEN"})), Some(json!({"title": "t", "state": "open"})));
         let label = mended(json!({"title": "t", "labels": ["BUG", "bug"]}));
