@@ -224,32 +224,24 @@ fn cleaned(text: &str) -> String {
 
 /// Leaves as much of the texts as `most` characters, and says how much there was.
 pub(super) fn capped(parts: &mut Vec<Part>, most: usize) {
-    let mut room = most;
-    let (mut total, mut last_kept) = (0, None);
-    for (place, part) in parts.iter_mut().enumerate() {
+    let (mut room, mut total) = (most, 0);
+    for part in parts.iter_mut() {
         let Part::Text(text) = part else { continue };
         let length = text.chars().count();
-        total += length;
-        if length > room {
-            let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
-            text.truncate(end);
-        }
-        if room > 0 || last_kept.is_none() {
-            last_kept = Some(place);
-        }
+        let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
+        text.truncate(end);
         room = room.saturating_sub(length);
+        total += length;
     }
     if total <= most {
         return;
     }
-    let note = format!("[cut: {} of {total} characters left out]", total - most);
-    if let Some(Part::Text(text)) = last_kept.and_then(|place| parts.get_mut(place)) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&note);
-    }
     parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+    let note = format!("[cut: {} of {total} characters left out]", total - most);
+    match parts.iter_mut().rev().find(|part| part.is_text()) {
+        Some(Part::Text(text)) => text.push_str(&format!("\n{note}")),
+        _ => parts.push(Part::Text(note)),
+    }
 }
 
 #[cfg(test)]

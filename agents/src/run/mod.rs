@@ -129,15 +129,14 @@ impl<'m, M: Model> Run<'m, M> {
         let provider = self.model.provider();
         let format = provider.format();
         for turns in 1..=self.most_turns {
-            let offered = match self.tools.offer(provider).await {
+            let (text, definitions) = match self.tools.offer(provider).await {
                 Ok(offered) => offered,
                 Err(error) => return Err(RunError::Tools { error, messages }),
             };
-            let texts: Vec<&str> =
-                self.instructions.iter().map(String::as_str).chain(offered.text.as_deref()).collect();
+            let texts: Vec<&str> = self.instructions.iter().map(String::as_str).chain(text.as_deref()).collect();
             let system = Some(texts.join("\n\n")).filter(|text| !text.is_empty());
-            let mut request = format.request(system.as_deref(), &messages, offered.definitions.tools);
-            if let Some(mode) = offered.definitions.mode {
+            let mut request = format.request(system.as_deref(), &messages, definitions.tools);
+            if let Some(mode) = definitions.mode {
                 request.insert("toolConfig".to_owned(), json!({ "functionCallingConfig": { "mode": mode } }));
             }
             let reply = match self.model.reply(request, Reply::new(provider, self.listener.clone())).await {

@@ -23,12 +23,6 @@ struct Turning {
     rendered: Option<(crate::RenderedPrompt, Toolset)>,
 }
 
-/// The instructions and tools of one request.
-pub(super) struct Turn {
-    pub(super) text: Option<String>,
-    pub(super) definitions: Definitions,
-}
-
 impl RunTools {
     /// Uses the tools and the text of a prompt. The prompt is rendered for each turn, with the sections that the model
     /// has opened. Servers without a list of tools are omitted, as in
@@ -45,19 +39,23 @@ impl RunTools {
         Self(Kind::Prompt(Box::new(Turning { base: Some(base), prompt, params, state, rendered: None })))
     }
 
-    pub(super) async fn offer(&mut self, provider: Provider) -> Result<Turn, Box<dyn Error + Send + Sync>> {
+    /// Returns the text and the tools of the next request.
+    pub(super) async fn offer(
+        &mut self,
+        provider: Provider,
+    ) -> Result<(Option<String>, Definitions), Box<dyn Error + Send + Sync>> {
         Ok(match &mut self.0 {
-            Kind::Toolset(toolset) => Turn { text: None, definitions: toolset.definitions(provider) },
-            Kind::Deferred(deferred) => Turn { text: None, definitions: deferred.listed().definitions(provider) },
+            Kind::Toolset(toolset) => (None, toolset.definitions(provider)),
+            Kind::Deferred(deferred) => (None, deferred.listed().definitions(provider)),
             Kind::Prompt(turning) => {
                 let rendered = turning.prompt.render(&turning.params, &turning.state)?;
                 let (toolset, _) = match &turning.base {
                     Some(base) => rendered.toolset_on(base).await?,
                     None => rendered.toolset().await?,
                 };
-                let turn = Turn { text: Some(rendered.text().to_owned()), definitions: toolset.definitions(provider) };
+                let (text, definitions) = (rendered.text().to_owned(), toolset.definitions(provider));
                 turning.rendered = Some((rendered, toolset));
-                turn
+                (Some(text), definitions)
             }
         })
     }

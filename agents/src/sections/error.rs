@@ -3,9 +3,17 @@
 use std::fmt;
 
 /// The error of building a prompt, with all problems of its sections.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", listed(.problems))]
 pub struct PromptError {
     problems: Vec<String>,
+}
+
+fn listed(problems: &[String]) -> String {
+    match problems {
+        [only] => only.clone(),
+        all => format!("{} problems in the sections\n- {}", all.len(), all.join("\n- ")),
+    }
 }
 
 impl PromptError {
@@ -19,20 +27,6 @@ impl PromptError {
         &self.problems
     }
 }
-
-impl fmt::Display for PromptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.problems.as_slice() {
-            [only] => f.write_str(only),
-            all => {
-                write!(f, "{} problems in the sections", all.len())?;
-                all.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
-            }
-        }
-    }
-}
-
-impl std::error::Error for PromptError {}
 
 /// The error of rendering a prompt. It never contains values of parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

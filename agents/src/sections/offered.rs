@@ -1,6 +1,6 @@
 //! The servers and tools of the sections that are shown.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::function::SectionTool;
 use super::inventory::Admitted;
 use super::placed::Inner;
 use super::section::Declared;
-use super::server::{Handle, Layering, SectionServer};
+use super::server::{Handle, SectionServer};
 use super::state::Visibility;
 use super::view::{Seen, View};
 
@@ -34,6 +34,8 @@ pub struct RenderedServer {
     pub(super) handle: Arc<Handle>,
     pub(super) caller: Arc<dyn DynCallTool>,
     section: String,
+    /// The sections whose layers are around it.
+    governors: BTreeSet<usize>,
 }
 
 /// A tool that belongs to no server: a function of an open section, or a tool that opens sections.
@@ -83,23 +85,9 @@ impl RenderedTool {
     }
 }
 
-/// A server that is used, and the sections that declare it.
-pub(super) struct Chosen {
-    handle: Arc<Handle>,
-    section: String,
-    governors: BTreeMap<usize, Vec<Layering>>,
-}
-
-impl Chosen {
-    pub(super) fn rendered(self, inner: &Inner) -> RenderedServer {
-        let caller = inner.governed(&self.handle, &self.governors);
-        RenderedServer { caller, handle: self.handle, section: self.section }
-    }
-}
-
 #[derive(Default)]
 pub(super) struct Offered {
-    pub(super) servers: Vec<Chosen>,
+    pub(super) servers: Vec<RenderedServer>,
     /// Each with the call of `open_sections` by which it came.
     pub(super) order: Vec<(usize, Offer)>,
     pub(super) warnings: Vec<PromptWarning>,
@@ -125,6 +113,9 @@ impl Offered {
             }
         }
         offered.order.sort_by_key(|(since, _)| *since);
+        for server in &mut offered.servers {
+            server.caller = view.inner.governed(&server.handle, &server.governors);
+        }
         Ok(offered)
     }
 
@@ -174,12 +165,13 @@ impl Offered {
             }
             None => {
                 let (handle, section) = (server.handle(), node.path.clone());
-                self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
+                let caller = handle.caller.clone();
+                self.servers.push(RenderedServer { handle, caller, section, governors: BTreeSet::new() });
                 self.servers.len() - 1
             }
         };
         if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
-            chosen.governors.insert(node.index, node.parts.layers.clone());
+            chosen.governors.insert(node.index);
         }
         Ok(Some(index))
     }
@@ -187,8 +179,7 @@ impl Offered {
 
 /// Returns the callable tools of servers, given the shown sections.
 pub(super) fn admitted(view: &View<'_>, seen: &[Seen<'_>]) -> Result<Admitted, RenderError> {
-    let chosen = Offered::of(view, seen, Vec::new())?.servers.into_iter();
-    Ok(admitted_by(view.inner, &chosen.map(|chosen| chosen.rendered(view.inner)).collect::<Vec<_>>()))
+    Ok(admitted_by(view.inner, &Offered::of(view, seen, Vec::new())?.servers))
 }
 
 /// Returns the callable tools of these servers.

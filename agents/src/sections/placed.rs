@@ -1,6 +1,6 @@
 //! The sections of a prompt with their positions, and the state between renderings.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_bindgen_runtime::middleware::Stack;
@@ -13,7 +13,7 @@ use super::error::{PromptError, RenderError};
 use super::function::functions;
 use super::params::{Held, Kind, PromptParams};
 use super::section::{AnySection, Declared, Parts};
-use super::server::{Handle, Layering, SectionServer};
+use super::server::{Handle, SectionServer};
 use super::template;
 use crate::lock::locked;
 
@@ -35,7 +35,7 @@ const KEPT: usize = 8;
 /// A server with the layers of these sections around.
 struct Governed {
     handle: Weak<Handle>,
-    governors: Vec<usize>,
+    governors: BTreeSet<usize>,
     caller: Arc<dyn DynCallTool>,
 }
 
@@ -99,18 +99,14 @@ impl Inner {
     }
 
     /// Returns the client of a server, with the layers of these sections around.
-    pub(super) fn governed(
-        &self,
-        handle: &Arc<Handle>,
-        governors: &BTreeMap<usize, Vec<Layering>>,
-    ) -> Arc<dyn DynCallTool> {
+    pub(super) fn governed(&self, handle: &Arc<Handle>, governors: &BTreeSet<usize>) -> Arc<dyn DynCallTool> {
         if governors.is_empty() {
             return handle.caller.clone();
         }
         let find = |layered: &mut Vec<Governed>| {
             layered.retain(|governed| governed.handle.strong_count() > 0);
             let is_it = |governed: &&Governed| {
-                std::ptr::eq(governed.handle.as_ptr(), Arc::as_ptr(handle)) && governors.keys().eq(&governed.governors)
+                std::ptr::eq(governed.handle.as_ptr(), Arc::as_ptr(handle)) && *governors == governed.governors
             };
             layered.iter().find(is_it).map(|governed| governed.caller.clone())
         };
@@ -118,12 +114,13 @@ impl Inner {
             return caller;
         }
         // The closures belong to the program, so no lock is held while they run.
-        let stack = governors.values().flatten().fold(Stack::new(handle.caller.clone()), |stack, layers| layers(stack));
+        let layers = governors.iter().filter_map(|index| self.nodes.get(*index)).flat_map(|node| &node.parts.layers);
+        let stack = layers.fold(Stack::new(handle.caller.clone()), |stack, layers| layers(stack));
         let mut layered = locked(&self.layered);
         find(&mut layered).unwrap_or_else(|| {
             let caller: Arc<dyn DynCallTool> = Arc::new(stack);
-            let governors = governors.keys().copied().collect();
-            layered.push(Governed { handle: Arc::downgrade(handle), governors, caller: caller.clone() });
+            let (handle, governors) = (Arc::downgrade(handle), governors.clone());
+            layered.push(Governed { handle, governors, caller: caller.clone() });
             caller
         })
     }

@@ -127,7 +127,6 @@ pub(super) fn render(
         Offer::Server { .. } => None,
     });
     let tools = tools.collect();
-    let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
     let admitted = offered::admitted_by(inner, &servers);
     // The text of opened sections is in the result of the call, so that the cached text stays valid.
     let beginning = PromptState { open: OpenSections::new(), ..state.clone() };

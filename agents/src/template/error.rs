@@ -126,19 +126,14 @@ impl fmt::Display for TemplateProblem {
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = printable(&self.template);
-        let one = |f: &mut fmt::Formatter<'_>, problem: &TemplateProblem| {
-            let gap = if problem.place.is_some() { ":" } else { ": " };
-            write!(f, "{name}{gap}{problem}")
-        };
-        match self.problems.as_slice() {
-            [only] => one(f, only),
-            all => {
-                write!(f, "{name}: {} problems", all.len())?;
-                all.iter().try_for_each(|problem| {
-                    f.write_str("\n- ")?;
-                    one(f, problem)
-                })
-            }
+        let problems = self.problems.iter().map(|problem| match problem.place {
+            Some(_) => format!("{name}:{problem}"),
+            None => format!("{name}: {problem}"),
+        });
+        let problems: Vec<String> = problems.collect();
+        match problems.as_slice() {
+            [only] => f.write_str(only),
+            all => write!(f, "{name}: {} problems\n- {}", all.len(), all.join("\n- ")),
         }
     }
 }

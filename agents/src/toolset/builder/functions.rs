@@ -143,14 +143,12 @@ impl ToolsetBuilder {
 
     /// Adds read-only functions in a group with the name of a server.
     pub(crate) fn of_server(self, client: &Client, tools: impl IntoIterator<Item = ServerFunction>) -> Self {
-        tools.into_iter().fold(self, |builder, (name, description, schema, function)| {
-            let mut builder = builder.with_function(client.name().into(), name, &description, schema, function);
-            let added = builder.entries.last_mut().filter(|entry| entry.identity() == (client.name(), name));
-            if let Some(entry) = added {
-                entry.annotations.read_only = Some(true);
-            }
-            builder
-        })
+        let begin = self.entries.len();
+        let mut builder = tools.into_iter().fold(self, |builder, (name, description, schema, function)| {
+            builder.with_function(client.name().into(), name, &description, schema, function)
+        });
+        builder.entries.iter_mut().skip(begin).for_each(|entry| entry.annotations.read_only = Some(true));
+        builder
     }
 
     /// Adds a function with the current layers around functions.
