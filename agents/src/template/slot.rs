@@ -19,6 +19,11 @@ pub(super) struct Slot {
     pub(super) dynamics: Vec<Dynamic>,
 }
 
+/// Evaluates an expression at a position; `true` if it is a part of a text.
+type Next<'n> = dyn FnMut(&str, Place, bool) -> Result<Json, Unfilled> + 'n;
+
+type Evaluated = (String, Map<String, Json>, Option<Json>);
+
 #[derive(Debug)]
 pub(super) enum Kind {
     Action(Action),
@@ -26,19 +31,27 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns the name of the result, or `None` if it has the action's name.
-    fn variable(&self) -> Option<&Text> {
-        match self {
-            Self::Action(action) => action.variable.as_ref(),
-            Self::Completion(completion) => Some(&completion.variable),
-        }
-    }
-
     fn arguments(&self) -> &[Argument] {
         match self {
             Self::Action(action) => &action.arguments,
             Self::Completion(completion) => &completion.options,
         }
+    }
+
+    /// Returns the name of the result, the arguments, and the value in place of the result of a call that fails. `next`
+    /// evaluates the expressions, always in the same order.
+    fn evaluated(&self, place: Place, next: &mut Next<'_>) -> Result<Evaluated, Unfilled> {
+        let variable = match self {
+            Self::Action(Action { variable: None, target, .. }) => called(target).to_owned(),
+            Self::Action(Action { variable: Some(variable), .. }) | Self::Completion(Completion { variable, .. }) => {
+                of_text(variable, place, next)?
+            }
+        };
+        let arguments = self.arguments().iter();
+        let arguments = arguments.map(|it| Ok((it.name.clone(), of_term(&it.value, it.place, next)?)));
+        let arguments = arguments.collect::<Result<_, Unfilled>>()?;
+        let default = self.default().map(|default| of_term(default, place, next)).transpose()?;
+        Ok((variable, arguments, default))
     }
 
     fn default(&self) -> Option<&Term> {
@@ -79,12 +92,13 @@ pub(super) struct Unfilled {
 impl Slot {
     pub(super) fn new(place: Place, kind: Kind) -> Self {
         let mut dynamics = Vec::new();
-        let variable = kind.variable();
-        variable.into_iter().for_each(|variable| of_text(variable, place, &mut dynamics));
-        kind.arguments().iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
-        kind.default().into_iter().for_each(|default| of_term(default, place, &mut dynamics));
+        // Nothing is evaluated, so nothing fails.
+        let _ = kind.evaluated(place, &mut |code, place, _| {
+            dynamics.push(Dynamic { place, code: code.to_owned() });
+            Ok(Json::Null)
+        });
         let (name, prints) = match &kind {
-            Kind::Action(action) => (action.name(), variable.is_none()),
+            Kind::Action(action) => (action.name(), action.variable.is_none()),
             Kind::Completion(completion) => (completion.variable.plain(), true),
         };
         let name = name.filter(|name| is_variable(name)).map(str::to_owned);
@@ -102,17 +116,17 @@ impl Slot {
     /// Returns the slot with the values of its expressions; `room` returns `true` if that many bytes more fit.
     pub(super) fn filled(&self, values: &[Value], room: &dyn Fn(usize) -> bool) -> Result<Filled, Unfilled> {
         let fill = |wanted: Wanted| {
-            let mut filling = Filling { values, at: 0, wanted, room };
-            let variable = match &self.kind {
-                Kind::Action(Action { variable: None, target, .. }) => called(target).to_owned(),
-                Kind::Action(Action { variable: Some(variable), .. })
-                | Kind::Completion(Completion { variable, .. }) => filling.text(variable)?,
-            };
-            let arguments = self.kind.arguments().iter();
-            let arguments = arguments.map(|argument| Ok((argument.name.clone(), filling.term(&argument.value)?)));
-            let arguments = arguments.collect::<Result<Map<String, Json>, Unfilled>>()?;
-            let default = self.kind.default().map(|default| filling.term(default)).transpose()?;
-            Ok((variable, arguments, default))
+            let mut values = values.iter().enumerate();
+            self.kind.evaluated(self.place, &mut |_, _, is_in_text| {
+                let (dynamic, value) = values.next().unwrap_or((usize::MAX, &Value::UNDEFINED));
+                let json = match is_in_text {
+                    true => data::printed(value).map(Json::String),
+                    false => data::to_json(value, wanted),
+                };
+                let json =
+                    json.and_then(|json| if room(data::weight(&json)) { Ok(json) } else { Err(NoJson::TooMuch) });
+                json.map_err(|why| Unfilled { dynamic, why })
+            })
         };
         let (variable, arguments, default) = fill(Wanted::First)?;
         let walked = values.iter().any(data::has_two_forms).then(|| fill(Wanted::Other)).transpose()?;
@@ -128,71 +142,30 @@ fn called(target: &Target) -> &str {
     }
 }
 
-/// An iterator that replaces expressions by their values.
-struct Filling<'v> {
-    values: &'v [Value],
-    at: usize,
-    wanted: Wanted,
-    room: &'v dyn Fn(usize) -> bool,
-}
-
-impl Filling<'_> {
-    fn term(&mut self, term: &Term) -> Result<Json, Unfilled> {
-        Ok(match term {
-            Term::Literal(literal) => literal.clone(),
-            Term::Text(text) => Json::String(self.text(text)?),
-            Term::Variable(_) => {
-                let wanted = self.wanted;
-                self.next(|value| data::to_json(value, wanted), data::weight)?
-            }
-            Term::List(items) => items.iter().map(|item| self.term(item)).collect::<Result<_, _>>()?,
-            Term::Object(members) => {
-                let members = members.iter().map(|(key, member)| Ok((key.clone(), self.term(member)?)));
-                Json::Object(members.collect::<Result<_, _>>()?)
-            }
-            // The language has no other terms.
-            _ => Json::Null,
-        })
-    }
-
-    fn text(&mut self, text: &Text) -> Result<String, Unfilled> {
-        let mut whole = String::new();
-        for part in &text.parts {
-            match part {
-                Part::Literal(literal) => whole.push_str(literal),
-                _ => whole.push_str(&self.next(data::printed, String::len)?),
-            }
+fn of_term(term: &Term, place: Place, next: &mut Next<'_>) -> Result<Json, Unfilled> {
+    Ok(match term {
+        Term::Literal(literal) => literal.clone(),
+        Term::Text(text) => Json::String(of_text(text, place, next)?),
+        Term::Variable(code) => next(code, place, false)?,
+        Term::List(items) => items.iter().map(|item| of_term(item, place, next)).collect::<Result<_, _>>()?,
+        Term::Object(members) => {
+            let members = members.iter().map(|(key, member)| Ok((key.clone(), of_term(member, place, next)?)));
+            Json::Object(members.collect::<Result<_, _>>()?)
         }
-        Ok(whole)
-    }
-
-    fn next<T>(
-        &mut self,
-        read: impl FnOnce(&Value) -> Result<T, NoJson>,
-        weight: impl FnOnce(&T) -> usize,
-    ) -> Result<T, Unfilled> {
-        let dynamic = self.at;
-        self.at += 1;
-        let value = self.values.get(dynamic).ok_or(NoJson::Undefined);
-        let read = value.and_then(read);
-        let read = read.and_then(|read| if (self.room)(weight(&read)) { Ok(read) } else { Err(NoJson::TooMuch) });
-        read.map_err(|why| Unfilled { dynamic, why })
-    }
+        // The language has no other terms.
+        _ => Json::Null,
+    })
 }
 
-fn of_text(text: &Text, place: Place, dynamics: &mut Vec<Dynamic>) {
-    dynamics.extend(text.parts.iter().filter_map(|part| match part {
-        Part::Expression(code) => Some(Dynamic { place, code: code.clone() }),
-        _ => None,
-    }));
-}
-
-fn of_term(term: &Term, place: Place, dynamics: &mut Vec<Dynamic>) {
-    match term {
-        Term::Text(text) => of_text(text, place, dynamics),
-        Term::Variable(code) => dynamics.push(Dynamic { place, code: code.clone() }),
-        Term::List(items) => items.iter().for_each(|item| of_term(item, place, dynamics)),
-        Term::Object(members) => members.iter().for_each(|(_, member)| of_term(member, place, dynamics)),
-        _ => {}
+fn of_text(text: &Text, place: Place, next: &mut Next<'_>) -> Result<String, Unfilled> {
+    let mut whole = String::new();
+    for part in &text.parts {
+        match part {
+            Part::Literal(literal) => whole.push_str(literal),
+            Part::Expression(code) => whole.push_str(next(code, place, true)?.as_str().unwrap_or_default()),
+            // Texts have no other parts.
+            _ => {}
+        }
     }
+    Ok(whole)
 }
