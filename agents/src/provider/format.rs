@@ -57,14 +57,6 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// Returns the messages with the results of a turn.
-    pub(super) fn messages(&self, results: Vec<Value>) -> Vec<Value> {
-        match self.results_key {
-            Some(key) if !results.is_empty() => vec![json!({"role": "user", key: results})],
-            _ => results,
-        }
-    }
-
     /// Returns a request.
     pub(crate) fn request(&self, system: Option<&str>, messages: &[Value], tools: Vec<Value>) -> Map<String, Value> {
         let system = system.map(self.instructions);

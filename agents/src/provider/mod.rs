@@ -22,7 +22,7 @@ pub(crate) use pictures::tokens_of_picture;
 use format::Role;
 use mcp_bindgen_runtime::PromptResult;
 use parts::{Part, Room, Takes, capped, of_content, parts};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A provider's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,7 +127,11 @@ impl Provider {
             capped(&mut all, answers::LONGEST_RESULT);
             (format.result)(group, all)
         });
-        format.messages(printed.collect())
+        let results: Vec<Value> = printed.collect();
+        match format.results_key {
+            Some(key) if !results.is_empty() => vec![json!({"role": "user", key: results})],
+            _ => results,
+        }
     }
 
     /// Returns a message of the user, to begin or go on with a conversation.

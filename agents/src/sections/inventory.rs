@@ -70,22 +70,16 @@ impl Inventory {
 
     /// Returns the values of [`VARIABLES`].
     pub(super) fn variables(&self, admitted: &Admitted) -> Value {
-        let by_server: Map<String, Value> = self
-            .servers
-            .iter()
-            .map(|server| {
-                let tools = lines(server, admitted).unwrap_or_default().into_iter();
-                let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
-                (quotable_name(server.name()), Value::Array(tools))
-            })
-            .collect();
+        let (mut names, mut by_server, mut instructions) = (Vec::new(), Map::new(), Map::new());
+        for server in self.servers.iter() {
+            let name = quotable_name(server.name());
+            let tools = lines(server, admitted).unwrap_or_default().into_iter();
+            let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
+            by_server.insert(name.clone(), Value::Array(tools));
+            instructions.extend(self.instructions(server).map(|text| (name.clone(), Value::String(text))));
+            names.push(name);
+        }
         let count: usize = by_server.values().filter_map(Value::as_array).map(Vec::len).sum();
-        let names: Vec<String> = self.servers.iter().map(|server| quotable_name(server.name())).collect();
-        let instructions = self
-            .servers
-            .iter()
-            .filter_map(|server| Some((quotable_name(server.name()), Value::String(self.instructions(server)?))));
-        let instructions: Map<String, Value> = instructions.collect();
         json!({
             "server_names": names.join(", "), "tool_count": count, "tools_by_server": by_server,
             "instructions_by_server": instructions,

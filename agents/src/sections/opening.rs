@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_bindgen_model::{nearest, printable};
 use mcp_bindgen_runtime::{Content, ToolReply, ToolResult};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::function::SectionTool;
 pub(super) use super::names::{OPEN_SECTIONS, READ_SECTION};
@@ -78,7 +78,11 @@ impl Opener {
             "required": ["section_keys", "reason"],
             "additionalProperties": false
         });
-        SectionTool::raw(OPEN_SECTIONS, description, schema, move |arguments| self.open(&keys_of(&arguments)?).2)
+        SectionTool::raw(OPEN_SECTIONS, description, schema, move |arguments| {
+            // The toolset has checked the arguments.
+            let keys = arguments.get("section_keys").and_then(Value::as_array).into_iter().flatten();
+            self.open(&keys.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()).2
+        })
     }
 
     fn read_tool(self: Arc<Self>) -> SectionTool {
@@ -94,9 +98,8 @@ impl Opener {
             "required": ["section_key"],
             "additionalProperties": false
         });
-        SectionTool::raw(READ_SECTION, description, schema, move |arguments| match arguments.get("section_key") {
-            Some(Value::String(key)) => self.read(key),
-            _ => Err("expected a string for `section_key`".to_owned()),
+        SectionTool::raw(READ_SECTION, description, schema, move |arguments| {
+            self.read(arguments.get("section_key").and_then(Value::as_str).unwrap_or_default())
         })
     }
 
@@ -219,12 +222,6 @@ fn hidden(view: &View<'_>, key: &str, closed: &[&str]) -> String {
         None => said_of(closed),
     };
     format!("unknown section `{shown}`; {near}")
-}
-
-fn keys_of(arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
-    const WRONG: &str = "expected an array of strings for `section_keys`";
-    let keys = arguments.get("section_keys").and_then(Value::as_array).ok_or(WRONG)?;
-    keys.iter().map(|key| key.as_str().map(str::to_owned).ok_or_else(|| WRONG.to_owned())).collect()
 }
 
 fn said_of(closed: &[&str]) -> String {

@@ -145,7 +145,7 @@ pub(super) struct Handle {
     root: OnceLock<Arc<Handle>>,
 }
 
-/// What is known of a server so far.
+/// The knowledge of a server so far.
 #[derive(Clone, Default)]
 struct Known {
     snapshot: Option<Arc<Snapshot>>,

@@ -51,8 +51,7 @@ impl Callable {
                     continue;
                 }
             };
-            if inner.is_remote && !is_allowed(entry, allowed) {
-                let message = refusal(entry);
+            if let Some(message) = refusal(entry, allowed).filter(|_| inner.is_remote) {
                 let problem = TemplateProblem::new(TemplateErrorKind::RemoteUse, slot.place, message);
                 problems.push(of_action(problem).of_tool(entry.identity()));
                 continue;
@@ -211,19 +210,15 @@ fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     tools
 }
 
-/// Returns `true` if a remote template may call a tool.
-fn is_allowed(entry: &Entry, allowed: &[String]) -> bool {
+/// Returns the reason why a remote template may not call a tool.
+fn refusal(entry: &Entry, allowed: &[String]) -> Option<String> {
     let (server, tool) = entry.identity();
     let whole = format!("{server}/{tool}");
-    let is_named = || allowed.iter().any(|glob| *glob == whole || matches_glob(glob, &whole));
-    entry.lets_remote_use().unwrap_or_else(is_named)
-}
-
-fn refusal(entry: &Entry) -> String {
-    let (server, tool) = entry.identity();
-    let why = match entry.lets_remote_use() {
-        Some(_) => format!("add it to `remote_use` of server `{server}`"),
-        None => format!("allow `{server}/{tool}` with `TemplateRun::allow`"),
+    let how = match entry.lets_remote_use() {
+        Some(true) => return None,
+        Some(false) => format!("add it to `remote_use` of server `{server}`"),
+        None if allowed.iter().any(|glob| *glob == whole || matches_glob(glob, &whole)) => return None,
+        None => format!("allow `{whole}` with `TemplateRun::allow`"),
     };
-    format!("a template that is not a local file may not call `{tool}` of `{server}`; to allow it, {why}")
+    Some(format!("a template that is not a local file may not call `{tool}` of `{server}`; to allow it, {how}"))
 }

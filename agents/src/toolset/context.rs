@@ -91,7 +91,7 @@ impl FunctionContext {
         let arguments = arguments.into();
         match self.toolset().and_then(|toolset| Some((toolset, toolset.entry(name)?))) {
             Some((toolset, entry)) => toolset.call(entry, arguments, self.inner_options(), Some(&self.call)).await,
-            None => ToolReply::failure(unknown_tool(name, self.toolset().iter().flat_map(|set| set.public_names()))),
+            None => ToolReply::failure(unknown_tool(name, self.toolset().iter().flat_map(|set| set.names()))),
         }
     }
 
@@ -100,7 +100,7 @@ impl FunctionContext {
     }
 
     /// Returns the options of calls that the function makes: they end with its own.
-    fn inner_options(&self) -> CallOptions {
+    pub(super) fn inner_options(&self) -> CallOptions {
         let options = CallOptions::new().source(self.tool());
         match self.call.options.cancellation() {
             Some(token) => options.cancelled_by(token.clone()),

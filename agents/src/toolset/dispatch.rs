@@ -71,13 +71,9 @@ impl Toolset {
         async move {
             match self.entry(name) {
                 Some(entry) => self.call(entry, arguments, options.or(&CallOptions::new().source(SOURCE)), None).await,
-                None => ToolReply::failure(unknown_tool(name, self.public_names())),
+                None => ToolReply::failure(unknown_tool(name, self.names())),
             }
         }
-    }
-
-    pub(super) fn public_names(&self) -> impl Iterator<Item = &str> {
-        self.entries().iter().map(|entry| entry.public.as_str())
     }
 
     /// Makes a model's call; `within` is the call of a function that makes this one.

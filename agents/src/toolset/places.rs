@@ -1,4 +1,4 @@
-//! What a schema says of a place in a value.
+//! The shapes, values and properties that a schema declares for a place in a value.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The resources of a server as tools.
 
 use mcp_bindgen_model::printable;
-use mcp_bindgen_runtime::{CallOptions, Client, Content, ReadResource, ResourceRequest};
+use mcp_bindgen_runtime::{Client, Content, ReadResource, ResourceRequest};
 use serde_json::{Map, Value, json};
 
 use super::context::FunctionContext;
@@ -48,11 +48,7 @@ fn shown(list: &[Value]) -> Vec<Value> {
 
 async fn read(client: Client, context: FunctionContext, arguments: Map<String, Value>) -> Result<Output, String> {
     let uri = arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
-    let options = match context.options().cancellation() {
-        Some(token) => CallOptions::new().cancelled_by(token.clone()),
-        None => CallOptions::new(),
-    };
-    let request = ResourceRequest::new(client.name().to_owned(), uri).with(options);
+    let request = ResourceRequest::new(client.name().to_owned(), uri).with(context.inner_options());
     let result = client.read_resource(request).await;
     let result = result.map_err(|error| message_for_model(context.tool(), &error))?;
     let block = |contents| json!({ "type": "resource", "resource": contents });

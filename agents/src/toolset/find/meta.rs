@@ -100,7 +100,7 @@ fn found(all: &Toolset, index: &Index, query: &str) -> Value {
         best.truncate(MOST_FOUND);
     }
     if best.is_empty() {
-        let near = nearest(query, all.public_names());
+        let near = nearest(query, all.names());
         return json!({
             "tools": [], "nearest_names": near,
             "note": format!("no match; try other words. There are tools of {}", servers(all)),

@@ -76,9 +76,9 @@ impl Deferred {
         let mut pinned = BTreeSet::clone(&self.pinned);
         for pattern in patterns {
             let pattern = pattern.as_ref();
-            let mut fitting = self.all.public_names().filter(|name| matches_glob(pattern, name)).peekable();
+            let mut fitting = self.all.names().filter(|name| matches_glob(pattern, name)).peekable();
             if fitting.peek().is_none() {
-                return Err(ToolsetFault::no_such_pattern(pattern, self.all.public_names()).into());
+                return Err(ToolsetFault::no_such_pattern(pattern, self.all.names()).into());
             }
             pinned.extend(fitting.map(str::to_owned));
         }

@@ -145,7 +145,7 @@ async fn policies_apply_to_deferred_calls() {
 #[tokio::test]
 async fn deferred_list_contains_search_call_and_pinned_tools() {
     let deferred = set(&Server::saying("done")).deferred();
-    let listed = |deferred: &Deferred| deferred.listed().public_names().map(str::to_owned).collect::<Vec<_>>();
+    let listed = |deferred: &Deferred| deferred.listed().names().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(listed(&deferred), ["find_tools", "call_tool"]);
     let pinned = deferred.clone().pinned(["fs_*"]).expect("they are there").pinned(["git_merge_pull_request"]);
     let pinned = pinned.expect("it is there");
@@ -166,7 +166,7 @@ async fn existing_tool_names_are_not_replaced() {
     let mut own = described("x", "call", "Calls.", &server);
     own.public = "call_tool".to_owned();
     let deferred = toolset([own]).deferred();
-    assert_eq!(deferred.listed().public_names().collect::<Vec<_>>(), ["find_tools", "call_tool_"]);
+    assert_eq!(deferred.listed().names().collect::<Vec<_>>(), ["find_tools", "call_tool_"]);
     assert_eq!(deferred.dispatch("call_tool", json!({})).await.message, "own");
     assert_eq!(deferred.dispatch("call_tool_", json!({"name": "call_tool", "arguments": {}})).await.message, "own");
 }
