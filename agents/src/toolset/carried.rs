@@ -1,6 +1,7 @@
 //! The data that a program attaches to every call of a set.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use mcp_bindgen_runtime::ToolCall;
 use serde_json::Map;
@@ -12,14 +13,14 @@ use super::results::Results;
 #[derive(Clone, Default)]
 pub(super) struct Carried {
     /// A call that is never made, with the values.
-    values: Option<ToolCall>,
+    values: Option<Arc<ToolCall>>,
     results: Option<Results>,
 }
 
 impl Carried {
     fn with<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
-        let values = self.values.clone().unwrap_or_else(|| ToolCall::new("", "", Map::new()));
-        Self { values: Some(values.with_extension(value)), ..self.clone() }
+        let values = self.values.as_deref().cloned().unwrap_or_else(|| ToolCall::new("", "", Map::new()));
+        Self { values: Some(Arc::new(values.with_extension(value))), ..self.clone() }
     }
 
     pub(super) fn with_results(&self, results: Results) -> Self {
