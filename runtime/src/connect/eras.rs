@@ -32,8 +32,6 @@ use crate::rpc::request::RequestError;
 use crate::rpc::server_requests::Answers;
 #[cfg(feature = "stdio")]
 use crate::rpc::transports::duplex::{SPENT, Streams};
-#[cfg(feature = "http")]
-use crate::rpc::transports::http::refusals::HttpError;
 use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 
 /// The `clientInfo` of programs that set none.
@@ -265,17 +263,6 @@ fn failed_below(fail: &impl Fn(Kind, &str) -> FailedAttempt, what: &str, below: 
         true => fail(Kind::Auth, &below.message),
         false => fail(Kind::Transport, &format!("{what}{}", below.message)),
     };
-    let evidence = Evidence { http_status: http_status(below), ..failure.error.evidence().clone() };
+    let evidence = Evidence { http_status: below.http_status, ..failure.error.evidence().clone() };
     FailedAttempt { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
-}
-
-/// Returns the HTTP status that a request was refused with.
-#[cfg(feature = "http")]
-fn http_status(below: &Failure) -> Option<u16> {
-    below.source.as_deref()?.downcast_ref::<HttpError>()?.status()
-}
-
-#[cfg(not(feature = "http"))]
-fn http_status(_: &Failure) -> Option<u16> {
-    None
 }

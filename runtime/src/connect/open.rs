@@ -165,7 +165,7 @@ pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, O
             warn_of_exposed_headers(config);
             let client = http_client(config, (url, headers), link)?;
             let sides = SseTransport::connect(url, client).await;
-            let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
+            let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error)))?;
             Ok(Opened::new(sender, transport))
         }
         #[cfg(not(all(feature = "stdio", feature = "http")))]

@@ -12,7 +12,8 @@ pub(crate) const WITHDRAWN: &str = "the caller no longer waits for the request";
 const STALE: &str = "the server's tool list kept changing during the comparison; call again";
 
 /// A failed request, or connection, as its transport describes it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
 pub struct Failure {
     /// Shows whether the server may have acted on the request.
     pub(crate) dispatched: Dispatched,
@@ -22,6 +23,10 @@ pub struct Failure {
     pub(crate) wants_authorization: bool,
     /// `true` if the tools have changed since the comparison for this request.
     pub(crate) is_stale: bool,
+    /// `true` if another attempt would end alike.
+    pub(crate) is_final: bool,
+    /// The HTTP status that the server refused it with.
+    pub(crate) http_status: Option<u16>,
     /// The delay that the server requested before the next attempt, if any.
     pub(crate) retry_after: Option<Duration>,
     /// The underlying error, if it shows no secret.
@@ -30,8 +35,9 @@ pub struct Failure {
 
 impl Failure {
     pub(crate) fn new(dispatched: Dispatched, message: impl Into<String>) -> Self {
-        let (wants_authorization, is_stale) = (false, false);
-        Self { dispatched, message: message.into(), wants_authorization, is_stale, retry_after: None, source: None }
+        let (wants_authorization, is_stale, is_final) = (false, false, false);
+        let (message, http_status, retry_after, source) = (message.into(), None, None, None);
+        Self { dispatched, message, wants_authorization, is_stale, is_final, http_status, retry_after, source }
     }
 
     /// Creates the failure of a call whose tools have changed since the comparison.
@@ -47,6 +53,11 @@ impl Failure {
     /// Creates the failure of a request that the server may have acted on.
     pub fn lost(message: impl Into<String>) -> Self {
         Self::new(Dispatched::Unknown, message)
+    }
+
+    /// Makes the failure its own source, for layers that only see the source of an error.
+    pub(crate) fn as_source(&self) -> Self {
+        self.clone().with_source(self.clone())
     }
 
     pub(crate) fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {

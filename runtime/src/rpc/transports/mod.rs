@@ -53,10 +53,6 @@ pub trait Transport: Send {
 }
 
 /// Returns `true` if another attempt would fail with the same cause.
-#[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP tells"))]
 pub(crate) fn is_final(cause: &Cause) -> bool {
-    #[cfg(feature = "http")]
-    return cause.downcast_ref::<http::refusals::HttpError>().is_some_and(http::refusals::HttpError::is_final);
-    #[cfg(not(feature = "http"))]
-    return false;
+    cause.downcast_ref::<Failure>().is_some_and(|failure| failure.is_final)
 }

@@ -14,7 +14,6 @@ use tokio::runtime::Handle;
 use tokio_util::sync::DropGuard;
 
 use super::http::events::{Event, Reader, Sse};
-use super::http::refusals::{HttpError, HttpErrorKind};
 use super::http::{EVENT_STREAM, HttpClient, JSON, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
@@ -35,7 +34,7 @@ pub(crate) struct SseTransport {
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     /// Dropped: the stream is closed, and the session with it.
-    pub(crate) async fn connect(url: &str, http: HttpClient) -> Result<(Arc<SseSender>, Self), HttpError> {
+    pub(crate) async fn connect(url: &str, http: HttpClient) -> Result<(Arc<SseSender>, Self), Failure> {
         let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
         let status = response.status();
         if !status.is_success() {
@@ -47,7 +46,7 @@ impl SseTransport {
                 "the server returned `{kind}` instead of an event stream; for streamable HTTP remove `transport = \
                  \"sse\"`"
             );
-            return Err(http.fail(HttpError::new(HttpErrorKind::Refused, problem)));
+            return Err(http.fail(Failure::not_sent(problem)));
         }
         let base = response.url().clone();
         let mut events = Some(Reader::new(response, http.until.clone(), bodies::MAX_MESSAGE));
@@ -55,7 +54,7 @@ impl SseTransport {
             match next(&mut events).await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
                     let endpoint = endpoint(&base, &data)
-                        .map_err(|problem| http.fail(HttpError::new(HttpErrorKind::Refused, problem)))?;
+                        .map_err(|problem| http.fail(Failure::not_sent(problem)))?;
                     let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::current() };
                     let life = Some(http.until.clone().drop_guard());
                     let transport = Self { http, events, arrived: VecDeque::new(), life };
@@ -63,10 +62,7 @@ impl SseTransport {
                 }
                 Ok(_) => {}
                 Err(problem) => {
-                    return Err(http.fail(HttpError::new(
-                        HttpErrorKind::Refused,
-                        format!("{problem} before it sent its endpoint"),
-                    )));
+                    return Err(http.fail(Failure::not_sent(format!("{problem} before it sent its endpoint"))));
                 }
             }
         }
@@ -114,7 +110,7 @@ impl Sender for SseSender {
     fn send(self: Arc<Self>, message: Message, outgoing: Outgoing) -> Sending {
         let runtime = self.runtime.clone();
         on_runtime(&runtime, async move {
-            let body = serde_json::to_vec(&message).map_err(|error| HttpError::not_sent(error.to_string()))?;
+            let body = serde_json::to_vec(&message).map_err(|error| Failure::not_sent(error.to_string()))?;
             let http = &self.http;
             let request = http.client.post(self.endpoint.clone()).header(CONTENT_TYPE, JSON).body(body);
             let sending = async {
@@ -127,7 +123,7 @@ impl Sender for SseSender {
                 Ok(())
             };
             if !outgoing.may_leave() {
-                return Err(HttpError::not_sent(WITHDRAWN));
+                return Err(Failure::not_sent(WITHDRAWN));
             }
             let outcome = tokio::select! {
                 outcome = http.or_end(sending) => outcome,
@@ -137,7 +133,7 @@ impl Sender for SseSender {
             };
             match &outcome {
                 Ok(()) => outgoing.written(),
-                Err(error) => outgoing.failed(error.failure()),
+                Err(error) => outgoing.failed(error.clone()),
             }
             outcome
         })

@@ -7,8 +7,8 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use super::HttpClient;
-use super::refusals::{HttpError, HttpErrorKind};
 use crate::ground::redact::Redactor;
+use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
 
 /// A source of `Authorization` headers, which obtains another one after a refusal. Errors are messages for a person.
@@ -48,14 +48,14 @@ pub(super) async fn send(
     authorizer: &dyn Authorizer,
     request: &reqwest::Request,
     outgoing: Option<&Outgoing>,
-) -> Result<reqwest::Response, HttpError> {
-    let unauthorized = |message: String| HttpError::new(HttpErrorKind::Unauthorized, message);
+) -> Result<reqwest::Response, Failure> {
+    let unauthorized = |message: String| Failure { wants_authorization: true, ..Failure::not_sent(message) };
     let mut answered = Vec::new();
     loop {
         let sent = authorizer.header().await.map_err(unauthorized)?;
         // Responses may contain these secrets, and are printed in errors and logs.
         http.notes.redactor().learn_from(authorizer.redactor());
-        let mut attempt = request.try_clone().ok_or_else(|| HttpError::not_sent("the request cannot be repeated"))?;
+        let mut attempt = request.try_clone().ok_or_else(|| Failure::not_sent("the request cannot be repeated"))?;
         attempt.headers_mut().extend(sent.clone().map(|header| (AUTHORIZATION, header)));
         let response = http.attempt(attempt, outgoing).await?;
         let status = response.status();

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use http_body::{Body, Frame, SizeHint};
 
 use super::WITHDRAWN;
-use super::refusals::HttpError;
+use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Departure, Outgoing};
 
 struct Departing {
@@ -17,9 +17,9 @@ struct Departing {
 }
 
 /// Returns a copy of the request whose body reports when it leaves.
-pub(super) fn of(request: &reqwest::Request, outgoing: &Outgoing) -> Result<reqwest::Request, HttpError> {
+pub(super) fn of(request: &reqwest::Request, outgoing: &Outgoing) -> Result<reqwest::Request, Failure> {
     let copy = request.try_clone();
-    let mut copy = copy.ok_or_else(|| HttpError::not_sent("the request cannot be repeated"))?;
+    let mut copy = copy.ok_or_else(|| Failure::not_sent("the request cannot be repeated"))?;
     if let Some(body) = copy.body_mut() {
         let departing = Departing { body: std::mem::take(body), departure: Some(outgoing.departure()) };
         *body = reqwest::Body::wrap(departing);

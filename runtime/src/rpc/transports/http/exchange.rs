@@ -11,9 +11,9 @@ use rmcp::model::RequestId;
 use tokio::time::timeout;
 
 use super::events::Reader;
-use super::refusals::HttpError;
 use super::requests::{Conversation, Requests};
 use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
+use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::sent::Message;
 
@@ -28,19 +28,16 @@ const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
 impl Requests {
     /// Sends a request and reads until the ledger has its answer, or what became of it. Dropping the future ends the request.
-    pub(super) async fn exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), HttpError> {
+    pub(super) async fn exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), Failure> {
         let outcome = tokio::select! {
             biased;
             () = outgoing.abandoned() => Ok(()),
             outcome = self.http.or_end(self.try_exchange(message, outgoing)) => outcome,
         };
-        if let Err(error) = &outcome {
-            self.failed(outgoing, error);
-        }
-        outcome
+        outcome.inspect_err(|failure| outgoing.failed(failure.clone()))
     }
 
-    async fn try_exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), HttpError> {
+    async fn try_exchange(&self, message: &Message, outgoing: &Outgoing) -> Result<(), Failure> {
         let Some((id, _)) = message.as_request() else { return Ok(()) };
         if self.begins(message) {
             if !outgoing.may_leave() {
@@ -92,7 +89,7 @@ impl Requests {
         id: &RequestId,
         outgoing: &Outgoing,
         conversation: &Conversation,
-    ) -> Result<(), HttpError> {
+    ) -> Result<(), Failure> {
         let mut last_event = None;
         let mut pause = PAUSE_BEFORE_RESUMPTION;
         let mut resumptions = 0;

@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::authorization::Authorizer;
-use self::refusals::{HttpError, HttpErrorKind};
+use crate::Dispatched;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
@@ -61,11 +61,11 @@ impl HttpClient {
         request: reqwest::RequestBuilder,
         headers: HeaderMap,
         outgoing: Option<&Outgoing>,
-    ) -> Result<reqwest::Response, HttpError> {
+    ) -> Result<reqwest::Response, Failure> {
         let mut all = self.headers.clone();
         all.extend(headers);
         // `headers` replaces headers; the configuration may not set those of the builder (Accept, Content-Type).
-        let request = request.headers(all).build().map_err(HttpError::from);
+        let request = request.headers(all).build().map_err(Failure::from);
         let sending = async {
             match &self.authorizer {
                 None => self.attempt(request?, outgoing).await,
@@ -73,7 +73,7 @@ impl HttpClient {
             }
         };
         let response = sending.await.map_err(|error| match outgoing.is_some_and(Outgoing::is_unwanted) {
-            true => HttpError::lost(WITHDRAWN),
+            true => Failure::lost(WITHDRAWN),
             false => self.fail(error),
         })?;
         self.notes.problem_is_over();
@@ -86,36 +86,40 @@ impl HttpClient {
         &self,
         mut request: reqwest::Request,
         outgoing: Option<&Outgoing>,
-    ) -> Result<reqwest::Response, HttpError> {
-        let Some(outgoing) = outgoing else { return Ok(self.client.execute(request).await?) };
+    ) -> Result<reqwest::Response, Failure> {
+        let failed = |error| {
+            let mut failure = Failure::from(error);
+            if let (Dispatched::No, Some(proxy)) = (failure.dispatched, &self.proxy) {
+                failure.message.push_str(&format!(" (through the proxy {proxy})"));
+            }
+            failure
+        };
+        let Some(outgoing) = outgoing else { return self.client.execute(request).await.map_err(failed) };
         let mut visited = Vec::new();
         loop {
-            let response = self.client.execute(departing::of(&request, outgoing)?).await?;
+            let response = self.client.execute(departing::of(&request, outgoing)?).await.map_err(failed)?;
             let Some(target) = redirect_target(&response) else { return Ok(response) };
             visited.push(request.url().clone());
-            client::check_redirect(response.status(), &target, &visited).map_err(|problem| {
-                HttpError::new(HttpErrorKind::Redirected, format!("the server redirects {problem}"))
+            client::check_redirect(response.status(), &target, &visited).map_err(|problem| Failure {
+                is_final: true,
+                ..Failure::lost(format!("the server redirects {problem}"))
             })?;
             *request.url_mut() = target;
         }
     }
 
     /// Notes why a request failed. Without secrets from here on, because others log it.
-    pub(super) fn fail(&self, error: HttpError) -> HttpError {
+    pub(super) fn fail(&self, failure: Failure) -> Failure {
         // Truncated last: half of a secret would not be found.
-        let mut message = self.redactor().shown(&error.message, LONGEST_MESSAGE);
-        if let (HttpErrorKind::NotSent, Some(proxy)) = (&error.kind, &self.proxy) {
-            message.push_str(&format!(" (through the proxy {proxy})"));
-        }
-        let error = HttpError { message, ..error };
-        self.notes.problem(error.message.clone());
-        error
+        let message = self.redactor().shown(&failure.message, LONGEST_MESSAGE);
+        self.notes.problem(message.clone());
+        Failure { message, ..failure }.as_source()
     }
 
     /// Returns the output of a future, unless the transport ends first.
     /// Dropped: `work` is dropped.
-    pub(crate) async fn or_end<T>(&self, work: impl Future<Output = Result<T, HttpError>>) -> Result<T, HttpError> {
-        self.until.run_until_cancelled(work).await.unwrap_or_else(|| Err(HttpError::lost(CLOSED)))
+    pub(crate) async fn or_end<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        self.until.run_until_cancelled(work).await.unwrap_or_else(|| Err(Failure::lost(CLOSED)))
     }
 
     /// Returns untrusted text for a message, on one line.
@@ -134,13 +138,13 @@ impl HttpClient {
 
     /// Returns the error for a status that is not a success. If the future is dropped, the rest of the body is not
     /// read.
-    pub(super) async fn refused(&self, response: reqwest::Response) -> HttpError {
+    pub(super) async fn refused(&self, response: reqwest::Response) -> Failure {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = bodies::beginning(response).await;
         self.fail(self.refusal(status, &headers, &body))
     }
 
-    fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> HttpError {
+    fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
         let challenge = headers.get(WWW_AUTHENTICATE).map(HeaderValue::as_bytes);
         let credentials = match &self.authorizer {
             Some(_) => Some("the access token"),
@@ -166,9 +170,8 @@ pub(super) fn content_type(response: &reqwest::Response) -> &str {
 /// future cancels the sending.
 pub(super) fn on_runtime(
     runtime: &Handle,
-    sending: impl Future<Output = Result<(), HttpError>> + Send + 'static,
+    sending: impl Future<Output = Result<(), Failure>> + Send + 'static,
 ) -> Sending {
-    let sending = async move { sending.await.map_err(|error| error.failure()) };
     if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) {
         return Box::pin(sending);
     }

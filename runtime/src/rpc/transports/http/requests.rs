@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::events::{Event, Reader, Sse};
 use super::param_headers::{ParamHeaders, encode};
-use super::refusals::{HttpError, HttpErrorKind, is_lost_session};
+use super::refusals::is_lost_session;
 use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
@@ -106,12 +106,12 @@ impl Requests {
         message: &Message,
         conversation: &Conversation,
         outgoing: Option<&Outgoing>,
-    ) -> Result<reqwest::Response, HttpError> {
+    ) -> Result<reqwest::Response, Failure> {
         let mut headers = conversation.headers();
         if let Some((_, call)) = message.as_request() {
             self.add_headers(call, &mut headers);
         }
-        let body = serde_json::to_vec(message).map_err(|error| HttpError::not_sent(error.to_string()))?;
+        let body = serde_json::to_vec(message).map_err(|error| Failure::not_sent(error.to_string()))?;
         let request = self.http.client.post(self.url.clone());
         let request = request.header(ACCEPT, ANY_ANSWER).header(CONTENT_TYPE, JSON).body(body);
         self.http.send(request, headers, outgoing).await
@@ -147,14 +147,14 @@ impl Requests {
         &self,
         conversation: &Conversation,
         last_event: Option<&str>,
-    ) -> Result<Option<Reader>, HttpError> {
+    ) -> Result<Option<Reader>, Failure> {
         let mut headers = conversation.headers();
         headers.extend(last_event.and_then(|id| HeaderValue::from_str(id).ok()).map(|id| (LAST_EVENT, id)));
         let request = self.http.client.get(self.url.clone()).header(ACCEPT, EVENT_STREAM);
         let response = self.http.send(request, headers, None).await?;
         match response.status() {
             status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => Ok(None),
-            status if !status.is_success() => Err(HttpError::lost(format!("HTTP {status}"))),
+            status if !status.is_success() => Err(Failure::lost(format!("HTTP {status}"))),
             _ if content_type(&response).starts_with(EVENT_STREAM) => Ok(Some(self.reader(response))),
             _ => Ok(None),
         }
@@ -173,7 +173,7 @@ impl Requests {
 
     /// Sends the first request of a session and reads its response. If the future is dropped, the server may keep an
     /// unused session.
-    pub(super) async fn begin(&self, message: &Message, id: &RequestId, outgoing: &Outgoing) -> Result<(), HttpError> {
+    pub(super) async fn begin(&self, message: &Message, id: &RequestId, outgoing: &Outgoing) -> Result<(), Failure> {
         let own_version = message.as_request().and_then(|(_, call)| call.version());
         // Only one `initialize` may be pending; `server/discover` requests may overlap.
         let mut initialize = if own_version.is_none() { Some(self.initialize.lock().await) } else { None };
@@ -204,9 +204,9 @@ impl Requests {
 
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
     /// Dropped before the answer: as `begin`, and the next request begins another one.
-    pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), HttpError> {
+    pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), Failure> {
         let failed =
-            |why: &str| HttpError::not_sent(format!("the server lost the session, and cannot start another: {why}"));
+            |why: &str| Failure::not_sent(format!("the server lost the session, and cannot start another: {why}"));
         let initialize = self.initialize.lock().await;
         if self.conversation().number != forgotten.number {
             return Ok(());
@@ -254,7 +254,7 @@ impl Requests {
 
     /// Returns the first message of a response that answers something; earlier messages are handed over. If the future
     /// is dropped, the answer is lost.
-    async fn first_answer(&self, response: reqwest::Response) -> Result<Value, HttpError> {
+    async fn first_answer(&self, response: reqwest::Response) -> Result<Value, Failure> {
         if content_type(&response).starts_with(EVENT_STREAM) {
             let mut reader = self.reader(response);
             loop {
@@ -279,7 +279,7 @@ impl Requests {
     }
 
     /// Returns a body that does not answer the request.
-    pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> HttpError {
+    pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> Failure {
         let said = self.http.shown(body);
         let said = if said.is_empty() { "; its body is empty".to_owned() } else { format!(": {said}") };
         self.lost(format!("the server returned `{kind}` without a JSON-RPC response{said}"))
@@ -337,12 +337,16 @@ impl Requests {
         conversation: &Conversation,
         response: reqwest::Response,
         outgoing: &Outgoing,
-    ) -> Result<(), HttpError> {
+    ) -> Result<(), Failure> {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = bodies::beginning(response).await;
         if conversation.session.is_some() && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
-            let message = self.http.refusal(status, &headers, &body).to_string();
-            return Err(self.http.fail(HttpError::new(HttpErrorKind::SessionLost(status), message)));
+            // The connection ends with its session, and the next call begins another one.
+            let failure = self.http.fail(self.http.refusal(status, &headers, &body));
+            outgoing.failed(failure.clone());
+            self.http.ledger.stop(&Failure::not_sent(failure.message.clone()));
+            self.ended.cancel();
+            return Err(failure);
         }
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if let Some((id, call)) = message.as_request()
@@ -368,17 +372,8 @@ impl Requests {
         Err(self.http.fail(refusal))
     }
 
-    /// Ends a request that failed, and the connection if its session is lost: the next call begins another one.
-    pub(super) fn failed(&self, outgoing: &Outgoing, error: &HttpError) {
-        outgoing.failed(error.failure());
-        if matches!(error.kind, HttpErrorKind::SessionLost(_)) {
-            self.http.ledger.stop(&Failure::not_sent(error.to_string()));
-            self.ended.cancel();
-        }
-    }
-
-    pub(super) fn lost(&self, problem: String) -> HttpError {
-        self.http.fail(HttpError::lost(problem))
+    pub(super) fn lost(&self, problem: String) -> Failure {
+        self.http.fail(Failure::lost(problem))
     }
 }
 

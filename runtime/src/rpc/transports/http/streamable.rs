@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::param_headers::ParamHeaders;
-use super::refusals::HttpError;
 use super::requests::Requests;
 use super::{HttpClient, bodies, on_runtime};
 use crate::ground::task::Boxed;
@@ -93,7 +92,7 @@ impl Sender for StreamableSender {
 impl Requests {
     /// Sends what needs no answer.
     /// Dropped: the request ends, and the server may have read it.
-    async fn notify(&self, message: &Message) -> Result<(), HttpError> {
+    async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let sending = async {
             let conversation = self.conversation();
             let response = self.post(message, &conversation, None).await?;
